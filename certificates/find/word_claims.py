@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from math import ceil
 from typing import Any
-
-import numpy as np
 
 from certificates.checker.words import refutes
 from certificates.kernel_words import Problem
@@ -37,19 +34,13 @@ class Claimed:
         self.place = {k: 1 + n for n, k in enumerate(order)}
         self.names = ["i", *(names[k] for k in order)]
         self.stated = stated
-        bounded = []
-        for k, letter in enumerate(algebra.letters):
-            if letter.stated and np.isfinite(letter.norm):
-                square = Fraction(ceil(Fraction(letter.norm) ** 2 * 2**BITS), 2**BITS)
-                c, j = letter.star
-                bounded.append(algebra.reduce({(): (square, c[1]), (j, k): (-c[0], c[1])}))
         parts = [
             (k, n, p) for k, q in enumerate(stated.state_equalities) for n, p in enumerate(self._parts(q))
         ]
         means = [p for _, _, p in parts if p]
         self.means = {pair: n for n, pair in enumerate((k, n) for k, n, p in parts if p)}  # what is not 0
         given = {
-            "inequality": [*stated.inequalities, *bounded],
+            "inequality": stated.inequalities,
             "equality": stated.equalities,
             "state inequality": stated.state_inequalities,
             "state equality": means,

@@ -13,9 +13,10 @@ import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, NamedTuple
 
-from sosdp.algebra.coefficients import as_number
+from sosdp.algebra.coefficients import as_number, to_float
 from sosdp.algebra.operator import LETTERS, OperatorPolynomial, SingleOperator
 from sosdp.algebra.words import ONE, ZERO, Letter, Number, Word
 
@@ -136,15 +137,16 @@ def unitaries(name: str, count: int, party: str | None = None) -> list[OperatorP
 def operators(names: str, *, hermitian: bool = True, party: str = "X", norm: Any = None) -> Any:
     """Operators without relations, by name: a tuple, or one.
 
-    ``norm``: a bound on their norms that you know to hold; it is a hypothesis of every certified bound, and
-    is printed with it. Without one, bounds are deduced from the constraints, as from ``R**2 - x*x >= 0``;
-    letters that have none are hard (see ``minimize``). Raises ValueError for a norm that is no positive
-    number.
+    ``norm``: a bound on their norms that you know to hold, as the constraint ``norm**2 - x.H*x >= 0``; it is
+    a hypothesis of every certified bound, and is printed with it. Without one, bounds are deduced from the
+    constraints, as from ``R**2 - x*x >= 0``; letters that have none are hard (see ``minimize``). Raises
+    ValueError for a norm that is no positive number.
     """
-    size = math.inf if norm is None else float(as_number(norm) or 0)
+    exact = None if norm is None else Fraction(as_number(norm) or 0)
+    size = math.inf if exact is None else to_float(exact)
     if not size > 0 or (norm is not None and not math.isfinite(size)):
         raise ValueError(f"norm must be a positive number, not {norm!r}")
-    size = size if norm is None else math.nextafter(size, math.inf)
+    size = math.nextafter(size, math.inf) if exact is not None and size < exact else size
     family, result = _Family(), []
     listed = [_name(n) for n in names.replace(",", " ").split()]
     if not listed:

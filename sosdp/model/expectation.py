@@ -15,7 +15,7 @@ import numpy as np
 
 from ..algebra.coefficients import Number, as_number, times
 from ..algebra.constraint import ForAll, Inequality
-from ..algebra.operator import OperatorPolynomial
+from ..algebra.operator import OperatorPolynomial, as_complex_number
 from ..algebra.polynomial import Polynomial
 
 
@@ -32,9 +32,13 @@ class Expectation:
 
     __array_ufunc__ = None
 
-    def _other(self, other: Any) -> Polynomial | None:
+    def _other(self, other: Any) -> Any:
         if isinstance(other, Expectation):
             return other.polynomial
+        if isinstance(self.polynomial, OperatorPolynomial):
+            return OperatorPolynomial._of(other)
+        if isinstance(other, complex | np.complexfloating):
+            raise TypeError(f"the expectation of the real polynomial {self.polynomial} is no complex number")
         return Polynomial(other) if _number(other) else None
 
     def __add__(self, other: Any) -> Any:
@@ -59,7 +63,10 @@ class Expectation:
     def __mul__(self, factor: Any) -> Any:
         if isinstance(factor, np.ndarray):
             return _over(np.asarray(factor, dtype=object), lambda entry: self * entry)
-        return Expectation(self.polynomial * factor) if _number(factor) else NotImplemented
+        known = _number(factor)
+        if isinstance(self.polynomial, OperatorPolynomial):
+            known = as_complex_number(factor) is not None
+        return Expectation(self.polynomial * factor) if known else NotImplemented
 
     __rmul__ = __mul__
 

@@ -8,6 +8,7 @@ Text is read as Python's syntax tree and walked; nothing is evaluated. Letters a
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -20,6 +21,7 @@ from sosdp.model.expectation import Expectation, expectation
 
 OPERATOR_KEYS = ("operators", "relations", "level", "trace", "state")
 _LONGEST, _MOST_FACTORS = 200_000, 64
+_MOST_LETTERS, _MOST_PRODUCTS, _MOST_BITS = 500, 100_000, 20_000
 _FAMILIES: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "projectors": (("inputs", "outputs", "party"), lambda n, **o: letters.projectors(n, **o)),
     "observables": (("count", "party"), lambda n, **o: letters.observables(n, **o)),
@@ -78,6 +80,10 @@ def read_operators(data: Mapping[str, Any], sense: str, at: Callable[[str], Any]
 def _family(name: str, family: Any) -> Any:
     if not isinstance(family, Mapping) or family.get("kind") not in _FAMILIES:
         raise ParseError(f"{name}: kind is one of {', '.join(_FAMILIES)}")
+    sizes = (family.get(key, 1) for key in ("count", "inputs", "outputs"))
+    counts = (max([1, *(v for v in (s if isinstance(s, list) else [s]) if type(v) is int)]) for s in sizes)
+    if math.prod(counts) > _MOST_LETTERS:
+        raise ParseError(f"{name}: a family in a file has at most {_MOST_LETTERS} letters")
     known, make = _FAMILIES[family["kind"]]
     options = {k: v for k, v in family.items() if k != "kind"}
     stray = sorted(set(options) - set(known))
@@ -207,13 +213,32 @@ def _total(summands: list[Any]) -> Any:
     return left + right
 
 
+def _product(left: Any, right: Any) -> Any:
+    """The product; ParseError before one that takes long is made."""
+    if isinstance(left, OperatorPolynomial) and isinstance(right, OperatorPolynomial):
+        terms, letters_ = len(left.terms) * len(right.terms), left.degree + right.degree
+        if terms > _MOST_PRODUCTS or letters_ > _MOST_LETTERS:
+            raise ParseError(
+                f"a product has at most {_MOST_LETTERS} letters in a word and {_MOST_PRODUCTS} products of "
+                "terms"
+            )
+    elif isinstance(left, Fraction | int) and isinstance(right, Fraction | int):
+        bits = sum(v.numerator.bit_length() + v.denominator.bit_length() for v in (left, right))
+        if bits > _MOST_BITS:
+            raise ParseError(f"a number has at most {_MOST_BITS} bits")
+    return left * right
+
+
 def _combined(node: ast.BinOp, left: Any, right: Any) -> Any:
     if any(isinstance(v, list | letters.Pauli) for v in (left, right)):
         raise ParseError(f"{ast.unparse(node)[:60]!r} uses a whole family: write A[0], s[0].x")
     if isinstance(node.op, ast.Pow):
         if type(right) is not int or not 0 <= right <= _MOST_FACTORS:
             raise ParseError(f"a power is an integer from 0 to {_MOST_FACTORS}")
-        return left**right
+        power: Any = Fraction(1)
+        for _ in range(right):
+            power = _product(power, left)
+        return power
     if isinstance(node.op, ast.Div):
         if isinstance(right, OperatorPolynomial | Expectation) or not right:
             raise ParseError("division is by a number other than 0")
@@ -221,7 +246,7 @@ def _combined(node: ast.BinOp, left: Any, right: Any) -> Any:
     operations = {
         ast.Add: lambda: left + right,
         ast.Sub: lambda: left - right,
-        ast.Mult: lambda: left * right,
+        ast.Mult: lambda: _product(left, right),
     }
     if type(node.op) not in operations:
         raise ParseError(f"{ast.unparse(node)[:60]!r} is no polynomial in operators")

@@ -82,7 +82,7 @@ class AllOptions(BuildOptions, SolveOptions, total=False):
 class ComplexOptions(SolveOptions, total=False):
     """What a program in complex variables takes."""
 
-    basis: Literal["holomorphic", "real"]
+    basis: Literal["auto", "holomorphic", "real"]
     sparsity: Any
     symmetry: Any
 

@@ -28,7 +28,6 @@ from ..model.options import Options, SolveOptions, read_options
 from ..model.system import System
 from ..progress import shown
 from .answers import Asked, answered
-from .assemble.scaling import Scaling
 from .atoms import RANK, checked, joint_eigenvalues, size_of_bound, value_at
 from .hermitian import (
     HermitianDemand,
@@ -45,8 +44,8 @@ from .pseudoexpectation import PseudoExpectation
 from .relaxation import Relaxation
 from .statement import BOUND, Statement
 
-BASES = ("holomorphic", "real")
-_SMALL_SIDE = 60  # of a block up to which a reason looks for minimisers
+BASES = ("auto", "holomorphic", "real")
+_SMALL_SIDE = 60  # of a block in the parts up to which it is tried too
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,13 +87,8 @@ class ComplexExpectation(PickledByName):
 
     @property
     def reason(self) -> str:
-        """What there is to say about the status or a missing certified bound; and that the real basis may do
-        better, where no minimiser is read off a small Hermitian moment matrix."""
-        told = self.real.reason
-        small = max(self.real.sizes["blocks"], default=0) <= _SMALL_SIDE
-        if told or self.basis == "real" or self.status != "optimal" or not small or len(self.atoms()):
-            return told
-        return "no minimiser was read off: basis='real' is never weaker and may be better"
+        """What there is to say about the status or a missing certified bound."""
+        return self.real.reason
 
     @property
     def sizes(self) -> dict[str, Any]:
@@ -245,7 +239,7 @@ def minimize_complex(
     degree: int | None = None,
     *,
     sense: str = "minimize",
-    basis: str = "holomorphic",
+    basis: str = "auto",
     sparsity: str | None = None,
     symmetry: Any = None,
     **solver_options: Unpack[SolveOptions],
@@ -263,7 +257,8 @@ def minimize_complex(
         Twice the order: powers of z, and of conj(z), in a product go up to half of it. By default the least.
     basis
         ``holomorphic``: squares |q(z)|**2 of polynomials in z alone, the complex hierarchy, small matrices;
-        ``real``: all squares, that is the real relaxation in the parts of z, larger and never weaker.
+        ``real``: all squares, that is the real relaxation in the parts of z, larger and never weaker;
+        ``auto``: the first, and the better of the two where no minimiser is read off and the second is small.
     sparsity
         ``correlative`` (cliques of variables that meet), ``term`` (blocks of squares), ``correlative+term``:
         smaller, perhaps weaker; None: the full relaxation.
@@ -304,44 +299,67 @@ def minimize_complex(
     moves, names = permutations(symmetry, ids), tuple(variable_name(i) for i in ids)
     stated = with_symmetry(stated, moves)
     whole = in_real_variables(target, parts)
+    building: dict[str, Any] = {} if sparsity is None else {"sparsity": sparsity}
+    if moves:
+        building["symmetries"] = [
+            {a: b for i, j in enumerate(g) for a, b in zip(parts[ids[i]], parts[ids[j]], strict=True)}
+            for g in moves
+        ]
     if basis == "real":
-        own: dict[str, Any] = {} if sparsity is None else {"sparsity": sparsity}
-        if moves:
-            own["symmetries"] = [
-                {a: b for i, j in enumerate(g) for a, b in zip(parts[ids[i]], parts[ids[j]], strict=True)}
-                for g in moves
-            ]
-        found = _in_parts(whole, system, 2 * order, sense, own, **solver_options)
-        return ComplexExpectation(found, basis, names, parts)
+        best = _in_parts(whole, system, 2 * order, sense, building, **solver_options)
+        return ComplexExpectation(best, basis, names, parts)
     if options.solver == "sos_cone":
         raise ValueError("solver='sos_cone' is for real variables: use basis='real', or another solver")
-    solver = replace(options, solver="borrowed" if options.solver == "auto" else options.solver)
-    real = in_real_variables(signed, parts)
     demand = HermitianDemand(
-        (real, polynomial(-1)), system, 2 * order, Options(), price=Fraction(1), z=tuple(ids), stated=stated,
-        sparsity=sparsity,
+        (whole * sign, polynomial(-1)), system, 2 * order, Options(), price=Fraction(1), z=tuple(ids),
+        stated=stated, sparsity=sparsity,
     )  # fmt: skip
+    best = _with_parts(_holomorphic(demand, sense, options, began), parts)
+    answer = ComplexExpectation(best, "holomorphic", names, parts, demand.both[1])
+    lost = best.status in ("failed", "inaccurate") and best.certified_bound is None
+    # of order 1 both are the same: a Hermitian covariance is that of parts without correlation
+    small = order > 1 and math.comb(2 * len(ids) + order, order) <= _SMALL_SIDE
+    unattained = best.status == "optimal" and not building and small and not len(answer.atoms())
+    late = options.time_limit is not None and time.perf_counter() - began >= options.time_limit
+    if late or not (lost or (basis == "auto" and unattained)):
+        return answer
+    # Hermitian squares are squares of the parts: where no bound has a certificate of these, none has of
+    # those, and a ray shows it here (moments of z grow with the square of their size, along no ray)
+    limited = solver_options.copy()
+    if options.time_limit is not None:
+        limited["time_limit"] = max(options.time_limit - (time.perf_counter() - began), 0.01)
+    wider = _in_parts(whole, system, 2 * order, sense, building, **limited)
+    if basis == "auto" and _is_better(wider, best, sign):
+        return ComplexExpectation(wider, "real", names, parts)
+    if lost and wider.status in ("unbounded", "infeasible"):
+        best = replace(best, status=wider.status, bound=wider.bound, reason=wider.reason)
+        return replace(answer, real=best)
+    return answer
+
+
+def _holomorphic(demand: HermitianDemand, sense: str, options: Options, began: float) -> PseudoExpectation:
+    """The bound of Hermitian squares, as that of a relaxation in the parts of the variables."""
+    sign = 1 if sense == "minimize" else -1
+    solver = replace(options, solver="borrowed" if options.solver == "auto" else options.solver)
     state = State(Statement(BOUND, (demand,), (Fraction(1),), (math.inf,), sign=sign), solver, began)
-    best = run(state)
-    found = answered(state, best, Asked(sense, real * sign, system, 2 * order))
+    best = answered(state, run(state), Asked(sense, demand.parts[0] * sign, demand.system, demand.degree))
     sizes = {
         "moments": int(demand.identity.columns.shape[0]),
         "blocks": sorted(demand.identity.sides, reverse=True),
-        "degree": 2 * order,
-        "hierarchy": "full" if sparsity is None else f"sparse ({demand.both[1].cut})",
+        "degree": demand.degree,
+        "hierarchy": "full" if demand.sparsity is None else f"sparse ({demand.both[1].cut})",
     }
-    found = replace(found, sizes=sizes, scaling=_with_parts(found.scaling, parts))
-    late = options.time_limit is not None and time.perf_counter() - began >= options.time_limit
-    if found.status in ("failed", "inaccurate") and found.certified_bound is None and not late:
-        # Hermitian squares are squares of the parts: where no bound has a certificate of these, none has of
-        # those, and a ray shows it here (moments of z grow with the square of their size, along no ray)
-        limited = solver_options.copy()
-        if options.time_limit is not None:
-            limited["time_limit"] = max(options.time_limit - (time.perf_counter() - began), 0.01)
-        wider = _in_parts(whole, system, 2 * order, sense, {}, **limited)
-        if wider.status in ("unbounded", "infeasible"):
-            found = replace(found, status=wider.status, bound=wider.bound, reason=wider.reason)
-    return ComplexExpectation(found, basis, names, parts, demand.both[1])
+    return replace(best, sizes=sizes)
+
+
+def _is_better(wider: PseudoExpectation, best: PseudoExpectation, sign: int) -> bool:
+    """Whether squares of the parts prove more, beyond rounding."""
+    if wider.status == "infeasible" or wider.certified_bound is None:
+        return wider.status == "infeasible"
+    if best.certified_bound is None:
+        return True
+    gain = sign * (wider.certified_bound - best.certified_bound)
+    return gain > 1e-6 * max(abs(wider.certified_bound), abs(best.certified_bound))
 
 
 def _in_parts(
@@ -386,11 +404,14 @@ def _real(equalities: list[ComplexPolynomial]) -> list[ComplexPolynomial]:
     return [q for q in parts if q.first or q.second]
 
 
-def _with_parts(scaling: Scaling, parts: dict[int, tuple[Polynomial, Polynomial]]) -> Scaling:
-    """The scaling, which also knows that the parts of a variable are scaled as it is."""
+def _with_parts(
+    answer: PseudoExpectation, parts: dict[int, tuple[Polynomial, Polynomial]]
+) -> PseudoExpectation:
+    """The answer, whose scaling also knows that the parts of a variable are scaled as it is."""
+    scaling = answer.scaling
     pairs = [(int(p.variable_ids[0]), i) for i, both in parts.items() for p in both]
     exponent = np.zeros(max([scaling.exponent.size - 1, *(v for v, _ in pairs)]) + 1)
     exponent[: scaling.exponent.size] = scaling.exponent
     for v, i in pairs:
         exponent[v] = scaling.exponent[i] if i < scaling.exponent.size else 0.0
-    return replace(scaling, exponent=exponent)
+    return replace(answer, scaling=replace(scaling, exponent=exponent))

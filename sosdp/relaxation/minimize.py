@@ -159,8 +159,9 @@ def minimize(
     objective
         The polynomial; with one in Chebyshev coefficients (``sd.chebyshev``) the system must be the box
         [-1, 1]^n, and the answer is a ``ChebyshevBound``; one in complex variables (``sd.complex_variables``)
-        takes a list of constraints and ``basis="holomorphic"`` or ``"real"``, see ``relaxation.complex``; one
-        in operators (``sd.projectors``, ``sd.paulis``, ...) a list of constraints and the options below.
+        takes a list of constraints and ``basis="auto"``, ``"holomorphic"`` or ``"real"``, see
+        ``relaxation.complex``; one in operators (``sd.projectors``, ``sd.paulis``, ...) a list of constraints
+        and the options below.
         Or a problem that ``load_problem`` read: it brings its system, degree and options, and what is given
         here goes before them.
     system

@@ -144,6 +144,23 @@ def test_published_optima(objective, constraints, degree, basis, truth):
     assert truth - 1e-5 <= found.certified_bound <= truth + 2e-6
 
 
+def test_the_default_proves_what_either_basis_proves():
+    # certified was -1.414, and an exact certificate proved -1
+    by_default = sd.minimize((z * w).real * 2, [SPHERE], 4)
+    assert by_default.basis == "real" and -1 - 1e-6 <= by_default.certified_bound <= -1
+    assert sd.minimize(JOSZ, JOSZ_SET, 6).basis == "holomorphic"
+    for seed in range(4):  # of order 1 both are the same
+        rng = np.random.default_rng(seed)
+        p = sum(
+            (complex(*rng.normal(size=2)) * a * b).real for a in (z, w, u) for b in (z.conj(), w.conj(), 1)
+        )
+        values = [
+            sd.minimize(p, [*BALLS, (z + 2j * w).real >= 0.1], 2, basis=b).bound
+            for b in ("holomorphic", "real")
+        ]
+        assert values[0] == pytest.approx(values[1], abs=1e-5)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_against_all_points_of_finite_sets(seed):
     # z and w among roots of unity, of orders 3 and 2: six points

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import certificates
 import sosdp as sd
 from tests.operators import cases
 
@@ -141,6 +142,31 @@ def test_a_stated_norm_is_a_hypothesis_and_printed():
     r = sd.minimize(x * x * x * x - 3 * x * x, level=2)
     assert r.hypotheses == ("|x| <= 2 (stated)",) and "|x|" in r._repr_html_()
     assert r.certified_bound == pytest.approx(-2.25, abs=1e-5)
+
+
+@pytest.mark.parametrize("norm", [1, Fraction(1, 3), 0.7])
+def test_a_stated_norm_is_a_constraint(norm):
+    # it only paid for rounding: nothing held the values of a level, and the program was unbounded
+    x, y = sd.operators("x y", norm=norm)
+    u = sd.operators("u", hermitian=False, norm=norm)
+    for r, truth in (
+        (sd.minimize(x * y + y * x, level=2), -2 * Fraction(norm) ** 2),
+        (sd.minimize(u + u.H, level=1), -2 * Fraction(norm)),
+    ):
+        exact = certificates.extract(r).exact().bound
+        assert r.status == "optimal" and r.certified_bound == pytest.approx(float(truth), abs=1e-6)
+        assert r.certified_bound <= truth and truth - Fraction(1, 10**6) <= exact <= truth
+
+
+def test_a_complex_expectation_is_stated():
+    u = sd.operators("u", hermitian=False, norm=1)
+    r = sd.minimize(u.H * u, [2 * sd.E(u) == 1j], level=1)
+    assert r(u) == pytest.approx(0.5j, abs=1e-6) and r.certified_bound == pytest.approx(0.25, abs=1e-6)
+    assert sd.minimize(u.H * u, [1j * sd.E(u) == -0.5], level=1)(u) == pytest.approx(0.5j, abs=1e-6)
+    with pytest.raises(TypeError, match="real polynomial"):
+        sd.E(sd.variables("t")) == 1j
+    with pytest.raises(ValueError, match="equals its adjoint"):
+        sd.minimize(u.H * u, [sd.E(u) >= 1j], level=1)
 
 
 def test_letters_without_norm_say_that_levels_are_not_to_be_trusted():

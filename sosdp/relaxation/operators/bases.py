@@ -38,7 +38,11 @@ def level_words(words: Words, level: Any, letters: Iterable[int] | None = None) 
             steps = [[i for i in chosen if words.parties[words.party[i]] == name] for name in term]
         grown: set[Word] = {()}
         for letters_ in steps:
-            grown = {w for u in grown for i in letters_ for w in words.normal((*u, i))}
+            shorter, grown = grown, set()
+            for u in shorter:
+                grown.update(w for i in letters_ for w in words.normal((*u, i)))
+                if len(grown) > _MOST_WORDS:
+                    break
             result |= grown if isinstance(term, int) else set()
             if len(result | grown) > _MOST_WORDS:
                 raise ValueError(f"level {level!r} has more than {_MOST_WORDS} words")

@@ -14,7 +14,7 @@ from ...algebra.coefficients import to_float
 from ...algebra.confluence import closed_relations
 from ...algebra.constraint import PSD, Equality, ForAll, Inequality
 from ...algebra.operator import LETTERS, MIXED, OperatorConstraint, OperatorPolynomial
-from ...algebra.words import ONE, Terms, Word, Words
+from ...algebra.words import ONE, Terms, Word, Words, add_to
 from ...model.expectation import ExpectationConstraint
 from ...model.system import System
 from ...reduction.bounds import TINY
@@ -136,10 +136,11 @@ def read(
     sign = 1 if sense == "minimize" else -1
     stated = Stated(algebra, {}, sign, tracial=trace, given=tuple(number))
     local = {name: tuple(p for q in family if (p := stated.local(q))) for name, family in kinds.items()}
+    balls = [g for g in _balls(algebra) if g not in local["inequality"]]
     stated = replace(
         stated,
         target=stated.local(target * sign),
-        inequalities=local["inequality"],
+        inequalities=(*local["inequality"], *balls),
         equalities=local["equality"],
         state_inequalities=local["state inequality"],
         state_equalities=local["state equality"],
@@ -212,6 +213,20 @@ def _norms(stated: Stated) -> tuple[tuple[float, ...], tuple[str, ...]]:
     if any(not math.isfinite(n) for n in known):
         said.append(_DOMAIN)
     return tuple(known), tuple(said)
+
+
+def _balls(algebra: Words) -> list[Terms]:
+    """``R**2 - x* x >= 0`` of every letter with a norm that the user gave and no relation gives."""
+    result = []
+    for i, letter in enumerate(algebra.letters):
+        if letter.stated:
+            square = algebra.product({algebra.adjoint((i,))[1]: algebra.adjoint((i,))[0]}, {(i,): ONE})
+            level = Fraction(letter.norm) ** 2
+            above = Fraction(math.nextafter(to_float(level), math.inf))
+            rounded = Fraction(to_float(level)) if Fraction(to_float(level)) >= level else above
+            result.append(algebra.reduce({w: (-c[0], -c[1]) for w, c in square.items()}))
+            add_to(result[-1], (), (rounded, Fraction(0)))
+    return [g for g in result if set(g) != {()}]
 
 
 def _size(value: Fraction) -> float:
