@@ -6,5 +6,5 @@ from .estimators.clusters import PrivateGaussianMixtureFit as PrivateGaussianMix
 from .estimators.clusters import PrivateKMeans as PrivateKMeans
 from .planning import TuplePlan as TuplePlan
 from .planning import tuple_plan as tuple_plan
-from .recommend import Recommendation as Recommendation
-from .recommend import recommend as recommend
+from .choice import Recommendation as Recommendation
+from .choice import recommend as recommend

@@ -54,28 +54,39 @@ class Bracket:
 
 
 @otherwise(np.inf)
-def upper_bound(program: ConicProgram, x: np.ndarray) -> float:
-    """A proven upper bound on the optimal value from a point, infinite when it is not proven feasible."""
-    result = _upper_bound(program, x)
+def upper_bound(
+    program: ConicProgram, x: np.ndarray, errors: tuple[np.ndarray, np.ndarray] | None = None
+) -> float:
+    """A proven upper bound on the optimal value from a point, infinite when it is not proven feasible.
+    ``errors``: what the entries of A and b are off by at most."""
+    result = _upper_bound(program, x, errors)
     if not np.isfinite(result):
         return np.inf
     return rounded(Fraction(result) + Fraction(program.constant), 1) if program.q.any() else program.constant
 
 
-def _upper_bound(program: ConicProgram, x: np.ndarray) -> float:
+def _upper_bound(
+    program: ConicProgram, x: np.ndarray, errors: tuple[np.ndarray, np.ndarray] | None
+) -> float:
     if not np.isfinite(x).all():
         return np.inf
     A, cones = sp.csr_matrix(program.A), program.cones
     slack = program.b - A @ x
     error = _product_error(A, program.b, x)
+    lengths = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel()) + _SQUARES
+    off = np.zeros((1, 1))  # of the equations
+    if errors is not None:
+        error += (errors[0] @ np.abs(x) + errors[1]) * _OUTWARD
+        lengths += np.sqrt((errors[0] ** 2).sum(axis=1))
+        off = errors[0][: cones.zero]
     moved = 0.0  # how far from x an exact solution of the equations is
     if cones.zero:
         equations = A[: cones.zero].toarray()
-        floor = _least_singular_value(equations.T)
+        floor = _least_singular_value(equations.T) - norm(off) * _OUTWARD
         if not floor > 0:
             return np.inf
         moved = norm(np.abs(slack[: cones.zero]) + error[: cones.zero]) / floor * _OUTWARD + _QUOTIENT
-    error = error + moved * (np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel()) + _SQUARES) * _OUTWARD
+    error = error + moved * lengths * _OUTWARD
     if not _inside(cones, slack, error):
         return np.inf
     value = float(program.q @ x)

@@ -263,9 +263,11 @@ def is_unbounded(program: ConicProgram, solve: Solve) -> bool | None:
     return point is not False and is_dual_infeasible(program, solve)
 
 
-def is_dual_infeasible(program: ConicProgram, solve: Solve) -> bool:
+def is_dual_infeasible(program: ConicProgram, solve: Solve, relative: float = 0.0) -> bool:
     """Whether a direction is proven that leads from any feasible point to others of ever lower value: then
-    the dual program has no point. (Whether this one has any is not asked.)"""
+    the dual program has no point. (Whether this one has any is not asked.) ``relative``: what entries of A
+    and q are off by at most, beside their size; where they are, only a direction inside the cones proves it.
+    """
     row = sp.csr_matrix(program.q.reshape(1, -1))
     falls = ConicProgram(
         q=np.zeros_like(program.q),
@@ -273,7 +275,12 @@ def is_dual_infeasible(program: ConicProgram, solve: Solve) -> bool:
         b=np.append(-1.0, np.zeros(program.b.size)),
         cones=replace(program.cones, zero=program.cones.zero + 1),
     )
-    return not isinstance(find_point(falls, solve), bool)
+    if not relative:
+        return not isinstance(find_point(falls, solve), bool)
+    if falls.A.shape[0] * falls.q.size > _GUESSED:
+        return False
+    errors = (abs(falls.A).toarray() * relative, np.zeros(falls.b.size))
+    return upper_bound(falls, solve(relaxed(falls)).x[:-1], errors) < np.inf
 
 
 def _has_ray(inner: Restricted, z: np.ndarray) -> bool:

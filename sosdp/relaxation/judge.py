@@ -19,6 +19,7 @@ from scipy.sparse.linalg import lsqr
 
 from ..algebra.monomials import degrees
 from ..conic.judge import AGREE
+from ..conic.rigorous import UNIT
 from ..conic.svec import smat
 from ..model.system import System
 from .assemble.diagonal_dominance import least_eigenvalues
@@ -31,6 +32,7 @@ ENOUGH = AGREE  # relative distance of the two ends of a closed bracket; violati
 RESOLVED = 1e-12  # violation, of moments of size one, that no solver in doubles tells from none
 SATISFIED = 1e-6  # the same where moments alone decide
 LITTLE = 1e-2  # of a constraint's constant, in centred units, that may be missed
+_DIGITS = 64 * UNIT  # relative distance of two numbers, of a few roundings
 _CLOSED = 1e-3  # size of the objective beside its large terms, above which a gap closed at points counts
 _NO_MOMENT = 1e-9  # in a program's units: there is no measure
 _INSIDE = 1e3  # times what is left of equations: how far inside of a matrix moments must be
@@ -105,8 +107,8 @@ def proven(
 
 def tolerance(built: Built, value: float) -> float:
     """What counts as closed: relative to the value and to one, but never more than the objective varies: its
-    constant is no reason to be content with less."""
-    return ENOUGH * min(max(abs(value), 1.0), built.height)
+    constant is no reason to be content with less, but for the last digits that floats of its size have."""
+    return max(ENOUGH * min(max(abs(value), 1.0), built.height), _DIGITS * abs(value))
 
 
 def outwards(value: Fraction, sign: int) -> float | None:

@@ -43,10 +43,10 @@ def solved(name: str) -> Any:
 
 
 @cache
-def proof_of(name: str) -> Any:
+def proof_of(name: str, slack: float = 1e-7) -> Any:
     """The exact proof of a case, of a bound at a slack: then every entry of every constraint is used."""
     found = certificates.extract(solved(name))
-    return found.exact() if found.value is None else found.exact(slack=1e-7)
+    return found.exact() if found.value is None else found.exact(slack=slack)
 
 
 def certificate_of(name: str) -> dict:

@@ -7,12 +7,15 @@ import random
 from fractions import Fraction as F
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
 from sosdp.conic import brackets
 from sosdp.conic.brackets import lower_bound, upper_bound
+from sosdp.conic.choose import opinion
 from sosdp.conic.program import Cones, ConicProgram
 from sosdp.conic.rigorous import UNIT
+from sosdp.conic.strategies import is_dual_infeasible
 from sosdp.conic.svec import svec
 
 
@@ -102,4 +105,31 @@ def test_products_that_overflow_show_no_point():
     program = linear([1, 0], [[1e200, -1e200], [-1e200, 1e200]], [-1, -1])
     with np.errstate(all="ignore"):
         assert upper_bound(program, np.array([1e200, 1e200])) == np.inf
-        assert brackets._upper_bound(program, np.array([1e200, 1e200])) == np.inf
+        assert brackets._upper_bound(program, np.array([1e200, 1e200]), None) == np.inf
+
+
+OFF = [
+    # what the point misses if an entry is as far off as it may be: rows, right sides, equations, errors, point
+    ("a product", [[1]], [1], 0, [[1e-3]], [0], [0.9995]),
+    ("a right side", [[1]], [1], 0, [[0]], [1e-3], [0.9995]),
+    ("0 x == 1 has no solution", [[1e-3], [1]], [1, 1e9], 1, [[1e-3], [0]], [0, 0], [1000]),
+    ("x == 1, and x <= 1/2", [[1, 0], [0, 1e-3]], [0, 0.5], 1, [[0, 0], [1, 0]], [1, 0], [0, 0]),
+]
+
+
+@pytest.mark.parametrize("rows, right, equations, off, off_right, at", [case[1:] for case in OFF])
+def test_a_point_is_feasible_whatever_the_entries_are(rows, right, equations, off, off_right, at):
+    program = linear([0] * len(at), rows, right, equations)
+    off, off_right, at = (np.array(v, dtype=float) for v in (off, off_right, at))
+    assert upper_bound(program, at) < np.inf
+    assert upper_bound(program, at, (0.01 * off, 0.01 * off_right)) < np.inf
+    assert upper_bound(program, at, (off, off_right)) == np.inf
+
+
+@pytest.mark.parametrize("gap, known, rounded", [(1e-3, True, True), (2**-52, True, False)])
+def test_a_direction_falls_whatever_the_entries_are(gap, known, rounded):
+    """x <= y and (1 - gap) y <= x: x grows without end, if the second number is less than one."""
+    program = linear([-1, 0], [[1, -1], [-1, 1 - gap]], [0, 0])
+    with opinion(program, 10) as solve:
+        assert is_dual_infeasible(program, solve) is known
+        assert is_dual_infeasible(program, solve, 9 * UNIT) is rounded

@@ -178,6 +178,12 @@ def test_a_constant_of_the_objective_closes_no_bracket():
     assert found.status != "optimal" or abs(found.bound - 498123.99) <= 1e-3
 
 
+def test_a_bracket_that_floats_of_its_size_cannot_close_further_is_closed():
+    """The objective is a constant on the set, with more digits than a float has."""
+    result = sd.minimize((10**39 + 10**21 + 22) * x**2, [x**2 == 1, 7 * x**2 - 13 * x >= 3])
+    assert result.status == "optimal" and result.bound == pytest.approx(1e39)
+
+
 @pytest.mark.parametrize("well", [300, 500, 1000, 2000])
 def test_moments_in_one_well_do_not_hide_the_other(well):
     found = sd.minimize((x * (x - well)) ** 2 - x)

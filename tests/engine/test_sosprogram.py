@@ -174,13 +174,18 @@ def test_inequalities_and_numbers_as_a_user_writes_them():
         program.require(x**2 == c)
 
 
-@pytest.mark.slow
-def test_a_refusal_that_is_not_proven_does_not_contradict_itself():
-    u = sd.variables("u", 5)
-    horn = np.array([[(1, -1, 1, 1, -1)[(j - i) % 5] for j in range(5)] for i in range(5)])
-    found = sd.prove_sos(u @ horn @ u, sd.System(u >= 0), degree=4)
-    assert found.status == "unknown" and found.reason.endswith("< 0, in floating point: not proven")
-    assert "exactly" not in found.reason
+def test_no_coefficients_is_proven_of_products_of_floats():
+    """A region of attraction whose level is too high: the products have more digits than a float."""
+    x, y = sd.variables("x y")
+    V = (1.51 * x**2 - 0.98 * x * y + 1.03 * y**2) * 1.1**2
+    along = V.diff(x) * -y + V.diff(y) * (x + (x**2 - 1) * y)
+    statuses = []
+    for level in (2.0, 3.0):
+        program = sd.SosProgram([])
+        s = program.sum_of_squares("s", [x, y], 2)
+        program.require(-along - s * (level - V) - 1e-3 * (x**2 + y**2) * 0.7)
+        statuses.append(program.feasible().status)
+    assert statuses == ["optimal", "infeasible"]
 
 
 def test_equations_between_coefficients_alone_are_a_program():

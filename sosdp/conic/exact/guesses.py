@@ -29,14 +29,15 @@ _CLOSE = 2e-2  # angle between an integer vector and the span it is near
 
 
 def relaxed(program: ConicProgram) -> ConicProgram:
-    """The largest tau, at most one, by which the slack of a program without equations can be inside the cone;
-    tau is the last variable, and the first row its limit."""
+    """The largest tau, at most one, by which the slack of a program can be inside the cone; tau is the last
+    variable, and the first row behind the equations its limit."""
+    first = program.cones.zero
     A = sp.hstack([program.A, sp.csc_matrix(program.cones.unit[:, None])], format="csr")
     limit = sp.csr_matrix(([1.0], ([0], [program.q.size])), shape=(1, program.q.size + 1))
     return ConicProgram(
         q=np.append(np.zeros(program.q.size), -1.0),
-        A=sp.vstack([limit, A], format="csc"),
-        b=np.append(1.0, program.b),
+        A=sp.vstack([A[:first], limit, A[first:]], format="csc"),
+        b=np.insert(program.b, first, 1.0),
         cones=replace(program.cones, nonnegative=program.cones.nonnegative + 1),
     )
 

@@ -18,15 +18,14 @@ import scipy.sparse as sp
 from ...algebra.polynomial import Polynomial
 from ...conic.choose import opinion
 from ...conic.exact.integers import rounded
-from ...conic.rigorous import UNIT
 from ...conic.strategies import dual_bound
 from ...conic.svec import SQRT2
 from ...model.system import System
 from ..assemble.identity import GramProgram, Identity
 from ..solve.forms import moment_form
+from .stated import ROUNDINGS
 
 _ROWS, _COLUMNS = 2500, 300  # larger programs are left alone: a minute
-_ROUNDINGS = 9 * UNIT  # of an entry of the identity, relative
 _DIGITS, _LARGEST = 2**10, 2**20
 
 
@@ -55,7 +54,7 @@ def interior_bound(
     column = np.flatnonzero(form.fixed)
     parts = (Fraction(float(identity.target[j])) * Fraction(float(form.fixed[j])) for j in column)
     constant = sum(parts, Fraction(0))
-    error = Fraction(0) if exact else abs(constant) * Fraction(_ROUNDINGS)
+    error = Fraction(0) if exact else abs(constant) * Fraction(ROUNDINGS)
     return rounded(Fraction(found) + constant - error, -1)
 
 
@@ -65,8 +64,8 @@ def _stated(identity: Identity) -> GramProgram:
 
 def _errors(identity: Identity) -> Identity:
     """What the entries of an identity are off by at most, as an identity."""
-    gram, free = abs(identity.gram) * _ROUNDINGS, abs(identity.free) * _ROUNDINGS
-    target = np.abs(identity.target) * _ROUNDINGS
+    gram, free = abs(identity.gram) * ROUNDINGS, abs(identity.free) * ROUNDINGS
+    target = np.abs(identity.target) * ROUNDINGS
     return replace(identity, gram=sp.csr_matrix(gram), free=sp.csr_matrix(free), target=target)
 
 

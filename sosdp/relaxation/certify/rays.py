@@ -20,6 +20,7 @@ from ...conic.svec import SQRT2, smat, triangle
 from ..assemble.diagonal_dominance import least_eigenvalues
 from ..assemble.identity import GramProgram, RawSolution
 from ..solve.forms import gram_form, moment_form
+from .stated import Stated
 
 _CHECKS = 1e-6  # violation of a ray, relative to the ray, up to which it counts
 _PATIENCE = 10.0  # seconds that a proof or a second solver gets at least
@@ -42,12 +43,12 @@ def provably_unbounded(program: GramProgram, time_limit: float = _PATIENCE) -> b
         return is_unbounded(conic, solve) is True
 
 
-def provably_without_multipliers(program: GramProgram, time_limit: float = _PATIENCE) -> bool:
+def provably_without_multipliers(stated: Stated, time_limit: float = _PATIENCE) -> bool:
     """Whether it is proven that no Gram matrices, multipliers and unknowns satisfy the identity: a direction
     of the moments says so. Cost: some more solves."""
-    conic = moment_form(_whole(program)).conic
+    conic = moment_form(_whole(stated.program)).conic
     with opinion(conic, time_limit) as solve:
-        return is_dual_infeasible(conic, solve)
+        return is_dual_infeasible(conic, solve, stated.off)
 
 
 def provably_improvable(program: GramProgram, time_limit: float = _PATIENCE) -> bool | None:
@@ -120,12 +121,11 @@ def improves(program: GramProgram, raw: RawSolution) -> bool:
 
 
 def verdict(
-    program: GramProgram, raw: RawSolution, stated: GramProgram | None, time_limit: float = _PATIENCE
+    program: GramProgram, raw: RawSolution, stated: Stated, time_limit: float = _PATIENCE
 ) -> tuple[str, str]:
     """Status and reason for a solver that found no optimum: ``infeasible`` and ``unbounded`` (feasible, and a
     direction improves without end) with a proof, ``inaccurate`` where there is none, ``failed`` where the
-    solver's ray does not even check. ``stated``: the program with its exact entries, or None (see
-    ``stated.py``). Cost: some more solves.
+    solver's ray does not even check. Cost: some more solves.
     """
     if raw.status == "unbounded":
         if not separates(program, raw):
@@ -133,14 +133,14 @@ def verdict(
                 "failed",
                 "the solver claims that no coefficients exist at this degree, but its ray does not check",
             )
-        if stated is not None and time_limit > 0 and provably_without_multipliers(stated, time_limit):
+        if time_limit > 0 and provably_without_multipliers(stated, time_limit):
             return "infeasible", _IMPOSSIBLE
-        told = unproven(time_limit, stated is None)
+        told = unproven(time_limit, not stated.exact)
         return "inaccurate", f"the solver claims that no coefficients exist at this degree; {told}"
     if not improves(program, raw):
         return "failed", "the solver claims that there is no optimum, but its ray does not check"
-    if stated is not None and time_limit > 0:
-        proven = provably_improvable(stated, time_limit)
+    if time_limit > 0:
+        proven = provably_improvable(stated.program, time_limit) if stated.exact else False
         if proven:
             return (
                 "unbounded",
@@ -148,7 +148,7 @@ def verdict(
             )
         if proven is None or provably_without_multipliers(stated, time_limit):
             return "infeasible", _IMPOSSIBLE
-    return "inaccurate", f"the solver claims that there is no optimum; {unproven(time_limit, stated is None)}"
+    return "inaccurate", f"the solver claims that there is no optimum; {unproven(time_limit, not stated.exact)}"
 
 
 def unproven(time_limit: float, rounded: bool = False) -> str:

@@ -5,15 +5,15 @@ verdict about the program as it is in floats (that it falls without end, that it
 for the one that was stated: x == 1/3 and x == 1/3 + 1e-30 are one equation in floats. Here each Gram matrix,
 each equation, each unknown and the objective is multiplied by a whole number that makes its entries integers
 (times a power of two, from the scaling), which are then found again from the floats next to them: such
-multiples change neither the cones nor their directions. Where that is not possible nothing is said. A float
-is the binary number that it is.
+multiples change neither the cones nor their directions. Where that is not possible, the entries are off by
+some roundings each, and a verdict has to hold whatever those are. A float is the binary number that it is.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -21,10 +21,26 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...algebra.coefficients import Number
+from ...conic.rigorous import UNIT
 from ...conic.svec import SQRT2, triangle
 from ..assemble.identity import Block, GramProgram, Identity
 
 _DIGITS = 44  # of an integer that a float next to it shows
+ROUNDINGS = 9 * UNIT  # of an entry of an identity, relative: one exact sum, and factors sqrt(2)
+
+
+@dataclass(frozen=True, eq=False)
+class Stated:
+    """A program, and by what its entries are off from those stated, beside their own size: nothing, or
+    ``ROUNDINGS``."""
+
+    program: GramProgram
+    off: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether every entry is what was stated, times a positive number."""
+        return self.off == 0.0
 
 
 def as_stated(
@@ -32,16 +48,16 @@ def as_stated(
     target: Iterable[Number],
     unknowns: Sequence[Iterable[Number]],
     parts: Sequence[Identity] = (),
-) -> GramProgram | None:
+) -> Stated:
     """The program with every block, every equation, the target and every unknown times a positive number,
-    each entry exactly what was stated times that number; None where this is not known.
+    each entry exactly what was stated times that number; or as it is, where this is not known.
 
     ``target``: all coefficients of it; ``unknowns``: all of each, its cost among them; ``parts``: the
     identities that were stacked.
     """
     identity = program.identity
     if any(piece.rounded for piece in (identity, *parts)):
-        return None
+        return Stated(program, ROUNDINGS)
     gram, free, unknown = identity.gram.copy(), identity.free.copy(), identity.unknown.copy()
     objective = program.objective.copy()
     first = 0
@@ -60,9 +76,9 @@ def as_stated(
             objective[k] = _found(objective[k : k + 1], every)[0]
         found = _found(identity.target, list(target))
     except _Rounded:
-        return None
+        return Stated(program, ROUNDINGS)
     stated = replace(identity, gram=gram, free=free, target=found, unknown=unknown)
-    return replace(program, identity=stated, objective=objective)
+    return Stated(replace(program, identity=stated, objective=objective), 0.0)
 
 
 class _Rounded(Exception):

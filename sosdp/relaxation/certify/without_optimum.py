@@ -9,7 +9,6 @@ import numpy as np
 
 from ...conic.breakdown import OTHER_UNITS
 from ..assemble.diagonal_dominance import least_eigenvalues
-from ..assemble.identity import GramProgram
 from ..candidate import Candidate, State
 from ..change import Change, build
 from ..judge import proven
@@ -17,7 +16,7 @@ from ..statement import BOUND, FEASIBLE, PROGRAM
 from .leading_form import falls_without_end
 from .multipliers import refute
 from .rays import patience, provably_unbounded, unproven, verdict
-from .stated import as_stated
+from .stated import Stated, as_stated
 
 _REFUTATION = (
     "an identity -1 = sum of squares, multipliers and constraints, checked in floats with all rounding "
@@ -95,8 +94,8 @@ def _unbounded(state: State, found: Candidate) -> Candidate:
         )
     left = patience(found.raw, state.deadline)
     stated = _as_asked(state, found)
-    if stated is None or not (left > 0 and provably_unbounded(stated, left)):
-        return replace(found, status="inaccurate", reason=f"{claim}; {unproven(left, stated is None)}")
+    if not (stated.exact and left > 0 and provably_unbounded(stated.program, left)):
+        return replace(found, status="inaccurate", reason=f"{claim}; {unproven(left, not stated.exact)}")
     return replace(found, status="unbounded", reason=_no_bound(found), value=-np.inf, settled=True)
 
 
@@ -139,9 +138,8 @@ def _far_out(state: State) -> bool:
     return any(proven(built, t * gram, t * free, t * unknowns).value is not None for t in lengths)
 
 
-def _as_asked(state: State, found: Candidate) -> GramProgram | None:
-    """The program with entries that are exactly those of the statement, times positive numbers; None where
-    this is not known."""
+def _as_asked(state: State, found: Candidate) -> Stated:
+    """The program of the statement in the variables that were given, with the entries that were stated."""
     built = found.built
     if not built.change.trivial:
         built = build(state.statement, Change.none(state.statement))
