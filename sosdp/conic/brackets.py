@@ -65,9 +65,7 @@ def upper_bound(
     return rounded(Fraction(result) + Fraction(program.constant), 1) if program.q.any() else program.constant
 
 
-def _upper_bound(
-    program: ConicProgram, x: np.ndarray, errors: tuple[np.ndarray, np.ndarray] | None
-) -> float:
+def _upper_bound(program: ConicProgram, x: np.ndarray, errors: tuple[np.ndarray, np.ndarray] | None) -> float:
     if not np.isfinite(x).all():
         return np.inf
     A, cones = sp.csr_matrix(program.A), program.cones

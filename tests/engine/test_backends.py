@@ -192,7 +192,13 @@ def test_nothing_is_printed_unless_asked_for(name, capfd):
 DECLINES = {
     "sdpa": {"gloptipoly_concave_d3", "robust_mean_6_4"},
     "cvxopt": {"gloptipoly_concave_d2", "gloptipoly_concave_d3", "robust_mean_6_4"},
-    "newton_cg": {"gloptipoly_concave_d2", "gloptipoly_concave_d3", "robinson_ball", "rosenbrock20", "rosenbrock100"},
+    "newton_cg": {
+        "gloptipoly_concave_d2",
+        "gloptipoly_concave_d3",
+        "robinson_ball",
+        "rosenbrock20",
+        "rosenbrock100",
+    },
 }
 LONG = {"rosenbrock100", "box_indef_qp6", "broyden_tri20"}
 

@@ -109,7 +109,7 @@ def test_products_that_overflow_show_no_point():
 
 
 OFF = [
-    # what the point misses if an entry is as far off as it may be: rows, right sides, equations, errors, point
+    # what is off, rows, right sides, equations, errors of both, the point
     ("a product", [[1]], [1], 0, [[1e-3]], [0], [0.9995]),
     ("a right side", [[1]], [1], 0, [[0]], [1e-3], [0.9995]),
     ("0 x == 1 has no solution", [[1e-3], [1]], [1, 1e9], 1, [[1e-3], [0]], [0, 0], [1000]),

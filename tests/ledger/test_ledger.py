@@ -18,7 +18,7 @@ LESS = {
     "peer Hypatia: goldsteinprice_ball": "2.99991 is proven of 3; was closed with 2.9998",
     "peer Hypatia: rosenbrock 6": "1.03e-5 below is proven; the bar is 1e-5",
     "peer GloptiPoly 3: a system of equations": "was a solver's word: its points are not rational",
-    "peer SumOfSquares.jl tutorials: dihedral none": "a certificate 4e-4 below the infimum, which is at infinity",
+    "peer SumOfSquares.jl tutorials: dihedral none": "4e-4 below the infimum, which is at infinity",
     "peer SumOfSquares.jl tutorials: dihedral sign": "the same",
     "peer SumOfSquares.jl tutorials: dihedral auto": "the same",
 }

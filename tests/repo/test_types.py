@@ -63,6 +63,9 @@ def test_lazy_packages_state_what_they_load(name):
     assert package.__all__ and set(package.__all__) <= declared(table)
     assert all(getattr(package, entry) is not None for entry in package.__all__)
     assert set(package.__all__) <= set(dir(package))
+    # a submodule of the same name would take the place of the function once it is imported
+    beside = {path.stem for path in Path(package.__file__).parent.iterdir()}
+    assert not [n for n in package.__all__ if n in beside and not inspect.ismodule(getattr(package, n))]
 
 
 def test_the_typed_dictionaries_are_the_options():

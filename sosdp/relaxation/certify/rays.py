@@ -148,7 +148,10 @@ def verdict(
             )
         if proven is None or provably_without_multipliers(stated, time_limit):
             return "infeasible", _IMPOSSIBLE
-    return "inaccurate", f"the solver claims that there is no optimum; {unproven(time_limit, not stated.exact)}"
+    return (
+        "inaccurate",
+        f"the solver claims that there is no optimum; {unproven(time_limit, not stated.exact)}",
+    )
 
 
 def unproven(time_limit: float, rounded: bool = False) -> str:
