@@ -27,7 +27,7 @@ _EPOCH = dates.datetime(1970, 1, 1)
 
 
 def days(time: dates.datetime) -> float:
-    """Days since 1970, in UTC where the time has a zone: the zone is in the difference, the year may be 10000."""
+    """Days since 1970, in UTC where the time has a zone; it is in the difference: the year may be 10000."""
     epoch = _EPOCH if time.tzinfo is None else _EPOCH.replace(tzinfo=dates.UTC)
     return (time - epoch) / dates.timedelta(1)
 
