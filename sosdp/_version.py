@@ -1,3 +1,3 @@
 """The version, stated once: the package and its metadata both read it here."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
