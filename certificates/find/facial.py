@@ -12,7 +12,6 @@ Zhi 2012.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -39,6 +38,7 @@ from certificates.find.rounding import NotCertifiable, Rounder, checked
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra import monomials as mono
+from sosdp.conic.exact.corrected import Equations, dyadic, in_floats
 from sosdp.conic.exact.guesses import independent_columns, integer_span
 from sosdp.conic.exact.integers import kernel, over_one_denominator, primitive
 from sosdp.conic.svec import SQRT2, smat, triangle
@@ -159,14 +159,14 @@ class Faces:
 
     def _round(self, system: _System, matrix: list, grams: list[np.ndarray], free: np.ndarray) -> Proof:
         """The exact proof near float multipliers on the face."""
-        solver = _ExactSolver(matrix, system.free, len(system.goal))
+        equations = Equations([*matrix, *(effect for _, effect in system.free)], len(system.goal))
         reason = ""
         entries = sum(g.size for g in grams) + len(free)
         ways = [(f"denominators of {d}", partial(_simple, d)) for d in _DENOMINATORS if entries <= _SHORT]
         ways += [(f"{bits} bits", partial(_dyadics, bits)) for bits in _BITS]
         for words, rounded in ways:
             numbers = rounded(grams, free)
-            changed = solver.correct(numbers, system.goal)
+            changed = equations.corrected(numbers, system.goal)
             if changed is None:
                 raise NotCertifiable("the identity has no exact solution on the face that the kernels leave")
             try:
@@ -281,8 +281,8 @@ def _inside(
     for n, length in zip(sides, lengths, strict=True):
         row, column = triangle(n)
         shrink.append(np.where(row == column, 1.0, 1.0 / SQRT2) / (length[row] * length[column]))
-    gram = sp.csr_matrix(sp.diags_array(np.concatenate(shrink)) @ _sparse(matrix, width))
-    free = _sparse([effect for _, effect in system.free], width)
+    gram = sp.csr_matrix(sp.diags_array(np.concatenate(shrink)) @ in_floats(matrix, width))
+    free = in_floats([effect for _, effect in system.free], width)
     size = 1.0 / np.maximum(1e-12, np.sqrt(np.asarray(free.multiply(free).sum(axis=1)).reshape(-1)))
     free = sp.csr_matrix(sp.diags_array(size) @ free)
     goal = np.array([float(fraction(v)) for v in system.goal])
@@ -307,13 +307,6 @@ def _inside(
     return grams, raw.free * size, t
 
 
-def _sparse(rows: list[dict[int, fmpq]], width: int) -> sp.csr_matrix:
-    pointers = np.cumsum([0, *(len(r) for r in rows)])
-    indices = [c for r in rows for c in r]
-    data = [float(fraction(v)) for r in rows for v in r.values()]
-    return sp.csr_matrix((data, indices, pointers), shape=(len(rows), width))
-
-
 def _rational_kernel(gram: np.ndarray, small: float) -> list[list[int]] | None:
     """Integer vectors near the kernel of a nearly singular matrix, or None where it has none to see."""
     side = gram.shape[0]
@@ -331,53 +324,6 @@ def _rational_kernel(gram: np.ndarray, small: float) -> list[list[int]] | None:
     return integer_span(np.linalg.qr(scale[:, None] * vectors[:, :count])[0])
 
 
-class _ExactSolver:
-    """Corrects rounded numbers so that a linear system over the rationals holds exactly."""
-
-    def __init__(
-        self,
-        matrix: list[dict[int, fmpq]],
-        free: list[tuple[Any, dict[int, fmpq]]],
-        width: int,
-    ) -> None:
-        self.columns = [*matrix, *(effect for _, effect in free)]
-        self.width = width
-        dense = _sparse(self.columns, width).toarray().T
-        scale = np.maximum(np.linalg.norm(dense, axis=0), 1e-300)
-        self.chosen = independent_columns(dense / scale).tolist()
-        rank = len(self.chosen)
-        self.used = independent_columns(dense[:, self.chosen].T, rank).tolist()
-        position = {row: k for k, row in enumerate(self.used)}
-        table = fmpq_mat(rank, rank)
-        for k, c in enumerate(self.chosen):
-            for row, value in self.columns[c].items():
-                if row in position:
-                    table[position[row], k] = value
-        self.table = table
-
-    def correct(self, numbers: list[fmpq], goal: list[fmpq]) -> list[fmpq] | None:
-        """Numbers near the given ones with columns @ numbers = goal exactly, or None when there are none."""
-        residual = self._residual(numbers, goal)
-        if not self.chosen:
-            return numbers if not any(residual) else None
-        try:
-            change = self.table.solve(fmpq_mat([[residual[row]] for row in self.used]))
-        except ZeroDivisionError:
-            return None
-        out = list(numbers)
-        for k, c in enumerate(self.chosen):
-            out[c] += change[k, 0]
-        return out if not any(self._residual(out, goal)) else None
-
-    def _residual(self, numbers: list[fmpq], goal: list[fmpq]) -> list[fmpq]:
-        rest = list(goal)
-        for column, value in zip(self.columns, numbers, strict=True):
-            if value:
-                for row, effect in column.items():
-                    rest[row] -= effect * value
-        return rest
-
-
 def _simple(denominator: int, grams: list[np.ndarray], free: np.ndarray) -> list[fmpq]:
     """All numbers rounded to multiples of 1/denominator."""
     parts = [*(g[np.tril_indices(g.shape[0])] for g in grams), np.asarray(free)]
@@ -386,10 +332,5 @@ def _simple(denominator: int, grams: list[np.ndarray], free: np.ndarray) -> list
 
 def _dyadics(bits: int, grams: list[np.ndarray], free: np.ndarray) -> list[fmpq]:
     """All numbers rounded to `bits` binary places relative to the largest of their matrix."""
-    out: list[fmpq] = []
-    for values in [*(g[np.tril_indices(g.shape[0])] for g in grams), np.asarray(free)]:
-        size = float(np.abs(values).max(initial=0.0))
-        places = bits - (math.frexp(size)[1] if size > 0 else 0)
-        power = fmpq(2) ** (-places)
-        out.extend(fmpq(int(v)) * power for v in np.rint(np.ldexp(values, places)).tolist())
-    return out
+    parts = [*(g[np.tril_indices(g.shape[0])] for g in grams), np.asarray(free)]
+    return [v for part in parts for v in dyadic(part, bits)]

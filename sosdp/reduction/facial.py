@@ -87,22 +87,6 @@ def _nearly_zero(p: Polynomial, candidates: np.ndarray) -> np.ndarray:
     return candidates[np.abs(p.evaluate(points)) <= 1e-9 * sizes.evaluate(np.abs(points))]
 
 
-def functionals(columns: np.ndarray, ids: np.ndarray, zeros: np.ndarray) -> np.ndarray | None:
-    """Evaluation and derivatives at the zeros as integer rows over monomials, shape (k, columns), in floats.
-
-    Each row is a multiple of the functional; None when an integer does not fit a float exactly.
-    """
-    power = mono.exponents(columns, ids).astype(object)
-    rows = []
-    for zero in zeros:
-        rows.append(_monomials(power, zero))
-        for k in range(ids.size):
-            lower = power.copy()
-            lower[:, k] = np.maximum(lower[:, k] - 1, 0)
-            rows.append(power[:, k] * _monomials(lower, zero))
-    return _in_floats([over_one_denominator(row.tolist())[0] for row in rows])
-
-
 @otherwise(None)
 def face(basis: np.ndarray, ids: np.ndarray, zeros: np.ndarray) -> np.ndarray | None:
     """Integer basis W of the vectors orthogonal to ``b(z)`` for all zeros, shape (side, smaller), in floats.
@@ -110,15 +94,8 @@ def face(basis: np.ndarray, ids: np.ndarray, zeros: np.ndarray) -> np.ndarray | 
     By exact elimination. None when an integer does not fit a float exactly, or that would take long.
     """
     power = mono.exponents(basis, ids).astype(object)
-    rows = [over_one_denominator(_monomials(power, zero).tolist())[0] for zero in zeros]
-    vectors = _in_floats(kernel(rows, basis.shape[0]))
-    return None if vectors is None else vectors.reshape(-1, basis.shape[0]).T
-
-
-def _monomials(power: np.ndarray, point: np.ndarray) -> np.ndarray:
-    """Values of monomials, by their exponents, at a point."""
-    return np.asarray((point**power).prod(axis=1))
-
-
-def _in_floats(rows: list[list[int]]) -> np.ndarray | None:
-    return None if any(abs(v) > _EXACT for row in rows for v in row) else np.array(rows, dtype=float)
+    rows = [over_one_denominator((zero**power).prod(axis=1).tolist())[0] for zero in zeros]
+    vectors = kernel(rows, basis.shape[0])
+    if any(abs(v) > _EXACT for row in vectors for v in row):
+        return None
+    return np.array(vectors, dtype=float).reshape(-1, basis.shape[0]).T

@@ -21,10 +21,9 @@ from sosdp.reduction.bounds import VariableBounds, _principal_minors, _propagate
 from sosdp.relaxation.assemble import scaling
 from sosdp.relaxation.assemble.entries import Coefficients
 from sosdp.relaxation.assemble.forall import interior_matrix
-from sosdp.relaxation.certify import bound, face, free_directions
+from sosdp.relaxation.certify import bound, free_directions
 from sosdp.relaxation.certify.bound import Certified, certify
 from sosdp.relaxation.certify.free_directions import NullConditions
-from sosdp.relaxation.prove import prove_sum_of_squares
 
 x, y = sd.variables("ax ay")
 X, Y = (int(v.variable_ids[0]) for v in (x, y))
@@ -349,27 +348,4 @@ def test_redundant_constraints_are_rounded_outward():
     assert redundant._up(F(0)) == 0
 
 
-# ------------------------------------------------------------------------------------ faces and mixtures
-
-
-def norms_on_a_face(monkeypatch, factor):
-    """What the proof on a face of (x y - 1)**2 + (x - y)**2 takes the norm of, and whether it proves."""
-    seen = []
-
-    def recorded(vector):
-        seen.append(np.array(vector))
-        return norm(vector) * factor
-
-    monkeypatch.setattr(face, "norm", recorded)
-    found = prove_sum_of_squares(sd.Relaxation(S(), 4), (x * y - 1) ** 2 + (x - y) ** 2)
-    return seen, "exact_zeros" in found.sizes
-
-
-def test_the_residual_on_a_face_includes_rounding(monkeypatch):
-    seen, proven = norms_on_a_face(monkeypatch, 1.0)
-    assert proven and (seen[0] >= 8 * UNIT * 1e-3).any()
-
-
-def test_matrices_on_a_face_are_inside_by_the_distance(monkeypatch):
-    _, proven = norms_on_a_face(monkeypatch, 1e20)
-    assert not proven
+# ------------------------------------------------------------------------------------ mixtures

@@ -1,42 +1,43 @@
 """A sum-of-squares proof on a face: Gram matrices W R W' with integer W and positive definite R.
 
-On the face the coefficients of ``<R, W'b b'W>`` do not fill the whole space: every exact zero z of p gives
-functionals (evaluation at z, derivatives at z) that vanish on all of them. Let A be the integer matrix that
-takes R to coefficients and N the integer rows of those functionals, N A = 0. If ``A A' + N'N`` is proven
-positive definite, with least eigenvalue at least s, the range of A is exactly the kernel of N; p lies in it
-(checked in integers), so the float error r of ``p - A R`` does too, and some R' within |r| / sqrt(s) of R is
-exact. If the least eigenvalue of R exceeds that, p is proven a sum of squares. Proof: the range of A and
-that of N' are orthogonal and together everything, so on the first A A' is at least s.
+A is the integer matrix that takes the entries of R to coefficients. On the face they do not fill the whole
+space, so that no small residual can be paid by a margin: the solver's R is rounded to rationals and corrected
+until ``A R`` are the coefficients of p exactly, and is then proven positive semidefinite.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...algebra import monomials as mono
 from ...algebra.polynomial import Polynomial
+from ...conic.clock import otherwise
+from ...conic.exact.corrected import Effects, Equations, dyadic
 from ...conic.exact.guesses import independent_columns
-from ...conic.rigorous import UNIT, least_eigenvalue_bound, norm
+from ...conic.exact.integers import is_semidefinite_within, over_one_denominator, square
 from ...conic.svec import SQRT2, roots, svec, svec_length, triangle, units
-from ...reduction.facial import face, functionals
+from ...reduction.facial import face
 from ..assemble.identity import ONE, Block, GramProgram, Identity, RawSolution
 from ..solve.solve import with_margin
 
-_LARGEST = 2000  # monomials up to which the dense test of the range is made (seconds)
+_LARGEST = 2000  # monomials up to which equations are solved exactly (seconds)
+_BITS = 40  # of the entries of R, before they are corrected
 _EXACT = 2.0**53  # integer arithmetic in floats is exact below
 
 
 @dataclass(frozen=True, eq=False)
 class Face:
-    """An identity on the face of its zeros: ``bases`` W of each block, ``produced`` A, ``vanishing`` N."""
+    """An identity on the face of its zeros: ``bases`` W of each block, ``produced`` A, ``target``: the
+    coefficients of p, exactly."""
 
     identity: Identity
     bases: tuple[np.ndarray, ...]
     produced: sp.csr_matrix
-    vanishing: np.ndarray
+    target: tuple[Fraction, ...]
     zeros: int
 
     @property
@@ -63,40 +64,31 @@ class Face:
         """From entries of R, the rows of ``produced``, to vector form."""
         return 1 / np.concatenate([np.ones(0), *map(roots, self.sides)])
 
+    @otherwise(None)
     def prove(self, raw: RawSolution) -> np.ndarray | None:
-        """Vector form of Gram matrices (of the whole identity) near a proven exact decomposition, or None."""
+        """Vector form of Gram matrices (of the whole identity) of a proven exact decomposition, or None."""
+        from flint import fmpq
+
         if raw.status not in ("optimal", "inaccurate") or not np.isfinite(raw.gram).all():
             return None
-        dense = np.asarray(self.produced.T.todense())
-        spread = dense @ dense.T + self.vanishing.T @ self.vanishing
-        size = np.abs(dense) @ np.abs(dense).T + np.abs(self.vanishing).T @ np.abs(self.vanishing)
-        if not size.max(initial=0.0) < _EXACT:
-            return None
-        smallest = least_eigenvalue_bound(spread)
-        if not smallest > 0:
-            return None
         entries = (raw.gram + float(raw.unknowns[0]) * units(self.sides)) * self.weights()
-        target = self.identity.target
-        for _ in range(2):
-            entries = entries + dense.T @ np.linalg.solve(spread, target - dense @ entries)
-        residual = target - dense @ entries
-        size = np.abs(dense) @ np.abs(entries) + np.abs(target)
-        error = np.abs(residual) + (np.count_nonzero(dense, axis=1) + 8) * UNIT * size
-        # an entry off the diagonal stands twice in its matrix
-        distance = 2.0 * norm(error) / np.sqrt(smallest) * (1 + 1e-9)
-        lifted, cursor = [], 0
+        numbers = dyadic(entries, _BITS)
+        goal = [fmpq(v.numerator, v.denominator) for v in self.target]
+        effects: list[Effects] = [{} for _ in numbers]
+        for row, column, value in zip(*sp.find(self.produced), strict=True):
+            effects[row][int(column)] = fmpq(int(value))
+        exact = Equations(effects, len(goal)).corrected(numbers, goal)
+        if exact is None:
+            return None
+        lifted, rest = [], iter(Fraction(int(v.p), int(v.q)) for v in exact)
         for w in self.bases:
             side = w.shape[1]
-            if side == 0:
-                lifted.append(np.zeros(svec_length(w.shape[0])))
-                continue
-            matrix = np.zeros((side, side))
-            row, column = triangle(side)
-            matrix[row, column] = matrix[column, row] = entries[cursor : cursor + row.size]
-            if not least_eigenvalue_bound(matrix) > distance:
+            whole, bottom = over_one_denominator([next(rest) for _ in range(svec_length(side))])
+            matrix = square(whole, side)
+            if not is_semidefinite_within(matrix, Fraction(0)):
                 return None
-            lifted.append(svec(w @ matrix @ w.T))
-            cursor += row.size
+            floats = np.array([v / bottom for row in matrix for v in row]).reshape(side, side)
+            lifted.append(svec(w @ floats @ w.T))
         return np.concatenate(lifted)
 
 
@@ -113,11 +105,8 @@ def find_face(identity: Identity, p: Polynomial, zeros: np.ndarray) -> Face | No
         return None
     ids = np.asarray(p.variable_ids, dtype=mono.MONOMIAL)
     bases = [face(b.basis, ids, zeros) for b in identity.blocks]
-    vanishing = functionals(identity.columns, ids, zeros)
-    if vanishing is None or any(w is None for w in bases):
-        return None
     found = [w for w in bases if w is not None]
-    if all(w.shape[0] == w.shape[1] for w in found):
+    if len(found) < len(bases) or all(w.shape[0] == w.shape[1] for w in found):
         return None
     parts = []
     for block, rows, w in zip(identity.blocks, identity.slices(), found, strict=True):
@@ -137,12 +126,16 @@ def find_face(identity: Identity, p: Polynomial, zeros: np.ndarray) -> Face | No
     width = identity.columns.shape[0]
     produced = sp.csr_matrix(sp.vstack(parts)) if parts else sp.csr_matrix((0, width))
     produced.eliminate_zeros()
-    size = np.abs(vanishing) @ abs(produced).T
-    if not size.max(initial=0.0) < _EXACT or not max(map(_largest, found)) < _EXACT:
+    if not max(map(_largest, found)) < _EXACT:
         return None
-    if np.abs(vanishing @ produced.T).max(initial=0.0) != 0:
+    exact = p.as_exact()
+    places = mono.Index(identity.columns).find(exact.monos)
+    if (places < 0).any():
         return None
-    return Face(identity, tuple(found), produced, vanishing, len(zeros))
+    target = [Fraction(0)] * width
+    for k, value in zip(places.tolist(), exact.coefs.tolist(), strict=True):
+        target[k] = Fraction(value)
+    return Face(identity, tuple(found), produced, tuple(target), len(zeros))
 
 
 def _largest(w: np.ndarray) -> float:

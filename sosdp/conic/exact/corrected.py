@@ -1,0 +1,77 @@
+"""Rounded numbers, changed so that linear equations over the rationals hold exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .guesses import independent_columns
+
+Effects = dict[int, Any]  # what one unit of a number adds to each equation, in FLINT's rationals
+
+
+class Equations:
+    """Equations ``sum_k numbers_k effects_k = goal`` of so many rows; which of them are solved for which
+    numbers is read off in floats once."""
+
+    def __init__(self, effects: Sequence[Effects], width: int) -> None:
+        from flint import fmpq_mat
+
+        self.effects = effects
+        dense = in_floats(effects, width).toarray().T
+        scale = np.maximum(np.linalg.norm(dense, axis=0), 1e-300)
+        self.chosen = independent_columns(dense / scale).tolist()
+        rank = len(self.chosen)
+        self.used = independent_columns(dense[:, self.chosen].T, rank).tolist()
+        position = {row: k for k, row in enumerate(self.used)}
+        self.table = fmpq_mat(rank, rank)
+        for k, c in enumerate(self.chosen):
+            for row, value in effects[c].items():
+                if row in position:
+                    self.table[position[row], k] = value
+
+    def corrected(self, numbers: list[Any], goal: list[Any]) -> list[Any] | None:
+        """Rationals near the given ones that satisfy all equations exactly, or None when there are none."""
+        from flint import fmpq_mat
+
+        residual = self._residual(numbers, goal)
+        if not self.chosen:
+            return numbers if not any(residual) else None
+        try:
+            change = self.table.solve(fmpq_mat([[residual[row]] for row in self.used]))
+        except ZeroDivisionError:
+            return None
+        result = list(numbers)
+        for k, c in enumerate(self.chosen):
+            result[c] += change[k, 0]
+        return result if not any(self._residual(result, goal)) else None
+
+    def _residual(self, numbers: list[Any], goal: list[Any]) -> list[Any]:
+        rest = list(goal)
+        for effects, value in zip(self.effects, numbers, strict=True):
+            if value:
+                for row, effect in effects.items():
+                    rest[row] -= effect * value
+        return rest
+
+
+def dyadic(values: np.ndarray, bits: int) -> list[Any]:
+    """Numbers rounded to so many binary places relative to the largest of them, as rationals."""
+    from flint import fmpq
+
+    size = float(np.abs(values).max(initial=0.0))
+    places = bits - (math.frexp(size)[1] if size > 0 else 0)
+    return [fmpq(int(v)) * fmpq(2) ** -places for v in np.rint(np.ldexp(values, places)).tolist()]
+
+
+def in_floats(effects: Sequence[Effects], width: int) -> sp.csr_matrix:
+    """The effects, one a row."""
+    pointers = np.cumsum([0, *map(len, effects)])
+    indices = [row for each in effects for row in each]
+    data = [float(Fraction(int(v.p), int(v.q))) for each in effects for v in each.values()]
+    return sp.csr_matrix((data, indices, pointers), shape=(len(effects), width))
