@@ -16,12 +16,12 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from benchmarks.harness import Table
-from problems.gaussian.model import PackingProblem, smat, svec_of_outer
-from problems.gaussian.program import PackingScore, packing_score
 from problems.gaussian.published.localised_lift import LocalisedLiftScore
 from problems.gaussian.published.program import LiteralSoSScore
-from problems.gaussian.sampler import DyadicBoxes
 from problems.gaussian.theory import extremal_example, quasi_convexity_defect, separation
+from sosdp.laboratory.packing_problem import PackingProblem, smat, svec_of_outer
+from sosdp.laboratory.packing_sampler import DyadicBoxes
+from sosdp.laboratory.packing_score import PackingScore, packing_score
 from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.scores.levels import rational_base
 from sosdp.privacy.scores.score import Lattice

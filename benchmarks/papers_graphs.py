@@ -82,7 +82,9 @@ def vertices(quick: bool) -> list[Row]:
         runs = f"VertexRecovery (wrong labels; forecast {forecast:.3g})"
         said = "labels under privacy for vertices: impossible to publish"
         wrong, cpu = float(np.mean(errors)), float(np.mean(spent))
-        result.append(Row(COMMUNITIES, said, runs, size, kind, wrong, 0.0, cpu, wrong <= forecast + 0.005 * n))
+        result.append(
+            Row(COMMUNITIES, said, runs, size, kind, wrong, 0.0, cpu, wrong <= forecast + 0.005 * n)
+        )
     return result
 
 

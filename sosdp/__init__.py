@@ -36,6 +36,7 @@ _HOMES = {
     "laboratory.domain": ["Domain"],
     "laboratory.falsify": ["falsify"],
     "laboratory.family": ["Family", "Part", "score_program"],
+    "laboratory.packing": ["PackingProgram"],
     "laboratory.report": ["NotAPolynomial", "StabilityReport", "Undecided"],
     "laboratory.stability": ["stability"],
     "model.expectation": ["E", "for_all", "sum_squares"],

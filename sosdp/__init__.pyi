@@ -55,6 +55,7 @@ from .laboratory.falsify import falsify as falsify
 from .laboratory.family import Family as Family
 from .laboratory.family import Part as Part
 from .laboratory.family import score_program as score_program
+from .laboratory.packing import PackingProgram as PackingProgram
 from .laboratory.report import NotAPolynomial as NotAPolynomial
 from .laboratory.report import StabilityReport as StabilityReport
 from .laboratory.report import Undecided as Undecided

@@ -48,6 +48,7 @@ _PAGES = {
     "private scaler": "private_quantile",
     "private sum": "columns",
     "private_estimator.consensus": "consensus",
+    "private_estimator.packing": "gaussian_scores",
     "private table": "tables",
     "private_estimator.projection": "strongly_convex",
     "private_estimator.score": "bracket_scores",

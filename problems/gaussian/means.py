@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from sosdp.laboratory.packing_problem import PackingProblem
+from sosdp.laboratory.packing_sampler import DyadicBoxes
+from sosdp.laboratory.packing_score import PackingScore
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.exponential import pure_exponential
 from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
@@ -32,10 +35,7 @@ from .frame import (
     scale_quantile,
     spread_missing,
 )
-from .model import PackingProblem
 from .planning import CELL_REACH, CUBE_REACH, MeanTask, Plan, trimmed_share
-from .program import PackingScore
-from .sampler import DyadicBoxes
 from .whole_means import BALL_TAILS, CUBE_TAILS, whole_mean, whole_targets
 
 UNITS = 1 << 20  # steps from 0 to the edge of the cube or ball

@@ -10,6 +10,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from sosdp.laboratory.packing_problem import PackingProblem, smat
+from sosdp.laboratory.packing_sampler import DyadicBoxes
+from sosdp.laboratory.packing_score import PackingScore
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.exponential import pure_exponential
 from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
@@ -18,10 +21,7 @@ from sosdp.structured.packing_ellipsoid import MOST
 
 from .columns import Columns
 from .frame import Frame, frame_dict, location_nats, pure_frame, release_frame
-from .model import PackingProblem, smat
 from .planning import MeanTask, NotOffered, Plan, TooFewRecords
-from .program import PackingScore
-from .sampler import DyadicBoxes
 
 PURE_COLUMNS = 2
 # eigenvalues of the covariance in its frame, public: a truth outside makes the law a thin shell, which no

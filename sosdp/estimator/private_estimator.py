@@ -20,6 +20,7 @@ from sosdp.estimator.parameters import Parameters
 from sosdp.estimator.score_program import ScoreProgram
 from sosdp.laboratory.consensus import ConsensusProgram
 from sosdp.laboratory.minimiser import Minimiser
+from sosdp.laboratory.packing import PackingProgram
 from sosdp.laboratory.release import check_report, release_statistic
 from sosdp.laboratory.report import StabilityReport, Undecided
 from sosdp.privacy.guarantee.condition import Fact
@@ -31,7 +32,7 @@ from sosdp.privacy.scores.sampling import FiniteGrid, Layered, Sampler
 from sosdp.privacy.silence import no_warnings
 from sosdp.privacy.terms import Terms
 
-Program = ScoreProgram | StrongConvexProgram | ConsensusProgram | StabilityReport
+Program = ScoreProgram | StrongConvexProgram | ConsensusProgram | PackingProgram | StabilityReport
 
 LISTED = 2000
 """A lattice up to this size is listed; a larger one needs an enclosure."""
@@ -78,7 +79,8 @@ def private_estimator(
 
     Args:
         program: a `ConsensusProgram` (records pass tests at a candidate: the exponential mechanism, pure
-            epsilon, kind "exact", nothing to be proven), a `ScoreProgram` (system with data, a candidate, a
+            epsilon, kind "exact", nothing to be proven), a `PackingProgram` (the same of a mean of features,
+            kind "certified"), a `ScoreProgram` (system with data, a candidate, a
             threshold: the exponential mechanism, pure epsilon), or a `StrongConvexProgram` with a solver
             (output perturbation: Gaussian noise, needs delta > 0 and `output`); or the report of a statistic,
             `sosdp.stability(...)` (discrete Laplace noise, pure epsilon).
@@ -137,9 +139,9 @@ class PrivateEstimator(FitFirst, Parameters):
             _check_convex_program(self.program, self.output, self.delta)
         elif isinstance(self.program, StabilityReport):
             _check_report(self.program)
-        elif not isinstance(self.program, ConsensusProgram):
+        elif not isinstance(self.program, ConsensusProgram | PackingProgram):
             raise TypeError(
-                "a program is a ConsensusProgram, a ScoreProgram or a StrongConvexProgram, got "
+                "a program is a ConsensusProgram, a PackingProgram, a ScoreProgram or a StrongConvexProgram, got "
                 f"{type(self.program).__name__}"
             )
         self._terms()
@@ -165,8 +167,8 @@ class PrivateEstimator(FitFirst, Parameters):
         self.check()
         if isinstance(self.program, ScoreProgram):
             self.release_ = self._by_score(self.program, X)
-        elif isinstance(self.program, ConsensusProgram):
-            self.release_ = self._by_consensus(self.program, X)
+        elif isinstance(self.program, ConsensusProgram | PackingProgram):
+            self.release_ = self._drawn(self.program, X)
         elif isinstance(self.program, StabilityReport):
             self.release_ = release_statistic(self._terms(), self.program, X)
         else:
@@ -188,9 +190,11 @@ class PrivateEstimator(FitFirst, Parameters):
             sampler=self.sampler or _default_sampler(program),
         )
 
-    def _by_consensus(self, program: ConsensusProgram, data: Any) -> Release:
-        terms = self._terms(mechanism="private_estimator.consensus")
-        return pure_exponential(terms, program.score_function(), data, sampler=self.sampler)
+    def _drawn(self, program: ConsensusProgram | PackingProgram, data: Any) -> Release:
+        name = "consensus" if isinstance(program, ConsensusProgram) else "packing"
+        terms = self._terms(mechanism=f"private_estimator.{name}")
+        sampler = self.sampler or program.sampler
+        return pure_exponential(terms, program.score_function(), data, sampler=sampler)
 
     def _by_projection(self, program: StrongConvexProgram, data: Any) -> Release:
         output = self.output

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,7 +23,9 @@ from sosdp.laboratory.report import called
 from sosdp.privacy.inputs import integer, positive
 from sosdp.privacy.scores.consensus import Alternatives, ConsensusScore, Exponents, Test
 from sosdp.privacy.scores.levels import rational_base
-from sosdp.privacy.scores.score import Lattice
+from sosdp.privacy.scores.partition import LazyPartition
+from sosdp.privacy.scores.sampling import Sampler
+from sosdp.privacy.scores.score import Lattice, ScoreFunction
 
 Tests = Callable[[list[Polynomial], list[Polynomial]], Sequence[Any]]
 """(parameters, record) -> polynomials that are all >= 0 at a record that passes, or a list of such lists, one
@@ -35,11 +37,12 @@ STEPS = (16, 15, 14, 13, 12, 11, 10, 9, 8)
 
 
 @dataclass(frozen=True)
-class ConsensusPlan:
+class DrawPlan:
     """What a release will be worth, from public numbers and made-up data.
 
     Attributes:
-        missing: the point drawn fails at most so many records more than the best one, but for `failure`.
+        missing: the score of the point drawn is at most so many records above the best one, but for
+            `failure`.
         failure: probability of the opposite.
         error: mean over the examples of the largest error of a coordinate; None without examples.
         seconds: mean time of one; None without.
@@ -105,6 +108,11 @@ class ConsensusProgram:
         shape = (self.dimension,)
         low, high = (np.broadcast_to(np.asarray(end, dtype=float), shape) for end in (self.low, self.high))
         return tuple(low.tolist()), tuple(high.tolist())
+
+    @property
+    def sampler(self) -> LazyPartition:
+        """Draws exactly from this score's law."""
+        return LazyPartition()
 
     def score_function(self) -> ConsensusScore:
         """The score for the exponential mechanism."""
@@ -180,7 +188,7 @@ class ConsensusProgram:
 
     def plan(
         self, epsilon: float, *, failure: float = 0.05, examples: Iterable[tuple[Any, Any]] = ()
-    ) -> ConsensusPlan:
+    ) -> DrawPlan:
         """What to expect at this epsilon.
 
         Args:
@@ -189,21 +197,43 @@ class ConsensusProgram:
 
         Source: docs/proofs/consensus.md, "What is missed". No release is made and nothing is spent.
         """
-        from sosdp.privacy.mechanisms.exponential import pure_exponential
+        return plan_draw(self, epsilon, failure, examples)
 
-        if not 0 < failure < 1:
-            raise ValueError(f"failure must lie in (0, 1), got {failure}")
-        rate = rational_base(epsilon).rate
-        missing = math.ceil((math.log(self.lattice.size or 1) + math.log(1 / failure)) / rate)
-        errors, seconds = [], []
-        for number, (table, truth) in enumerate(examples):
-            started = time.process_time()
-            release = pure_exponential(self._score, table, epsilon=epsilon, insecure_seed=number)
-            seconds.append(time.process_time() - started)
-            errors.append(float(np.max(np.abs(release.value - np.asarray(truth, dtype=float)))))
-        if not errors:
-            return ConsensusPlan(missing, failure)
-        return ConsensusPlan(missing, failure, float(np.mean(errors)), float(np.mean(seconds)))
+
+class Drawn(Protocol):
+    """A program whose score is drawn from."""
+
+    @property
+    def sampler(self) -> Sampler:
+        """For its scores."""
+
+    def score_function(self) -> ScoreFunction:
+        """The score."""
+
+
+def plan_draw(
+    program: Drawn, epsilon: float, failure: float, examples: Iterable[tuple[Any, Any]]
+) -> DrawPlan:
+    """A plan with `missing` in levels: at most |lattice| points have a level t above the least, each with
+    odds r^t."""
+    from sosdp.privacy.mechanisms.exponential import pure_exponential
+
+    if not 0 < failure < 1:
+        raise ValueError(f"failure must lie in (0, 1), got {failure}")
+    score = program.score_function()
+    rate = rational_base(epsilon, score.sensitivity).rate
+    missing = math.ceil((math.log(score.lattice.size or 1) + math.log(1 / failure)) / rate)
+    errors, seconds = [], []
+    for number, (table, truth) in enumerate(examples):
+        started = time.process_time()
+        release = pure_exponential(
+            score, table, epsilon=epsilon, sampler=program.sampler, insecure_seed=number
+        )
+        seconds.append(time.process_time() - started)
+        errors.append(float(np.max(np.abs(release.value - np.asarray(truth, dtype=float)))))
+    if not errors:
+        return DrawPlan(missing, failure)
+    return DrawPlan(missing, failure, float(np.mean(errors)), float(np.mean(seconds)))
 
 
 def _is_list(item: Any) -> bool:

@@ -11,11 +11,14 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from sosdp.estimator.score_program import ScoreProgram
+from sosdp.laboratory.consensus import ConsensusProgram
+from sosdp.laboratory.packing import PackingProgram
 from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram
 from sosdp.privacy.scores.score import ScoreFunction
 from sosdp.privacy.verification.sensitivity import ReplaceOne, SensitivityReport, verify_sensitivity
@@ -25,7 +28,7 @@ Draw = Callable[[random.Random], tuple[Any, Any]]
 
 
 def falsify(
-    program: ScoreProgram | StrongConvexProgram | ScoreFunction,
+    program: ScoreProgram | StrongConvexProgram | ConsensusProgram | PackingProgram | ScoreFunction,
     *,
     attempts: int = 20,
     steps: int = 15,
@@ -37,13 +40,14 @@ def falsify(
     Parameters
     ----------
     program
-        Scores of programs are compared by their certified brackets, at random candidates, and integer levels
-        exactly; minimisers by their certified distances to the exact ones, so it needs `solve`.
+        Scores are compared at random candidates: those of a `ScoreProgram` by their certified brackets,
+        integer levels (of any `ScoreFunction`: consensus, packing, clipped ones) exactly. Minimisers are
+        compared by their certified distances to the exact ones, so a `StrongConvexProgram` needs `solve`.
     attempts, steps
         Data sets tried, and moves of each climb; the search ends at the first refutation.
     draw
-        Makes up data; required but for a `ScoreProgram`, which says what its records are and is tried on
-        clusters at the ends, balanced ones, and clouds.
+        Makes up data; required for a `ScoreFunction` and a `StrongConvexProgram`. The other programs say
+        what their records are and are tried on clusters at the ends, balanced ones, and clouds.
     seed
         Of the made-up data.
 
@@ -57,27 +61,33 @@ def falsify(
     TypeError
         Another kind of program, or no `draw` where one is needed.
     """
-    if not isinstance(program, ScoreProgram | StrongConvexProgram | ScoreFunction):
-        raise TypeError(
-            "falsify takes a ScoreProgram, a StrongConvexProgram or a ScoreFunction, got "
-            f"{type(program).__name__}"
-        )
-    generator = random.Random(seed)
     if isinstance(program, ScoreProgram):
-        tries = ((_score(program, generator), *_made_up(program, generator)) for _ in itertools.count())
-        claimed = float(program.sensitivity)
-    elif isinstance(program, ScoreFunction):
-        if draw is None:
-            raise TypeError("a ScoreFunction needs draw= for made-up data")
-        own = draw
-        tries = ((_levels(program, generator), *own(generator)) for _ in itertools.count())
-        claimed = float(program.sensitivity)
+        draw = draw or partial(_made_up, program.records, program.shape, (program.low, program.high))
+    elif isinstance(program, ConsensusProgram):
+        draw = draw or partial(_made_up, program.records, (program.dimension,), program.ends)
+    elif isinstance(program, PackingProgram):
+        ends = (-program.reach, program.reach)
+        draw = draw or partial(_made_up, program.records, (program.dimension,), ends)
+    elif not isinstance(program, StrongConvexProgram | ScoreFunction):
+        raise TypeError(
+            "falsify takes a ScoreProgram, a ConsensusProgram, a PackingProgram, a StrongConvexProgram or a "
+            f"ScoreFunction, got {type(program).__name__}"
+        )
+    if draw is None:
+        raise TypeError(f"a {type(program).__name__} needs draw= for made-up data")
+    generator, own = random.Random(seed), draw
+    if isinstance(program, StrongConvexProgram):
+        if program.solve is None:
+            raise TypeError("a StrongConvexProgram needs solve=")
+        solve, claimed = program.solve, program.sensitivity()
+        tries = ((solve, *own(generator)) for _ in itertools.count())
+    elif isinstance(program, ScoreProgram):
+        claimed, scored = float(program.sensitivity), program
+        tries = ((_score(scored, generator), *own(generator)) for _ in itertools.count())
     else:
-        if draw is None or program.solve is None:
-            raise TypeError("a StrongConvexProgram needs solve=, and draw= for made-up data")
-        solve, made = program.solve, draw
-        tries = ((solve, *made(generator)) for _ in itertools.count())
-        claimed = program.sensitivity()
+        score = program if isinstance(program, ScoreFunction) else program.score_function()
+        claimed = float(score.sensitivity)
+        tries = ((_levels(score, generator), *own(generator)) for _ in itertools.count())
     return _worst(itertools.islice(tries, attempts), claimed, steps)
 
 
@@ -126,23 +136,27 @@ def _levels(score: ScoreFunction, generator: random.Random) -> Callable[[Any], t
     return lambda data: (np.array([float(score.on(data).level(point))]), 0.0)
 
 
-def _made_up(program: ScoreProgram, generator: random.Random) -> tuple[Any, Any]:
-    """Records in one, two equal or two unequal clusters at ends or in the middle, or a cloud."""
-    n, shape = program.records, program.shape
-    ends = [program.low, program.high, (program.low + program.high) / 2]
-    count = int(np.prod(shape, dtype=int))
+def _made_up(n: int, shape: Any, ends: Any, generator: random.Random) -> tuple[Any, Any]:
+    """n records in one, two equal or two unequal clusters at ends or in the middle, or a cloud.
 
-    def record(choices: list[float]) -> Any:
-        return np.array([generator.choice(choices) for _ in range(count)]).reshape(shape)
+    ends: low and high, numbers or one a coordinate.
+    """
+    count = int(np.prod(shape, dtype=int))
+    low, high = (np.broadcast_to(np.asarray(end, dtype=float).reshape(-1), count) for end in ends)
+
+    def record() -> Any:
+        return np.array(
+            [generator.choice((a, b, (a + b) / 2)) for a, b in zip(low, high, strict=True)]
+        ).reshape(shape)
 
     def cloud() -> Any:
-        return np.array([generator.uniform(program.low, program.high) for _ in range(count)]).reshape(shape)
+        return np.array([generator.uniform(a, b) for a, b in zip(low, high, strict=True)]).reshape(shape)
 
     kind = generator.randrange(4)
     if kind == 3:
         data = np.array([cloud() for _ in range(n)])
     else:
-        first, second = record(ends), record(ends)
+        first, second = record(), record()
         split = n if kind == 0 else n // 2 if kind == 1 else generator.randrange(n + 1)
         data = np.array([first] * split + [second] * (n - split))
-    return data, [record(ends) for _ in range(6)] + [cloud() for _ in range(2)]
+    return data, [record() for _ in range(6)] + [cloud() for _ in range(2)]

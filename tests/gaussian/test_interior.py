@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from problems.gaussian.model import PackingProblem
-from problems.gaussian.program import AIM, SPREAD, WIDTH, PackingScore, packing_score
+from sosdp.laboratory.packing_problem import PackingProblem
+from sosdp.laboratory.packing_score import AIM, SPREAD, WIDTH, PackingScore, packing_score
 from sosdp.privacy.scores.score import Lattice
 from sosdp.structured import packing
 from sosdp.structured.packing import solve, upper_bound

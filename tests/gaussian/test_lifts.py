@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from problems.gaussian.model import PackingProblem
-from problems.gaussian.program import packing_score
 from problems.gaussian.published.localised_lift import LocalisedLiftScore
 from problems.gaussian.published.program import LiteralSoSScore
 from problems.gaussian.theory import extremal_example, quasi_convexity_defect
+from sosdp.laboratory.packing_problem import PackingProblem
+from sosdp.laboratory.packing_score import packing_score
 from sosdp.privacy.scores.score import cube
 from sosdp.structured.packing import solve
 

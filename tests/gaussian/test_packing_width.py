@@ -10,13 +10,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from problems.gaussian import PrivateMean, TooFewRecords, means, program
+from problems.gaussian import PrivateMean, TooFewRecords, means
 from problems.gaussian.budgets import checked_budget
 from problems.gaussian.columns import public_columns
 from problems.gaussian.means import packing_bound
-from problems.gaussian.model import PackingProblem
 from problems.gaussian.planning import MeanTask, Plan
-from problems.gaussian.program import WIDTH, PackingScore
+from sosdp.laboratory import packing_score as program
+from sosdp.laboratory.packing_problem import PackingProblem
+from sosdp.laboratory.packing_score import WIDTH, PackingScore
 from sosdp.privacy.mechanisms.exponential import exact_law
 from sosdp.privacy.scores.levels import rational_base
 from sosdp.privacy.scores.score import cube

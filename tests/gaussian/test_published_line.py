@@ -9,12 +9,12 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from problems.gaussian.model import PackingProblem
 from problems.gaussian.planning import TooFewRecords
-from problems.gaussian.program import packing_score
 from problems.gaussian.published import truncated
 from problems.gaussian.published.line import Candidates, LineScore, points_of
 from problems.gaussian.theory import extremal_example
+from sosdp.laboratory.packing_problem import PackingProblem
+from sosdp.laboratory.packing_score import packing_score
 from sosdp.privacy.mechanisms.exponential import plan_truncated
 
 HOSTILE = [0.0, -0.0, 5e-324, 1e-200, 1.0, -3.0, 1e308, -1e308, math.inf, math.nan]

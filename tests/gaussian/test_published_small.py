@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 from problems.gaussian import PrivateCovariance, PrivateMean
-from problems.gaussian.model import PackingProblem
 from problems.gaussian.planning import NotOffered
-from problems.gaussian.program import packing_score
 from problems.gaussian.published import coordinates
 from problems.gaussian.published.coordinates import CoordinateScore, Search, is_good
 from problems.gaussian.published.line import Candidates, LineScore
@@ -22,6 +20,8 @@ from problems.gaussian.published.spectral import (
     published_spectral_covariance,
     semidefinite,
 )
+from sosdp.laboratory.packing_problem import PackingProblem
+from sosdp.laboratory.packing_score import packing_score
 from sosdp.privacy.mechanisms.exponential import exact_law
 from sosdp.privacy.scores.levels import rational_base
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from problems.gaussian import theory
-from problems.gaussian.cuts import Cuts
-from problems.gaussian.model import PackingProblem, smat, svec_of_outer
-from problems.gaussian.program import PackingScore, packing_score
-from problems.gaussian.sampler import DyadicBoxes, Partition
+from sosdp.laboratory.packing_cuts import Cuts
+from sosdp.laboratory.packing_problem import PackingProblem, smat, svec_of_outer
+from sosdp.laboratory.packing_sampler import DyadicBoxes, Partition
+from sosdp.laboratory.packing_score import PackingScore, packing_score
 from sosdp.privacy.mechanisms.exponential import exact_law, pure_exponential
 from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.scores.levels import rational_base

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from problems.gaussian.cuts import Cuts
-from problems.gaussian.model import PackingProblem
-from problems.gaussian.program import PackingScore
-from problems.gaussian.sampler import DyadicBoxes, Partition
+from sosdp.laboratory.packing_cuts import Cuts
+from sosdp.laboratory.packing_problem import PackingProblem
+from sosdp.laboratory.packing_sampler import DyadicBoxes, Partition
+from sosdp.laboratory.packing_score import PackingScore
 from sosdp.privacy.mechanisms.exponential import exact_law
 from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.scores.levels import rational_base

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from problems.gaussian.model import PackingProblem
-from problems.gaussian.program import QUANTUM, PackingScore
-from problems.gaussian.sampler import DyadicBoxes, Partition, predicted_acceptance
+from sosdp.laboratory.packing_problem import PackingProblem
+from sosdp.laboratory.packing_sampler import DyadicBoxes, Partition, predicted_acceptance
+from sosdp.laboratory.packing_score import QUANTUM, PackingScore
 from sosdp.privacy.mechanisms.exponential import exact_law, pure_exponential
 from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.scores.levels import rational_base

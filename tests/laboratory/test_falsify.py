@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sosdp as sd
+from problems.gaussian import PackingProblem, PackingScore
 from problems.gaussian.published.coordinates import CoordinateScore, Search
 from problems.gaussian.published.line import Candidates, LineScore
 from problems.gaussian.published.spectral import SpectralScore
@@ -17,7 +18,7 @@ from problems.sbm.estimators.output_perturbation import projection_program
 from sosdp.laboratory import fits
 from sosdp.privacy.scores import coordinate_max, median_weights
 from sosdp.privacy.scores.depth import RegressionDepth, TukeyDepth
-from sosdp.privacy.scores.score import ScoreFunction, cube
+from sosdp.privacy.scores.score import ClippedScore, ScoreFunction, cube
 
 F = Fraction
 N = 4
@@ -41,6 +42,8 @@ SCORES = {
     "Tukey depth": (TukeyDepth(cube(1, 2, 2), N), 2),
     "regression depth": (RegressionDepth(cube(1, 2, 2), N, largest_x=2.0, largest_y=2.0), 2),
     "consensus": (fits.linear(N, tolerance=F(1, 2), spacing=F(1, 2)).score_function(), 2),
+    "packing": (PackingScore(PackingProblem("identity", 1, 0.5, clip=9.0), cube(F(1, 2), 2, 1), N), 1),
+    "clipped": (ClippedScore(coordinate_max(median_weights(N), cube(1, 2, 1)), 1), 1),
     "mean of a line": (LineScore(Candidates("mean", F(1)), N, F(5, 2)), 1),
     "variance of a line": (LineScore(Candidates("variance"), N, F(5, 2)), 1),
     "covariance": (SpectralScore(2, N, F(5, 2), condition=F(2), spacing=F(1, 2)), 2),
@@ -67,6 +70,16 @@ class Doubled(ScoreFunction):
         once = levels.level
         levels.level = lambda point: 2 * once(point)
         return levels
+
+
+def test_programs_make_up_their_own_data():
+    """A packing and a consensus program as they are; a packing program that says 40 levels for 65."""
+    lattice = cube(F(1, 2), 2, 1)
+    packing = sd.PackingProgram(lambda x: [x[0] * x[0]], N, 1, 0.5, lattice, reach=2.0)
+    for program in (packing, fits.location(N, dimension=2, tolerance=F(1, 2), spacing=F(1, 4))):
+        assert not sd.falsify(program, attempts=4, steps=2).refuted
+    object.__setattr__(packing.score_function(), "sensitivity", 40)
+    assert sd.falsify(packing).refuted
 
 
 @pytest.mark.parametrize("name", ["median", "Tukey depth", "consensus"])

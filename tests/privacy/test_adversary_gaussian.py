@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from problems.gaussian import program as scores
-from problems.gaussian.model import PackingProblem
-from problems.gaussian.program import WIDTH, PackingScore
+from sosdp.laboratory import packing_score as scores
+from sosdp.laboratory.packing_problem import PackingProblem
+from sosdp.laboratory.packing_score import WIDTH, PackingScore
 from sosdp.privacy.scores.levels import rational_base
 from sosdp.privacy.scores.score import Lattice
 

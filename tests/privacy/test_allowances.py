@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import sosdp.privacy.calibrate as calibrate
-from problems.gaussian import program
-from problems.gaussian.model import PackingProblem
-from problems.gaussian.program import QUANTUM, SPREAD, WIDTH, PackingScore
+from sosdp.laboratory import packing_score as program
+from sosdp.laboratory.packing_problem import PackingProblem
+from sosdp.laboratory.packing_score import QUANTUM, SPREAD, WIDTH, PackingScore
 from sosdp.privacy.grid_gaussian import grid_gaussian
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.forms import group_delta, renyi_epsilon

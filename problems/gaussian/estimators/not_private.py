@@ -15,10 +15,10 @@ import numpy as np
 from sosdp.estimator.field import Field, Fitted
 from sosdp.estimator.not_fitted import FitFirst
 from sosdp.estimator.parameters import Parameters
+from sosdp.laboratory.packing_problem import PackingProblem, clean
 from sosdp.privacy.calibrate import check_positive
 from sosdp.structured.packing import Bracket, solve
 
-from ..model import PackingProblem, clean
 from ..theory import default_lam
 
 STEPS = 40

@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.laboratory.packing_cuts import Cuts
+from sosdp.laboratory.packing_problem import DIGITS, PackingProblem, smat, svec_of_outer
 from sosdp.privacy.guarantee.condition import Charged, Fact
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
 from sosdp.privacy.scores.levels import level_sensitivity
@@ -28,9 +30,6 @@ from sosdp.privacy.silence import no_warnings
 from sosdp.structured.packing import Bracket, certain, solve
 from sosdp.structured.packing_bound import Limit
 from sosdp.structured.packing_ellipsoid import MOST
-
-from .cuts import Cuts
-from .model import DIGITS, PackingProblem, smat, svec_of_outer
 
 QUANTUM = Fraction(1, 64)  # unit of a level
 WIDTH = Fraction(1, 64)  # no bracket is wider, whatever the records are
@@ -93,6 +92,13 @@ class PackingScore(ScoreFunction):
             )
         if lattice.dimension != problem.size:
             raise ValueError(f"the lattice has dimension {lattice.dimension}, candidates have {problem.size}")
+        unit = lattice.spacing
+        if unit.numerator & (unit.numerator - 1) or unit.denominator & (unit.denominator - 1):
+            raise ValueError(
+                f"the spacing of the lattice is a power of two, so that differences are exact; got {unit}"
+            )
+        if problem.size < 1:
+            raise ValueError("a packing score needs at least one feature")
         if lattice.box is not None and max(max(abs(a), abs(b)) for a, b in lattice.box) > DIGITS:
             raise ValueError(
                 f"the lattice spacing {float(lattice.spacing):.3g} is too fine for so large a domain: more "

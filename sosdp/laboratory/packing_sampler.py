@@ -19,13 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.laboratory.packing_score import QUANTUM, PackingLevels, PackingScore
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.scores.levels import BITS, RationalBase
 from sosdp.privacy.scores.sampling import Sampler
 from sosdp.privacy.scores.score import Box, Levels, Point, ScoreFunction, box_size
-
-from .program import QUANTUM, PackingLevels, PackingScore
 
 EVALUATIONS = {1: 30, 2: 80, 3: 150, 4: 300}
 BOXES = {1: 200, 2: 600, 3: 1500, 4: 6000}

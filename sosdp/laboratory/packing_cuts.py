@@ -10,9 +10,8 @@ import math
 import numpy as np
 
 from sosdp.conic.rigorous import UNIT, least_eigenvalue_bound
+from sosdp.laboratory.packing_problem import PackingProblem
 from sosdp.structured.packing import dual_parts
-
-from .model import PackingProblem
 
 
 class Cuts:

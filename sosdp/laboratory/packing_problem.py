@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -18,7 +18,33 @@ from sosdp.structured.packing_bound import Limit
 
 CLIP = 2.0**20  # records are clipped to this unless the problem says otherwise, one by one
 DIGITS = 2.0**51  # multiples of the spacing up to which differences are exact
+Named = Literal["identity", "covariance"]
 Kind = Literal["completion", "second moment"]
+
+
+@dataclass(frozen=True)
+class FeatureMap:
+    """Polynomials of a record: of each the terms (coefficient, coordinates that are multiplied)."""
+
+    terms: tuple[tuple[tuple[float, tuple[int, ...]], ...], ...]
+
+    def on(self, rows: np.ndarray) -> np.ndarray:
+        """(n, features) of rows (n, d), by sums and products of single entries, so that a record's features
+        are a function of it alone; what is not finite is 0."""
+        result = np.zeros((rows.shape[0], len(self.terms)))
+        with np.errstate(all="ignore"):
+            for k, terms in enumerate(self.terms):
+                for coefficient, places in terms:
+                    term = np.full(rows.shape[0], coefficient)
+                    for place in places:
+                        term = term * rows[:, place]
+                    result[:, k] += term
+        return np.nan_to_num(result, nan=0.0, posinf=0.0, neginf=0.0)
+
+    def largest(self, reach: float) -> float:
+        """A bound on what they are for entries in [-reach, reach], up to rounding."""
+        sizes = [sum(abs(c) * reach ** len(places) for c, places in terms) for terms in self.terms]
+        return max(sizes, default=0.0)
 
 
 @dataclass(frozen=True)
@@ -26,7 +52,7 @@ class PackingProblem:
     """Public description of one family of packing scores: features, their dimension, and lam.
 
     Attributes:
-        features: "identity" (means) or "covariance" (svec(x x^T), D = d(d+1)/2 coordinates).
+        features: "identity" (means), "covariance" (svec(x x^T), D = d(d+1)/2 coordinates), or a `FeatureMap`.
         dimension: d, of a record. lam: bound on the covariance of the features, > 0.
         kind: "completion" (default) or "second moment" (without the link to the candidate's mass: a baseline
             whose accuracy is worse, see docs/gaussian.md).
@@ -36,7 +62,7 @@ class PackingProblem:
         clip: every coordinate of a record is clipped to [-clip, clip]; public, at most 2^40.
     """
 
-    features: Literal["identity", "covariance"]
+    features: Named | FeatureMap
     dimension: int
     lam: float
     kind: Kind = "completion"
@@ -44,7 +70,7 @@ class PackingProblem:
     clip: float = CLIP
 
     def __post_init__(self) -> None:
-        if self.features not in ("identity", "covariance"):
+        if not isinstance(self.features, FeatureMap) and self.features not in get_args(Named):
             raise ValueError(f"features={self.features!r}: choose 'identity' or 'covariance'")
         if self.kind not in ("completion", "second moment"):
             raise ValueError(f"kind={self.kind!r}: choose 'completion' or 'second moment'")
@@ -61,6 +87,8 @@ class PackingProblem:
     def size(self) -> int:
         """Coordinates of a candidate."""
         d = self.dimension
+        if isinstance(self.features, FeatureMap):
+            return len(self.features.terms)
         return d if self.features == "identity" else d * (d + 1) // 2
 
     def records(self, X: Any, spacing: Fraction) -> np.ndarray:
@@ -71,6 +99,8 @@ class PackingProblem:
         float64.
         """
         rows = clean(X, self.dimension, self.clip)
+        if isinstance(self.features, FeatureMap):
+            rows = self.features.on(rows)
         if self.features == "covariance":
             rows = svec_of_outer(np.clip(rows, -(2.0**10), 2.0**10))
         unit = float(spacing)
