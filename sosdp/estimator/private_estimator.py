@@ -141,8 +141,8 @@ class PrivateEstimator(FitFirst, Parameters):
             _check_report(self.program)
         elif not isinstance(self.program, ConsensusProgram | PackingProgram):
             raise TypeError(
-                "a program is a ConsensusProgram, a PackingProgram, a ScoreProgram or a StrongConvexProgram, got "
-                f"{type(self.program).__name__}"
+                "a program is a ConsensusProgram, a PackingProgram, a ScoreProgram or a StrongConvexProgram, "
+                f"got {type(self.program).__name__}"
             )
         self._terms()
 
