@@ -38,9 +38,9 @@ from certificates.find.rounding import NotCertifiable, Rounder, checked
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra import monomials as mono
-from sosdp.conic.exact.corrected import Equations, dyadic, in_floats
+from sosdp.conic.exact.corrected import Equations, dyadic, in_floats, on_face
 from sosdp.conic.exact.guesses import independent_columns, integer_span
-from sosdp.conic.exact.integers import kernel, over_one_denominator, primitive
+from sosdp.conic.exact.integers import kernel, over_one_denominator, primitive, table_of
 from sosdp.conic.svec import SQRT2, smat, triangle
 from sosdp.reduction.quotient import NO_QUOTIENT
 from sosdp.relaxation.assemble.identity import ONE, Block, GramProgram, Identity
@@ -242,28 +242,9 @@ def _shortened(w: fmpz_mat) -> fmpz_mat:
 
 
 def _face_matrix(system: _System, bases: list[fmpz_mat]) -> list[dict[int, fmpq]]:
-    """Effects of the entries of every R (lower triangle, an off-diagonal entry counts twice), by row."""
-    out: list[dict[int, fmpq]] = []
-    for effects, w in zip(system.effects, bases, strict=True):
-        side, small = w.nrows(), w.ncols()
-        columns = [[int(w[i, a]) for i in range(side)] for a in range(small)]
-        support = [[i for i, v in enumerate(column) if v] for column in columns]
-        for a, b in zip(*(t.tolist() for t in np.tril_indices(small)), strict=True):
-            weights: dict[int, int] = {}
-            for i in support[a]:
-                for j in support[b]:
-                    # effects of off-diagonal entries are those of the symmetric pair
-                    number = i * (i + 1) // 2 + j if i >= j else j * (j + 1) // 2 + i
-                    share = columns[a][i] * columns[b][j]
-                    weights[number] = weights.get(number, 0) + (2 * share if i == j else share)
-            total: dict[int, fmpq] = {}
-            half = fmpq(1, 2) if a == b else fmpq(1)
-            for number, weight in weights.items():
-                if weight:
-                    for row, value in effects[number].items():
-                        total[row] = total.get(row, fmpq(0)) + value * weight * half
-            out.append({row: value for row, value in total.items() if value})
-    return out
+    """Effects of the entries of every R, one matrix after another."""
+    pairs = zip(system.effects, bases, strict=True)
+    return [effect for effects, w in pairs for effect in on_face(effects, table_of(w.transpose()))]
 
 
 def _inside(

@@ -60,6 +60,26 @@ class Equations:
         return rest
 
 
+def on_face(effects: Sequence[Effects], columns: Sequence[Sequence[int]]) -> list[Effects]:
+    """What the entries of R add where ``W R W'`` stands for a matrix, from what its entries add: lower
+    triangles row by row, an entry off the diagonal stands for two; ``columns``: those of W."""
+    from flint import fmpq
+
+    support = [[(i, v) for i, v in enumerate(column) if v] for column in columns]
+    result = []
+    for a, first in enumerate(support):
+        for b, second in enumerate(support[: a + 1]):
+            total: Effects = {}
+            for i, v in first:
+                for j, w in second:
+                    weight = v * w * (2 if i == j else 1)
+                    for row, value in effects[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)].items():
+                        total[row] = total.get(row, 0) + value * weight
+            half = fmpq(1, 2) if a == b else fmpq(1)
+            result.append({row: value * half for row, value in total.items() if value})
+    return result
+
+
 def dyadic(values: np.ndarray, bits: int) -> list[Any]:
     """Numbers rounded to so many binary places relative to the largest of them, as rationals."""
     from flint import fmpq
