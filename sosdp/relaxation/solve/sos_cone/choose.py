@@ -32,7 +32,7 @@ def prefers(program: GramProgram) -> bool:
     columns = identity.columns.shape[0]
     if not 0 < columns <= _MOST_COLUMNS or identity.unknown.shape[0] != 1 or np.isfinite(program.upper).any():
         return False
-    if 8.0 * _ARRAYS * columns**2 > 0.5 * available_memory():
+    if 8.0 * _ARRAYS * columns**2 > 0.5 * available_memory() or _is_mixed(identity):
         return False
     borrowed = sum(float(svec_length(n)) ** 3 for n in sides)
     ours = columns**3 / 3 + float(columns) ** 2 * sum(sides)
@@ -41,6 +41,14 @@ def prefers(program: GramProgram) -> bool:
     if max(sides) <= INTERIOR_POINT_SIDE:
         return True
     return our_milliseconds(identity) <= _WORTH * scs_milliseconds(identity)
+
+
+def _is_mixed(identity: Identity) -> bool:
+    """Whether equations join variables of few values (b**2 = b) and others: their points span too little, as
+    those of x (1 - b) = 0, and to find that out takes as long as Clarabel."""
+    ruled = [*identity.quotient.power]
+    others = np.setdiff1d(identity.columns, [0, *ruled])
+    return bool(identity.free.shape[0] and ruled and others.size)
 
 
 def our_milliseconds(identity: Identity) -> float:
