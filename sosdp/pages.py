@@ -20,6 +20,7 @@ _PAGES = {
     "gaussian": "gaussian_release",
     "gaussian.": "gaussian_frame",
     "gaussian.learner": "gaussian_whitening",
+    "gaussian.likelihood": "gaussian_likelihood",
     "gaussian.published": "gaussian_published",
     "gaussian.regression": "gaussian_regression",
     "gaussian.whole_mean": "gaussian_whole_means",

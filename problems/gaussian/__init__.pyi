@@ -12,6 +12,8 @@ from .estimators.mean import PrivateMean as PrivateMean
 from .estimators.not_private import FilteredMean as FilteredMean
 from .estimators.not_private import RobustMean as RobustMean
 from .estimators.regression import PrivateLinearRegression as PrivateLinearRegression
+from .estimators.regression import PrivateLogisticRegression as PrivateLogisticRegression
+from .estimators.regression import PrivatePoissonRegression as PrivatePoissonRegression
 from .planning import NotOffered as NotOffered
 from .planning import Plan as Plan
 from .planning import TooFewRecords as TooFewRecords

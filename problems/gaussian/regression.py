@@ -77,21 +77,32 @@ class Pilot:
     @classmethod
     def of(cls, whitening: Whitening) -> Pilot:
         """By an orthogonal factor of the transform: no matrix is squared."""
-        rows, last = whitening.transform[:-1], whitening.transform[-1]
-        q, root = np.linalg.qr(rows.T)
-        diagonal = np.diag(root).copy()
-        least = 1e-14 * np.abs(root).max(axis=0, initial=1e-250)
-        small = np.abs(diagonal) < least
-        root[np.diag_indices_from(root)] = np.where(small, least, diagonal)
+        last = whitening.transform[-1]
+        q, root = _rooted(whitening.transform[:-1])
         along = q.T @ last
         length = float(np.linalg.norm(last))
         scale = math.sqrt(max(length**2 - float(along @ along), (1e-12 * length) ** 2))
         return cls(root, solve_triangular(root, along), scale, whitening.centre)
 
+    @classmethod
+    def without_target(cls, whitening: Whitening) -> Pilot:
+        """Of a whitening of the regressors alone, for a target of its own law: at 0."""
+        root = _rooted(whitening.transform)[1]
+        return cls(root, np.zeros(len(root)), 1.0, np.append(whitening.centre, 0.0))
+
     def inverse(self) -> np.ndarray:
         """(d, d): z = inverse (x - centre) has covariance 1."""
         result: np.ndarray = solve_triangular(self.root.T, np.eye(len(self.root)), lower=True)
         return result
+
+
+def _rooted(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Orthogonal and triangular factors of the transpose of a transform, no diagonal entry near 0."""
+    q, root = np.linalg.qr(rows.T)
+    diagonal = np.diag(root).copy()
+    least = 1e-14 * np.abs(root).max(axis=0, initial=1e-250)
+    root[np.diag_indices_from(root)] = np.where(np.abs(diagonal) < least, least, diagonal)
+    return q, root
 
 
 def private_regression(
@@ -101,20 +112,26 @@ def private_regression(
     budget: Budget,
     plan: Plan,
     insecure_seed: int | None,
+    likelihood: Callable[[Step, np.ndarray, Columns], dict[str, object]] | None = None,
 ) -> Release:
     """Coefficients of the last column of (n, d + 1) entries, which `columns` has clipped, on the others.
 
-    Value: see `Step.answer`. A regressor that is mostly one value is left out: its column of the last ball
-    is zeros.
+    With a likelihood (whose target is a tight column) they are its answer. Value: see `Step.answer`. A
+    regressor that is mostly one value is left out: its column of the last ball is zeros.
     """
     ball = None if "sum" in plan.spent else plan.spent
     queries = budget.queries(task.n, insecure_seed, ball=ball, dimension=task.d)
     frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)
     kept = np.flatnonzero(~frame.degenerate[:-1])
+    y = frame.into(entries)
+    if likelihood is not None:  # its target stays in its own units
+        frame = Frame(np.append(frame.centre[:-1], 0.0), np.append(frame.scale[:-1], 1.0), frame.degenerate)
+        y[:, -1] = entries[:, -1]
     if frame.degenerate[-1] or not kept.size:
         value = nothing(frame)
     else:
-        value = _Step(queries, frame, kept, task, plan).answer(frame.into(entries), columns)
+        step = Step(queries, frame, kept, task, plan)
+        value = step.answer(y, columns) if likelihood is None else likelihood(step, y, columns)
     public = {
         "records": task.n,
         "dimension": task.d - 1,
@@ -122,7 +139,8 @@ def private_regression(
         "contamination": task.contamination,
         "bounds": columns.bounds,
     }
-    return queries.seal(value, mechanism="gaussian.regression", public=public)
+    name = "regression" if likelihood is None else "likelihood"
+    return queries.seal(value, mechanism=f"gaussian.{name}", public=public)
 
 
 def nothing(frame: Frame) -> dict[str, object]:
@@ -145,7 +163,7 @@ def nothing(frame: Frame) -> dict[str, object]:
 
 
 @dataclass
-class _Step:
+class Step:
     """The questions after the frame, and the answer."""
 
     queries: IntegerQueries
@@ -158,44 +176,51 @@ class _Step:
         """coef (d,), intercept, interval (d, 2) or None, noise_scale (d,), sigma (residual deviation), r2,
         left_out (d,), seen (d,): coefficients that the noise did not hide; covariance (d, d) and centre
         (d,) of the regressors; frame."""
-        n, far, plan = self.task.n, self.task.contamination > 0, self.plan
+        far, plan = self.task.contamination > 0, self.plan
         both = np.append(self.kept, len(self.frame.scale) - 1)
         heaps = (columns.tight | self.frame.degenerate)[both]
         whitening = Whitening(self.queries, y[:, both], self.task.contamination, heaps)
         whitening.coarse(plan.spent["coarse"], plan.steps)
-        polish = sum((plan.spent[name] for name in ("frame", "coarse", "polish")), Fraction(0))
-        polish -= self.queries.spent + 3 * radius_price(n)
+        polish = self.left_for_polish(3)
         pilot = Pilot.of(whitening)
-        z, weights, radius = self._leverage(whitening, pilot)
+        z, weights, radius = self.leverage(whitening.y[:, :-1], pilot)
         e = combined(whitening.y - pilot.centre, np.append(-pilot.coef, 1.0) / pilot.scale)
         first = self._scale(e)
         e = e / first
-        curvature, seen, vectors, score = self._curvature(
+        curvature, seen, vectors, score, doubt = self._curvature(
             z, weights, held(e, HELD, redescend=far), radius, polish
         )
         step = np.linalg.solve(curvature, score) / slope_of(HELD, redescend=far)
         e = e - step[-1] - combined(z, step[:-1])
         second = self._scale(e)
-        k = self._hold(radius)
+        k = self.hold(math.sqrt(radius**2 + 1.0))
         rows = z_and_one(z) * (weights * held(e / second, k, redescend=far))[:, None]
         reach = math.sqrt(radius**2 + 1.0) * k * (1.0 + 1e-12)
-        squares = self._squares(rows, reach)
-        total, deviation = self._last(rows, reach)
+        squares = self.squares(rows, reach)
+        total, deviation = self.last(rows, reach)
         slope = slope_of(k, redescend=far)
         newton = np.linalg.inv(curvature) / slope
-        theta = first * pilot.scale * (step + second * newton @ total)
+        left = second * newton @ total
+        theta = first * pilot.scale * (step + left)
         spread = first * second * pilot.scale * newton
         noise = deviation**2 * spread @ spread.T
-        sampling = None if squares is None else spread @ squares @ spread.T / n
-        return self._unpacked(pilot, theta, (seen, vectors), (noise, sampling), first * second * pilot.scale)
+        noise += tilted(first * pilot.scale * doubt * np.linalg.inv(curvature), left)
+        sampling = None if squares is None else spread @ squares @ spread.T / self.task.n
+        return self.unpacked(pilot, theta, (seen, vectors), (noise, sampling), first * second * pilot.scale)
 
-    def _leverage(self, whitening: Whitening, pilot: Pilot) -> tuple[np.ndarray, np.ndarray, float]:
+    def left_for_polish(self, statistics: int) -> Fraction:
+        """What frame, coarse steps and polish leave after so many order statistics."""
+        spent = self.plan.spent
+        parts = sum((spent[name] for name in ("frame", "coarse", "polish")), Fraction(0))
+        return parts - self.queries.spent - statistics * radius_price(self.task.n)
+
+    def leverage(self, x: np.ndarray, pilot: Pilot) -> tuple[np.ndarray, np.ndarray, float]:
         """Regressors z (n, d), a weight each, and the radius C at which their leverage is held; one
         question."""
         from scipy.stats import chi2
 
         d, far = len(self.kept), self.task.contamination > 0
-        z = image(whitening.y[:, :-1] - pilot.centre[:-1], pilot.inverse())
+        z = image(x - pilot.centre[:-1], pilot.inverse())
         size = norms(z)
         rank = RADIUS_RANK * (1.0 - self.task.contamination)
         quantile = radius_quantile(self.queries, size, rank, d, radius_epsilon(self.task.n))
@@ -210,26 +235,37 @@ class _Step:
 
     def _curvature(
         self, z: np.ndarray, weights: np.ndarray, residuals: np.ndarray, radius: float, rho: Fraction
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Average of g (z, 1)(z, 1)^T, which of its directions are seen, these, and of g (z, 1) psi; one
-        question."""
-        n, d = z.shape
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
+        """Average of g (z, 1)(z, 1)^T, which of its directions are seen, these, that of g (z, 1) psi, and
+        the deviation of the noise of a diagonal entry; one question."""
         rows = np.column_stack([z_and_one(z), residuals]) * np.sqrt(weights)[:, None]
         reach = math.sqrt(radius**2 + 1.0 + HELD**2) * (1.0 + 1e-12)
-        squares = np.array(self.queries.squares(integers(rows, reach / UNITS), UNITS, rho), dtype=np.float64)
-        squares *= (reach / UNITS) ** 2 / n
-        values, vectors = np.linalg.eigh(squares[:-1, :-1])
-        noise = noise_norm(d + 1, entry_deviation(n, d + 2, reach**2, float(rho)))
-        seen = values >= CLEAR / 2.0 * noise
-        curvature = (vectors * np.maximum(values, LEAST_CURVATURE)) @ vectors.T
-        return curvature, seen, vectors, squares[:-1, -1]
+        squares, doubt = self.squares_of(rows, reach, rho)
+        curvature, seen, vectors = self.spectrum(squares[:-1, :-1], doubt, LEAST_CURVATURE)
+        return curvature, seen, vectors, squares[:-1, -1], doubt
 
-    def _hold(self, radius: float) -> float:
-        """Where residuals are held in the last question: as far as noise allows where all rows count."""
+    def squares_of(self, rows: np.ndarray, reach: float, rho: Fraction) -> tuple[np.ndarray, float]:
+        """Average of squares of rows (n, d) of a ball, and the deviation of the noise of a diagonal entry;
+        one question."""
+        n, d = rows.shape
+        squares = np.array(self.queries.squares(integers(rows, reach / UNITS), UNITS, rho), dtype=np.float64)
+        return squares * (reach / UNITS) ** 2 / n, entry_deviation(n, d, reach**2, float(rho))
+
+    def spectrum(
+        self, matrix: np.ndarray, doubt: float, least: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A noisy curvature with its eigenvalues raised to `least`, which were seen, and its directions."""
+        values, vectors = np.linalg.eigh(matrix)
+        seen = values >= CLEAR / 2.0 * noise_norm(len(matrix), doubt)
+        return (vectors * np.maximum(values, least)) @ vectors.T, seen, vectors
+
+    def hold(self, length: float) -> float:
+        """Where residuals are held in the last question, of rows of this length in units of their spread: as
+        far as noise allows where all rows count."""
         if self.task.contamination > 0:
             return HELD
         n, d = self.task.n, len(self.kept)
-        wide = ROOM * math.sqrt(n * d) / (2.0 * math.sqrt((radius**2 + 1.0) * (d + 1)) * self._deviation())
+        wide = ROOM * math.sqrt(n * d) / (2.0 * length * math.sqrt(d + 1) * self._deviation())
         return max(HELD, min(WIDEST, wide))
 
     def _deviation(self) -> float:
@@ -237,7 +273,7 @@ class _Step:
         budget = Budget(self.queries.epsilon, self.queries.delta, None)
         return last_deviation(budget, self.plan.spent, self.task.d)
 
-    def _squares(self, rows: np.ndarray, reach: float) -> np.ndarray | None:
+    def squares(self, rows: np.ndarray, reach: float) -> np.ndarray | None:
         """Average of the squares of the scores (n, d + 1), raised by the deviation of its noise; pooled
         where that would hide it. None without intervals."""
         n, d = rows.shape
@@ -255,7 +291,7 @@ class _Step:
         pooled = (total / BIG + 1.0 / math.sqrt(2.0 * float(rho))) * reach**2 / (n * d)
         return max(pooled, LEAST_VARIANCE) * np.eye(d)
 
-    def _last(self, rows: np.ndarray, reach: float) -> tuple[np.ndarray, float]:
+    def last(self, rows: np.ndarray, reach: float) -> tuple[np.ndarray, float]:
         """Average score (d + 1,) of kept regressors and the constant, and the deviation of its noise. In
         the ball, the regressors that are left out are columns of zeros."""
         wide = np.zeros((len(rows), self.task.d))
@@ -269,7 +305,7 @@ class _Step:
         deviation = 2.0 * reach * self._deviation() / self.task.n
         return np.append(average[self.kept], average[-1]), deviation
 
-    def _unpacked(
+    def unpacked(
         self,
         pilot: Pilot,
         theta: np.ndarray,
@@ -314,6 +350,14 @@ class _Step:
             "centre": middle,
             "frame": frame_dict(self.frame),
         }
+
+
+def tilted(tilt: np.ndarray, left: np.ndarray, root: np.ndarray | None = None) -> np.ndarray:
+    """Covariance that the noise of a curvature adds to a Newton step `left` (d,): of root tilt N left, N
+    symmetric of variances 1 on its diagonal and 1/2 off it."""
+    spread = tilt if root is None else root @ tilt
+    result: np.ndarray = spread @ (np.outer(left, left) + float(left @ left) * np.eye(len(left))) @ spread.T
+    return result / 2.0
 
 
 def _deviations(covariance: np.ndarray, jacobian: np.ndarray) -> np.ndarray:

@@ -25,12 +25,14 @@ LEAST_REACH, ENOUGH_REACH = 30.0, 1e4  # condition of the correlations
 HELD = 2.5  # residual scales at which a residual is held
 LEVERAGE = 0.9  # quantile of chi^2_d at which leverage is held
 LARGEST = 50  # regressors
+ROUNDS = tuple(Fraction(part, 64) for part in (2, 2, 4, 8, 16))  # of the polish, for scores of a pilot
 
 
-def plan_regression(task: MeanTask, budget: Budget) -> Plan:
+def plan_regression(task: MeanTask, budget: Budget, variance: float | None = None) -> Plan:
     """Shares and predicted error of a regression on task.d - 1 columns; task counts the target as a column.
 
-    private_error and sampling_error are excess errors sqrt((b' - b)^T Sigma (b' - b)) in residual deviations.
+    private_error and sampling_error are excess errors sqrt((b' - b)^T Sigma (b' - b)) in residual deviations;
+    of a likelihood in its linear predictor, where the target of an average record has this variance.
 
     Raises:
         TooFewRecords: with the n that would do. NotOffered: pure budgets. ValueError: over 50 columns.
@@ -39,9 +41,9 @@ def plan_regression(task: MeanTask, budget: Budget) -> Plan:
         raise NotOffered("a private regression needs delta > 0 or rho")
     if task.d - 1 > LARGEST:
         raise ValueError(f"at most {LARGEST} regressors, got {task.d - 1}: project to fewer by a public map")
-    shares = _shares(task, budget)
+    shares = _shares(task, budget, variance)
     if shares is None:
-        needed = enough_records(task, lambda more: _shares(more, budget) is not None)
+        needed = enough_records(task, lambda more: _shares(more, budget, variance) is not None)
         raise TooFewRecords(
             f"n = {task.n} records of {task.d - 1} regressors are too few at this budget: about {needed} "
             "would do",
@@ -54,8 +56,9 @@ def plan_regression(task: MeanTask, budget: Budget) -> Plan:
     radius = math.sqrt(leverage_quantile(d) + 1.0) * HELD
     private = 2.0 * radius * deviation / n * math.sqrt(d) * (1.0 + shares.noise)
     private /= slope_of(HELD, redescend=task.contamination > 0)
+    private /= math.sqrt(variance or 1.0)
     seconds = 0.3 + steps * (4e-7 * n * d + 1e-8 * n * d * d + 3e-4 * d * d) + 2e-3 * d
-    sampling = math.sqrt(d / n)
+    sampling = math.sqrt(d / n / (variance or 1.0))
     return Plan(
         "one step", shares.each, spent, private, sampling, seconds, condition=shares.reach, steps=steps
     )
@@ -71,11 +74,11 @@ class _Shares(NamedTuple):
     noise: float
 
 
-def _shares(task: MeanTask, budget: Budget) -> _Shares | None:
+def _shares(task: MeanTask, budget: Budget, variance: float | None) -> _Shares | None:
     """The least share before the last question at which the curvature is seen; None for too few records."""
     best: _Shares | None = None
     for share in BEFORE:
-        found = _with_share(task, budget, Fraction(budget.rho) * share)  # type: ignore[arg-type]
+        found = _with_share(task, budget, Fraction(budget.rho) * share, variance)  # type: ignore[arg-type]
         if found is not None:
             best = found
             if found.noise <= SHARP and found.reach >= ENOUGH_REACH:
@@ -85,7 +88,7 @@ def _shares(task: MeanTask, budget: Budget) -> _Shares | None:
     return best
 
 
-def _with_share(task: MeanTask, budget: Budget, before: Fraction) -> _Shares | None:
+def _with_share(task: MeanTask, budget: Budget, before: Fraction, variance: float | None) -> _Shares | None:
     n, d = task.n, task.d - 1
     frame, each, needed = frame_share(task, float(before), FRAME)
     rest = before - frame
@@ -99,8 +102,20 @@ def _with_share(task: MeanTask, budget: Budget, before: Fraction) -> _Shares | N
         return None
     if budget.epsilon is None:
         spent["sum"] = Fraction(budget.rho) - before  # type: ignore[arg-type]
-    squared = leverage_quantile(d) + HELD**2 + 1.0
-    return _Shares(spent, each, steps, reach, noise_norm(d + 2, entry_deviation(n, d + 2, squared, polish)))
+    squared = leverage_quantile(d) + 1.0
+    if variance is None:
+        noise = noise_norm(d + 2, entry_deviation(n, d + 2, squared + HELD**2, polish))
+        return _Shares(spent, each, steps, reach, noise)
+    curvature = noise_norm(d + 1, entry_deviation(n, d + 1, squared, polish * float(1 - sum(ROUNDS))))
+    score = 2.0 * math.sqrt(squared / variance) * most_held(HELD) / n
+    pilot = score * math.sqrt((d + 1) / (2.0 * polish * float(ROUNDS[-1])))
+    return _Shares(spent, each, steps, reach, max(curvature, pilot))
+
+
+def most_held(k: float) -> float:
+    """The most that a residual of variance 1, held at k, is from its mean a: k, and |a| <= E (|r| - k)+ <=
+    E r^2 / 4k = 1 / 4k."""
+    return k + 1.0 / (4.0 * k)
 
 
 def last_deviation(budget: Budget, spent: dict[str, Fraction], dimension: int) -> float:

@@ -82,7 +82,8 @@ COMMANDS = {
                 "name",
                 metavar="NAME",
                 help="count, sum, mean, quantile, histogram, table (with --schema); gaussian, regression, "
-                "pca, gmm, tuples (clusters), mrf (of a table); sbm (communities), cuts (of a graph)",
+                "logistic, poisson, pca, gmm, tuples (clusters), mrf (of a table); sbm (communities), "
+                "cuts (of a graph)",
             ),
             _option(
                 "input",
@@ -150,7 +151,11 @@ COMMANDS = {
                 help="public: share of records that may be bad (0.05)",
             ),
             _option("--sigma", type=float, help="public: standard deviation (of a record, of a cluster)"),
-            _option("--target", metavar="C", help="regression: the column that the others explain"),
+            _option(
+                "--target",
+                metavar="C",
+                help="regression, logistic, poisson: the column that the others explain",
+            ),
             _option(
                 "--ridge", type=float, metavar="L", help="regression: penalty of squared coefficients (0)"
             ),

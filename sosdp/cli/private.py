@@ -94,6 +94,10 @@ FAMILIES = {
         "gaussian", MEANS, ("estimate", "radius", "sigma", "covariance_range", *FORM), selector="estimate"
     ),
     "regression": Family("gaussian", {"": "PrivateLinearRegression"}, ("target", *FORM), ("bounds",)),
+    "logistic": Family(
+        "gaussian", {"": "PrivateLogisticRegression"}, ("target", *FORM), ("bounds", "classes")
+    ),
+    "poisson": Family("gaussian", {"": "PrivatePoissonRegression"}, ("target", *FORM), ("bounds",)),
     "pca": Family("gaussian", {"": "PrivatePCA"}, FORM, ("bounds",), {"components": "n_components"}),
     "gmm": Family(
         "gmm", {"": "PrivateGaussianMixture"}, FORM, names={"clusters": "n_components"}, parts=TABLE

@@ -1,4 +1,4 @@
-"""`sosdp private gaussian`, `regression` and `pca`: what the shell adds to the estimators of raw tables."""
+"""`sosdp private` of raw tables (gaussian, regressions, pca): what the shell adds to their estimators."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 
 CONTAMINATION = 0.05  # unless told otherwise; the release says so
+TARGETED = ("regression", "logistic", "poisson")  # of a column on the others
 UNUSED = ("sigma", "covariance_range")  # accepted for scripts: scales are learnt
 
 
 def prepare(arguments: Namespace) -> None:
     """Before the table is read: InputError for options out of range, and the target among the columns."""
-    if arguments.name == "regression":
+    if arguments.name in TARGETED:
         if arguments.target is None:
-            raise InputError("sosdp private regression: --target is needed: the column to be explained")
+            raise InputError(
+                f"sosdp private {arguments.name}: --target is needed: the column to be explained"
+            )
         if arguments.columns is not None and arguments.target not in next(csv.reader([arguments.columns])):
             quoted = arguments.target.replace('"', '""')
             arguments.columns += f',"{quoted}"'
@@ -42,18 +45,17 @@ def facts(arguments: Namespace, table: Table) -> dict[str, Any]:
     result["bounds"] = _bounds(arguments) or table.bounds
     if arguments.name == "gaussian" and arguments.estimate == "mean":
         return result | {name: flagged(arguments, name, table.names) for name in ("tight", "log")}
-    if arguments.name != "regression":
+    if arguments.name not in TARGETED:
         return result
-    place = _place(table, arguments.target)
+    place = _place(table, arguments)
     d = table.values.shape[1]
     tight = np.broadcast_to(flagged(arguments, "tight", table.names), (d,))
     pairs: list[Any] = [None] * d if table.bounds is None else list(table.bounds)
-    return result | {
-        "bounds": [pair for j, pair in enumerate(pairs) if j != place] if table.bounds else None,
-        "y_bounds": pairs[place],
-        "tight": np.delete(tight, place),
-        "y_tight": bool(tight[place]),
-    }
+    others = [pair for j, pair in enumerate(pairs) if j != place] if table.bounds else None
+    result |= {"bounds": others, "tight": np.delete(tight, place)}
+    if arguments.name == "regression":
+        result |= {"y_bounds": pairs[place], "y_tight": bool(tight[place])}
+    return result
 
 
 def flagged(arguments: Namespace, option: str, names: list[str] | None) -> Any:
@@ -99,13 +101,14 @@ def _bounds(arguments: Namespace) -> Any:
     return pairs[0] if len(pairs) == 1 else pairs
 
 
-def _place(table: Table, target: str) -> int:
+def _place(table: Table, arguments: Namespace) -> int:
     """Index of the target among the named columns; InputError for another name."""
+    name, target = arguments.name, arguments.target
     if table.names is None or table.names.count(target) != 1:
         held = "the columns have no names" if table.names is None else f"there are: {', '.join(table.names)}"
-        raise InputError(f"sosdp private regression: --target: {target}: no such column; {held}")
+        raise InputError(f"sosdp private {name}: --target: {target}: no such column; {held}")
     if len(table.names) < 2:
-        raise InputError("sosdp private regression: --columns: no column is left to explain the target")
+        raise InputError(f"sosdp private {name}: --columns: no column is left to explain the target")
     return table.names.index(target)
 
 
@@ -114,11 +117,12 @@ def fit(model: Any, table: Table, arguments: Namespace) -> tuple[Release, dict[s
     from problems.gaussian import NotOffered
 
     what = arguments.estimate or arguments.name
-    parts = {"regression": ["coefficients"], "pca": ["components"], "gaussian": ["mean", "covariance"]}
+    parts = {"pca": ["components"], "gaussian": ["mean", "covariance"]}
+    parts |= dict.fromkeys(TARGETED, ["coefficients"])
     names, refusal = parts.get(what, [what]), ""
     try:
-        if what == "regression":
-            place = _place(table, arguments.target)
+        if what in TARGETED:
+            place = _place(table, arguments)
             model.fit(np.delete(table.values, place, axis=1), table.values[:, place])
         else:
             model.fit(table.values)
@@ -128,7 +132,7 @@ def fit(model: Any, table: Table, arguments: Namespace) -> tuple[Release, dict[s
         public = {"advice": refusal, "contamination": float(model.contamination)}
         untouched = Guarantee(epsilon=0.0, delta=0.0, mechanism="gaussian.refused")
         return Release(None, untouched, public=public), {**dict.fromkeys(names), "released": False}
-    if what == "regression":
+    if what in TARGETED:
         return model.release_, {**_coefficients(model, table, arguments), "released": True}
     if what == "pca":
         return model.release_, {**_axes(model), "released": True}
@@ -155,12 +159,12 @@ def _moments(model: Any, names: list[str]) -> dict[str, Any]:
 def _coefficients(model: Any, table: Table, arguments: Namespace) -> dict[str, Any]:
     names = [name for name in table.names or () if name != arguments.target]
     ends = [None if np.isnan(pair).any() else pair.tolist() for pair in model.interval_]
+    explained = {"r2": "r2_", "residual_deviation": "sigma_"} if arguments.name == "regression" else {}
     return {
-        "coefficients": dict(zip(names, model.coef_.tolist(), strict=True)),
-        "intercept": model.intercept_,
+        "coefficients": dict(zip(names, np.ravel(model.coef_).tolist(), strict=True)),
+        "intercept": float(np.ravel(model.intercept_)[0]),
         "interval": dict(zip(names, ends, strict=True)),
-        "r2": model.r2_,
-        "residual_deviation": model.sigma_,
+        **{part: getattr(model, attribute) for part, attribute in explained.items()},
         "left_out": [name for name, out in zip(names, model.left_out_, strict=True) if out],
         "unseen": [name for name, seen in zip(names, model.seen_, strict=True) if not seen],
     }

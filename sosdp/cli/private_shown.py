@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sosdp.cli.output import Fields, promise_fields
+from sosdp.cli.private_gaussian import TARGETED
 
 UNTOUCHED = "nothing: public facts say that it would be declined, so the records were not read"
 DECLINED = "nothing: at this budget the mechanism declines, and that is the release"
@@ -24,9 +25,9 @@ def fields(name: str, release: dict[str, Any]) -> Fields:
         result["advice"] = public.get("advice")
         value = {}
     names = public.get("columns")
-    if names is not None and name != "regression":
+    if names is not None and name not in TARGETED:
         result["columns"] = " ".join(f"{k}:{n}" if name == "mrf" else n for k, n in enumerate(names))
-    printers = {"sbm": _labels, "mrf": _field, "regression": _coefficients, "pca": _components}
+    printers = {"sbm": _labels, "mrf": _field, "pca": _components} | dict.fromkeys(TARGETED, _coefficients)
     return {**result, **(printers.get(name, _numbers)(value, public) if value else {})}
 
 
@@ -64,8 +65,8 @@ def _coefficients(value: dict[str, Any], public: dict[str, Any]) -> Fields:
     return {
         "coefficients": "\n".join(lines),
         "intercept": f"{value['intercept']:.6g}",
-        "r2": f"{value['r2']:.4g}",
-        "residual": f"{value['residual_deviation']:.6g}",
+        "r2": f"{value['r2']:.4g}" if "r2" in value else None,
+        "residual": f"{value['residual_deviation']:.6g}" if "r2" in value else None,
         **{name: ", ".join(value[name]) for name in ("left_out", "unseen") if value[name]},
     }
 

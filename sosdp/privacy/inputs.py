@@ -240,6 +240,21 @@ def members(values: Any, *, text: bool = True) -> list[Any]:
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
+def check_labels(classes: Any) -> None:
+    """Raise ValueError unless these are two different labels."""
+    if len(classes) != 2 or classes[0] == classes[1]:
+        raise ValueError(f"classes must be the two different labels, got {classes!r}")
+
+
+def same_label(labels: Any, wanted: Any) -> list[bool]:
+    """Which members of a container are this label, a text or a number; total, each a function of itself."""
+    text = plain(wanted)
+    if type(text) is str:
+        return [type(label) is str and label == text for label in map(plain, members(labels))]
+    exact = number(wanted)
+    return [number(label) == exact for label in members(labels)]
+
+
 def entries(record: Any) -> list[Any] | None:
     """The entries of one record that is a list, tuple or array (or a subclass of one); None for all else."""
     kind = type(record)

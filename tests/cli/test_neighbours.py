@@ -62,9 +62,10 @@ READERS = {
         "t.csv.gz", None, ROWS,
         [*MEAN, "--columns", "1", "--separator", ";", "--decimal", ","], "numbers",
     ),
-    "regression": (
-        "t.csv", b"a,b", WIDE, ["private", "regression", "{file}", *LARGE, "--target", "b"], "numbers"
-    ),
+    **{
+        name: ("t.csv", b"a,b", WIDE, ["private", name, "{file}", *LARGE, "--target", "b"], "numbers")
+        for name in ("regression", "logistic", "poisson")
+    },
     "packing score": (
         "t.csv", b"a,b", WIDE,
         [*MEAN[:3], "--epsilon", "8", *MEAN[5:], "--header", "--method", "packing"], "numbers",
@@ -133,6 +134,8 @@ def differences(tmp_path, name, hostile=None) -> Iterator[str]:
 
 SLOW = (
     "regression",
+    "logistic",
+    "poisson",
     "components",
     "weighted edges",
     "clusters",

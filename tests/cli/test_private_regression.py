@@ -1,4 +1,4 @@
-"""`sosdp private regression` and `pca`: values by name, refusals from public facts, bad options."""
+"""Private regressions and `pca` in the shell: values by name, refusals from public facts, bad options."""
 
 from __future__ import annotations
 
@@ -18,12 +18,17 @@ def table(tmp_path_factory):
     g = np.random.default_rng(0)
     age, smokes = g.normal(40, 10, 20000), (g.random(20000) < 0.3).astype(float)
     score = 0.5 * age - 8.0 * smokes + g.normal(0, 3, 20000)
-    rows = np.column_stack([age, smokes, score])
-    np.savetxt(folder / "t.csv", rows, fmt="%.6g", delimiter=",", header="age,smokes,score", comments="")
+    ill = (g.random(20000) < 1.0 / (1.0 + np.exp(-(0.1 * (age - 40) + 1.5 * smokes - 0.5)))).astype(float)
+    visits = g.poisson(np.exp(0.05 * (age - 40) + 0.7 * smokes))
+    rows = np.column_stack([age, smokes, score, ill, visits])
+    head = "age,smokes,score,ill,visits"
+    np.savetxt(folder / "t.csv", rows, fmt="%.6g", delimiter=",", header=head, comments="")
     columns = {
         "age": {"type": "number", "low": 0, "high": 120},
         "smokes": {"type": "integer", "low": 0, "high": 1},
         "score": {"type": "number", "low": -100, "high": 200},
+        "ill": {"type": "integer", "low": 0, "high": 1},
+        "visits": {"type": "integer", "low": 0, "high": 1000},
     }
     (folder / "s.json").write_text(json.dumps({"format": "sosdp-schema/1", "columns": columns}))
     return [str(folder / "t.csv"), "--schema", str(folder / "s.json")]
@@ -35,7 +40,8 @@ def released(capsys, name, table, *options):
 
 
 def test_coefficients_by_name(capsys, table):
-    code, found = released(capsys, "regression", table, "--target", "score", "--tight", "smokes")
+    chosen = ("--columns", "age,smokes,score", "--tight", "smokes")
+    code, found = released(capsys, "regression", table, "--target", "score", *chosen)
     value = found["value"]
     assert code == 0 and found["guarantee"]["kind"] == "exact" and found["guarantee"]["delta"] == 1e-6
     assert value["coefficients"] == pytest.approx({"age": 0.5, "smokes": -8.0}, rel=0.1)
@@ -51,7 +57,24 @@ def test_coefficients_by_name(capsys, table):
     )
 
 
+@pytest.mark.parametrize(("name", "target", "truth"), [
+    ("logistic", "ill", {"age": 0.1, "smokes": 1.5}), ("poisson", "visits", {"age": 0.05, "smokes": 0.7}),
+])  # fmt: skip
+def test_coefficients_of_likelihoods_by_name(capsys, table, name, target, truth):
+    chosen = ("--columns", "age,smokes", "--tight", "smokes")
+    code, shown = released(capsys, name, table, "--target", target, *chosen)
+    value = shown["value"]
+    assert code == 0 and shown["guarantee"]["kind"] == "exact" and "r2" not in value
+    assert value["coefficients"] == pytest.approx(truth, rel=0.3)
+    assert all(low < value["coefficients"][name] < high for name, (low, high) in value["interval"].items())
+    assert main(["private", name, *table, *BUDGET, "--target", target, *chosen]) == 0
+    assert "residual" not in capsys.readouterr().out
+    assert main(["private", name, *table, "--epsilon", "1", "--target", target, "--json"]) == 0
+    assert "delta" in json.loads(capsys.readouterr().out)["public"]["advice"]
+
+
 def test_components(capsys, table):
+    table = [*table, "--columns", "age,smokes,score"]
     code, found = released(capsys, "pca", table, "--components", "2")
     value = found["value"]
     assert code == 0 and np.shape(value["components"]) == (2, 3) and value["told_apart"] == [True, True]
@@ -67,7 +90,9 @@ def test_refusals_and_bad_options(capsys, table):
     assert refused["guarantee"]["epsilon"] == 0.0 and "delta" in refused["public"]["advice"]
     for name, options in (
         ("regression", []),
+        ("logistic", []),
         ("regression", ["--target", "wage"]),
+        ("poisson", ["--target", "score", "--ridge", "1"]),
         ("regression", ["--target", "score", "--columns", "score"]),
         ("regression", ["--target", "score", "--components", "2"]),
         ("pca", []),

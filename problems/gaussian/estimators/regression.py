@@ -1,25 +1,121 @@
-"""Private linear regression of a raw table.
+"""Private linear, logistic and Poisson regression of a raw table.
 
-Privacy: docs/proofs/gaussian_regression.md
+Privacy: docs/proofs/gaussian_regression.md, docs/proofs/gaussian_likelihood.md
 """
 
 from __future__ import annotations
 
-from typing import Any, Self
+from abc import abstractmethod
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.special import expit, xlogy
 
 from sosdp.estimator.field import Field, Fitted, nonnegative
 from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.inputs import check_labels, same_label
 
 from ..columns import Columns, flags_by_name, read_table
+from ..likelihood import Family, Logistic, Poisson, likelihood
 from ..planning import MeanTask, Plan
 from ..regression import private_regression
 from ..regression_planning import plan_regression
 from .base import TableEstimator
 
 
-class PrivateLinearRegression(TableEstimator):
+class _OnRegressors(TableEstimator):
+    """What regressions share: a target beside the regressors, coefficients of at most 50 of these."""
+
+    tight: Any = Field(
+        None,
+        "True, one bool a regressor, or names: bounds that are meant literally (indicators, small counts, "
+        "columns with many zeros)",
+        default=False,
+        kw_only=True,
+    )
+    interval: float | None = Field(
+        None, "level of the confidence intervals, None for none", default=0.95, kw_only=True
+    )
+
+    coef_: np.ndarray = Fitted()
+    intercept_: Any = Fitted()
+    interval_: np.ndarray | None = Fitted()
+    noise_scale_: np.ndarray = Fitted()
+    left_out_: np.ndarray = Fitted()
+    seen_: np.ndarray = Fitted()
+
+    _family: ClassVar[Family | None] = None
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Release the coefficients of y (n,) on X (n, d); both lengths are public."""
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        self._target = self._given(y)
+        try:
+            return super().fit(X)
+        finally:
+            del self._target
+
+    def _given(self, y: Any) -> np.ndarray:
+        """The target as numbers (n, 1)."""
+        target, _ = read_table(y)
+        if target.shape[1] != 1:
+            raise ValueError(f"y must have shape (n,), got {target.shape}")
+        return target
+
+    def _linear(self, X: Any) -> np.ndarray:
+        """(n,) linear predictors of rows X (n, d); a missing entry counts as 0."""
+        entries = self._rows(X)
+        result: np.ndarray = np.where(np.isfinite(entries), entries, 0.0) @ np.ravel(self.coef_) + np.ravel(
+            self.intercept_
+        )
+        return result
+
+    def plan(self, n: int, d: int) -> Plan:
+        """Shares and predicted excess error for n records of d regressors; raises as `fit` does."""
+        return self._planned(self._facts(n, d)[1])
+
+    def _planned(self, task: MeanTask) -> Plan:
+        variance = None if self._family is None else self._family.variance
+        return plan_regression(task, self._budget(), variance)
+
+    @abstractmethod
+    def _of_target(self) -> tuple[Any, bool]:
+        """Public bounds of the target, and whether they are meant literally."""
+
+    def _read(self, X: Any) -> np.ndarray:
+        entries = super()._read(X)
+        if len(entries) != len(self._target):
+            raise ValueError(f"X has {len(entries)} records and y {len(self._target)}: inconsistent numbers")
+        return np.column_stack([entries, self._target])
+
+    def _facts(self, n: int, d: int) -> tuple[Columns, MeanTask]:
+        """Public facts of the regressors and, last, the target."""
+        bounds, tight = self._schema(d) if "_booleans" in vars(self) else self._stated(d)
+        one = bounds is None or (len(bounds) == 2 and np.isscalar(bounds[0]))
+        pairs = [bounds] * d if one else bounds
+        target, literal = self._of_target()
+        flags = [*np.broadcast_to(tight, (d,)).tolist(), literal]
+        return self._public(n, d + 1, np.array(flags, dtype=bool), self.interval, False, [*pairs, target])
+
+    def _stated(self, d: int) -> tuple[Any, Any]:
+        return self._bounds_of(d), flags_by_name("tight", self.tight, self._names_of(d))
+
+    def _release(self, data: np.ndarray) -> Release:
+        n, d = data.shape[0], data.shape[1] - 1
+        columns, task = self._facts(n, d)
+        self.plan_ = self._planned(task)
+        terms = self._budget(), self.plan_, self.insecure_seed
+        law = None if self._family is None else partial(likelihood, self._family)
+        return private_regression(columns.clipped(data), columns, task, *terms, likelihood=law)
+
+    def _unpack(self, value: Any) -> None:
+        super()._unpack(value)
+        self.degenerate_ = self.degenerate_[:-1]
+
+
+class PrivateLinearRegression(_OnRegressors):
     """Least squares of a target on at most 50 regressors and a constant, robust to a fraction of wrong rows.
 
     One record is a row of X with its y. Each fit spends the whole budget: `cross_val_score` with k folds
@@ -40,13 +136,6 @@ class PrivateLinearRegression(TableEstimator):
     y_bounds: Any = Field(
         None, "public bounds (low, high) of the target, or None", default=None, kw_only=True
     )
-    tight: Any = Field(
-        None,
-        "True, one bool a regressor, or names: bounds that are meant literally (indicators, small counts, "
-        "columns with many zeros)",
-        default=False,
-        kw_only=True,
-    )
     y_tight: bool = Field(None, "the same for the target (0/1, counts)", default=False, kw_only=True)
     ridge: float = Field(
         nonnegative,
@@ -55,39 +144,15 @@ class PrivateLinearRegression(TableEstimator):
         default=0.0,
         kw_only=True,
     )
-    interval: float | None = Field(
-        None, "level of the confidence intervals, None for none", default=0.95, kw_only=True
-    )
 
     _estimator_type = "regressor"
 
-    coef_: np.ndarray = Fitted()
-    intercept_: float = Fitted()
-    interval_: np.ndarray | None = Fitted()
-    noise_scale_: np.ndarray = Fitted()
     sigma_: float = Fitted()
     r2_: float = Fitted()
-    left_out_: np.ndarray = Fitted()
-    seen_: np.ndarray = Fitted()
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Release the coefficients of y (n,) on X (n, d); both lengths are public."""
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        target, _ = read_table(y)
-        if target.shape[1] != 1:
-            raise ValueError(f"y must have shape (n,), got {target.shape}")
-        self._target = target
-        try:
-            return super().fit(X)
-        finally:
-            del self._target
 
     def predict(self, X: Any) -> np.ndarray:
         """(n,) predictions for rows X (n, d); a missing entry counts as 0. Post-processing."""
-        entries = self._rows(X)
-        result: np.ndarray = np.where(np.isfinite(entries), entries, 0.0) @ self.coef_ + self.intercept_
-        return result
+        return self._linear(X)
 
     def score(self, X: Any, y: Any) -> float:
         """R^2 of the predictions of y (n,). **Not private**: a function of the rows that are given."""
@@ -95,37 +160,8 @@ class PrivateLinearRegression(TableEstimator):
         away = target - target.mean()
         return float(1.0 - ((target - self.predict(X)) ** 2).sum() / (away**2).sum())
 
-    def plan(self, n: int, d: int) -> Plan:
-        """Shares and predicted excess error for n records of d regressors; raises as `fit` does."""
-        return plan_regression(self._facts(n, d)[1], self._budget())
-
-    def _read(self, X: Any) -> np.ndarray:
-        entries = super()._read(X)
-        if len(entries) != len(self._target):
-            raise ValueError(f"X has {len(entries)} records and y {len(self._target)}: inconsistent numbers")
-        return np.column_stack([entries, self._target])
-
-    def _facts(self, n: int, d: int) -> tuple[Columns, MeanTask]:
-        """Public facts of the regressors and, last, the target."""
-        bounds, tight = self._schema(d) if "_booleans" in vars(self) else self._stated(d)
-        one = bounds is None or (len(bounds) == 2 and np.isscalar(bounds[0]))
-        pairs = [bounds] * d if one else bounds
-        flags = [*np.broadcast_to(tight, (d,)).tolist(), self.y_tight]
-        return self._public(
-            n, d + 1, np.array(flags, dtype=bool), self.interval, False, [*pairs, self.y_bounds]
-        )
-
-    def _stated(self, d: int) -> tuple[Any, Any]:
-        return self._bounds_of(d), flags_by_name("tight", self.tight, self._names_of(d))
-
-    def _release(self, data: np.ndarray) -> Release:
-        n, d = data.shape[0], data.shape[1] - 1
-        columns, task = self._facts(n, d)
-        budget = self._budget()
-        self.plan_ = plan_regression(task, budget)
-        return private_regression(
-            columns.clipped(data), columns, task, budget, self.plan_, self.insecure_seed
-        )
+    def _of_target(self) -> tuple[Any, bool]:
+        return self.y_bounds, self.y_tight
 
     def _unpack(self, value: Any) -> None:
         value = dict(value)
@@ -140,4 +176,95 @@ class PrivateLinearRegression(TableEstimator):
             if value["interval"] is not None:
                 value["interval"] = value["interval"] + (value["coef"] - old)[:, None]
         super()._unpack(value)
-        self.degenerate_ = self.degenerate_[:-1]
+
+
+class PrivateLogisticRegression(_OnRegressors):
+    """Two classes by at most 50 regressors and a constant: one Newton step from a private pilot.
+
+    One record is a row of X with its label. Under the logistic model the estimate is consistent whatever the
+    law of X; far rows weigh little, with contamination above 0 nothing. Each fit spends the whole budget, and
+    `score` is computed on the rows that are given, without any guarantee. For many features of which few
+    matter: `problems.mrf.PrivateSparseLogistic`.
+
+    After fit: coef_ (1, d), intercept_ (1,), classes_; interval_ (d, 2) or None, sampling and noise;
+    noise_scale_ (d,); left_out_ (d,), regressors that are mostly one value (coefficient 0; where all are,
+    so is the constant); seen_ (d,); plan_, frame_, guarantee_.
+
+    Raises at fit, from public facts: TooFewRecords, which names the n that would do; NotOffered for pure
+    privacy; ValueError for others out of range.
+    """
+
+    classes: Any = Field(
+        None, "the two labels; any other label counts as the first", default=(0, 1), kw_only=True
+    )
+
+    _estimator_type = "classifier"
+    _family = Logistic()
+
+    coef_: np.ndarray = Fitted(make=lambda coefficients: coefficients[None])
+    intercept_: Any = Fitted(make=lambda constant: np.array([constant]))
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_labels(self.classes)
+
+    def _given(self, y: Any) -> np.ndarray:
+        labels = same_label(y, self.classes[1])
+        return np.array(labels, dtype=np.float64)[:, None]
+
+    def _of_target(self) -> tuple[Any, bool]:
+        return (0.0, 1.0), True
+
+    def _unpack(self, value: Any) -> None:
+        super()._unpack(value)
+        self.classes_ = np.array(self.classes)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """(n,) logarithms of the odds of the second class for rows X (n, d); a missing entry counts as 0."""
+        return self._linear(X)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """(n, 2) probabilities of the classes."""
+        odds = self._linear(X)
+        return np.column_stack([expit(-odds), expit(odds)])
+
+    def predict(self, X: Any) -> np.ndarray:
+        """(n,) likelier classes of rows X (n, d). Post-processing."""
+        result: np.ndarray = self.classes_[(self._linear(X) > 0.0).astype(int)]
+        return result
+
+    def score(self, X: Any, y: Any) -> float:
+        """Share of labels that are predicted. **Not private**: a function of the rows that are given."""
+        return float(((self._linear(X) > 0.0) == (self._given(y)[:, 0] > 0.5)).mean())
+
+
+class PrivatePoissonRegression(_OnRegressors):
+    """Counts by at most 50 regressors and a constant, log mean linear: one Newton step from a private pilot.
+
+    One record is a row of X with its count. Under the Poisson model the estimate is consistent whatever the
+    law of X; residuals are held at 2.5 standard deviations or more, and what that leaves of their mean under
+    the model is taken off: counts of another law are not estimated without bias.
+
+    After fit: coef_ (d,), intercept_; interval_ (d, 2) or None, sampling and noise; noise_scale_ (d,);
+    left_out_ (d,), regressors that are mostly one value (coefficient 0; where all are, so is the constant);
+    seen_ (d,); plan_, frame_, guarantee_.
+
+    Raises as `PrivateLogisticRegression` does.
+    """
+
+    _estimator_type = "regressor"
+    _family = Poisson()
+
+    def _of_target(self) -> tuple[Any, bool]:
+        return (0.0, 2.0**40), True
+
+    def predict(self, X: Any) -> np.ndarray:
+        """(n,) means of the counts for rows X (n, d). Post-processing."""
+        result: np.ndarray = np.exp(np.minimum(self._linear(X), 700.0))
+        return result
+
+    def score(self, X: Any, y: Any) -> float:
+        """D^2, the share of deviance explained. **Not private**: a function of the rows that are given."""
+        counts, means = self._given(y)[:, 0], self.predict(X)
+        away = [xlogy(counts, counts / m) - counts + m for m in (means, np.full(len(means), counts.mean()))]
+        return float(1.0 - away[0].sum() / away[1].sum())

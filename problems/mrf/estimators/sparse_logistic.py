@@ -11,7 +11,7 @@ import numpy as np
 
 from sosdp.estimator.field import Field, Fitted, positive
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import members, number, plain
+from sosdp.privacy.inputs import check_labels, same_label
 from sosdp.structured.l1_logistic import one_label
 
 from .base import Array, Iterated
@@ -62,25 +62,17 @@ class PrivateSparseLogistic(Iterated):
         low, high = np.asarray(self.low, dtype=np.float64), np.asarray(self.high, dtype=np.float64)
         if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
             raise ValueError("bounds must be finite with low < high")
-        if len(self.classes) != 2 or self.classes[0] == self.classes[1]:
-            raise ValueError(f"classes must be the two different labels, got {self.classes!r}")
+        check_labels(self.classes)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Release the coefficients for records (row of X, label in y); y is as long as X (public)."""
         if y is None:
             raise ValueError("fit needs the labels y")
-        self._labels = np.array([self._is_second(label) for label in members(y)])
+        self._labels = np.array(same_label(y, self.classes[1]))
         try:
             return super().fit(X)
         finally:
             del self._labels
-
-    def _is_second(self, label: Any) -> bool:
-        wanted = plain(self.classes[1])
-        if type(wanted) is str:
-            result = plain(label)
-            return type(result) is str and result == wanted
-        return number(label) == number(wanted)
 
     def _read(self, X: Any) -> np.ndarray:
         records = super()._read(X)

@@ -1,0 +1,209 @@
+"""Logistic and Poisson regression of a raw table: whiten, noisy scores for a pilot, one Newton step.
+
+The score of a record is g u (psi - a): u = sqrt(v) R (z, 1), v the variance of the target at the pilot, R a
+released matrix, psi the residual in standard deviations, held at k, a its mean under the model, and g a
+leverage weight of u. As g and a look at the regressors and the pilot alone, the scores have mean 0 at the
+truth whatever the law of X.
+
+Privacy: docs/proofs/gaussian_likelihood.md
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, gammaln, pdtr, pdtrc
+
+from .columns import Columns
+from .fold import combined, image, integers, norms
+from .frame import log_quantile
+from .regression import BIG, LEAST_CURVATURE, Pilot, Step, leverage_weights, tilted, z_and_one
+from .regression_planning import HELD, ROUNDS, most_held
+from .whitening import RADIUS_RANK, Whitening, radius_epsilon
+
+LONGEST = 1.5  # step of a round, in standard deviations of the regressors
+NODES = np.polynomial.hermite_e.hermegauss(61)
+
+
+class Family(ABC):
+    """A law of the target, by its linear predictor eta."""
+
+    reach: tuple[float, float]
+    variance: float
+    """Of the target of an average record, for plans."""
+
+    def held(self, eta: np.ndarray) -> np.ndarray:
+        """eta within the reach, where all below are finite."""
+        return np.clip(eta, *self.reach)
+
+    @abstractmethod
+    def spread(self, eta: np.ndarray) -> np.ndarray:
+        """Variance of the target."""
+
+    @abstractmethod
+    def residuals(self, eta: np.ndarray, y: np.ndarray, k: float) -> tuple[np.ndarray, np.ndarray]:
+        """(psi - a, kappa): the residual held at k less its mean, and the mean of psi times the residual."""
+
+    @abstractmethod
+    def start(self, step: Step, y: np.ndarray) -> float:
+        """A first constant; one question at most, at the price of a radius."""
+
+
+class Logistic(Family):
+    """Two classes: y is 1 with probability expit(eta)."""
+
+    reach = (-30.0, 30.0)
+    variance = 0.2
+
+    def spread(self, eta: np.ndarray) -> np.ndarray:
+        """p (1 - p)."""
+        p = expit(eta)
+        result: np.ndarray = p * (1.0 - p)
+        return result
+
+    def residuals(self, eta: np.ndarray, y: np.ndarray, k: float) -> tuple[np.ndarray, np.ndarray]:
+        """See `Family`; two terms, exactly."""
+        p = expit(eta)
+        up, down = np.exp(-eta / 2.0), np.exp(eta / 2.0)  # sizes of the residuals of 1 and 0
+        psi_up, psi_down = np.minimum(up, k), -np.minimum(down, k)
+        mean = p * psi_up + expit(-eta) * psi_down
+        slope = p * psi_up * up - expit(-eta) * psi_down * down
+        return np.where(y > 0.5, psi_up, psi_down) - mean, slope
+
+    def start(self, step: Step, y: np.ndarray) -> float:
+        """0."""
+        return 0.0
+
+
+class Poisson(Family):
+    """Counts: y is Poisson of mean exp(eta)."""
+
+    reach = (-20.0, 23.0)
+    variance = 1.0
+
+    def spread(self, eta: np.ndarray) -> np.ndarray:
+        """exp(eta)."""
+        result: np.ndarray = np.exp(eta)
+        return result
+
+    def residuals(self, eta: np.ndarray, y: np.ndarray, k: float) -> tuple[np.ndarray, np.ndarray]:
+        """See `Family`; by the distribution function."""
+        mu = np.exp(eta)
+        s = np.sqrt(mu)
+        low, high = np.ceil(mu - k * s) - 1.0, np.floor(mu + k * s)  # last counts below, and within
+        at_low, at_high = _mass(low, mu), _mass(high, mu)
+        mean = k * (pdtrc(high, mu) - _below(low, mu)) + s * (at_low - at_high)
+        slope = k * s * (at_low + at_high) + _below(high - 1.0, mu) - _below(low - 1.0, mu)
+        slope += (low - mu) * at_low - (high - mu) * at_high
+        return np.clip((y - mu) / s, -k, k) - mean, slope
+
+    def start(self, step: Step, y: np.ndarray) -> float:
+        """The logarithm of the .8-quantile of the counts."""
+        epsilon = radius_epsilon(step.task.n)
+        return math.log(log_quantile(step.queries, y, RADIUS_RANK, (-1.0, 33), epsilon)[1])
+
+
+def _below(j: np.ndarray, mu: np.ndarray) -> np.ndarray:
+    """P(Y <= j), Y Poisson of mean mu."""
+    result: np.ndarray = np.where(j < 0.0, 0.0, pdtr(np.maximum(j, 0.0), mu))
+    return result
+
+
+def _mass(j: np.ndarray, mu: np.ndarray) -> np.ndarray:
+    """P(Y = j)."""
+    at = np.maximum(j, 0.0)
+    result: np.ndarray = np.where(j < 0.0, 0.0, np.exp(at * np.log(mu) - mu - gammaln(at + 1.0)))
+    return result
+
+
+@dataclass
+class Likelihood:
+    """Records z (n, d) near unit covariance, their targets, and the radius C of their leverage."""
+
+    family: Family
+    z: np.ndarray
+    target: np.ndarray
+    radius: float
+    redescend: bool
+
+    @property
+    def reach(self) -> float:
+        """Where the length of a row is held."""
+        return math.sqrt(self.radius**2 + 1.0) * (1.0 + 1e-12)
+
+    def forecast(self, beta: np.ndarray, k: float) -> tuple[np.ndarray, np.ndarray]:
+        """(R, curvature) at a pilot (d + 1,): R (E v (z, 1)(z, 1)^T) R = 1, and E g kappa u u^T, for normal
+        regressors; of released numbers alone."""
+        d = self.z.shape[1]
+        size = float(np.linalg.norm(beta[:-1]))
+        along = beta[:-1] / size if size else np.eye(1, d)[0]
+        nodes, weights = NODES[0], NODES[1] / NODES[1].sum()
+        eta = self.family.held(beta[-1] + size * nodes)
+        spread, (_, slope) = self.family.spread(eta), self.family.residuals(eta, np.zeros(len(eta)), k)
+        both = np.column_stack([nodes, np.ones(len(nodes))])
+        inner = np.linalg.inv((both * (weights * spread)[:, None]).T @ both)
+        lengths = spread * (((both @ inner) * both).sum(axis=1) + (d - 1) / float(weights @ spread))
+        shares = weights * spread * slope * np.minimum(1.0, self.reach**2 / lengths)
+        values, vectors = np.linalg.eigh(_moments(weights * spread, nodes, along))
+        root = (vectors / np.sqrt(values)) @ vectors.T
+        return root, root @ _moments(shares, nodes, along) @ root
+
+    def rows(self, beta: np.ndarray, k: float, root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows sqrt(g kappa) u, of length at most `reach`, and scores g u (psi - a), at most `most_held`
+        times that."""
+        eta = self.family.held(combined(self.z, beta[:-1]) + beta[-1])
+        most = most_held(k)
+        residuals, slope = self.family.residuals(eta, np.where(np.isnan(self.target), 0.0, self.target), k)
+        residuals = np.where(np.isnan(self.target), 0.0, np.clip(residuals, -most, most))
+        full = image(z_and_one(self.z) * np.sqrt(self.family.spread(eta))[:, None], root)
+        weights = leverage_weights(norms(full), self.reach, redescend=self.redescend)
+        squares = full * np.sqrt(weights * np.clip(slope, 0.0, 1.0))[:, None]
+        return squares, full * (weights * residuals)[:, None]
+
+
+def _moments(shares: np.ndarray, nodes: np.ndarray, along: np.ndarray) -> np.ndarray:
+    """E s (z, 1)(z, 1)^T, (d + 1, d + 1), where s depends on z along one direction (d,) at these nodes."""
+    level, slant, bend = (float(shares @ nodes**power) for power in (0, 1, 2))
+    result = level * np.eye(len(along) + 1)
+    result[:-1, :-1] += (bend - level) * np.outer(along, along)
+    result[:-1, -1] = result[-1, :-1] = slant * along
+    return result
+
+
+def likelihood(family: Family, step: Step, y: np.ndarray, columns: Columns) -> dict[str, object]:
+    """The answer of `Step.answer` but for sigma and r2, of regressors and target y (n, d + 1)."""
+    kept, plan = step.kept, step.plan
+    heaps = (columns.tight[:-1] | step.frame.degenerate[:-1])[kept]
+    whitening = Whitening(step.queries, y[:, kept], step.task.contamination, heaps)
+    whitening.coarse(plan.spent["coarse"], plan.steps)
+    polish = step.left_for_polish(2)
+    pilot = Pilot.without_target(whitening)
+    z, _, radius = step.leverage(whitening.y, pilot)
+    model = Likelihood(family, z, y[:, -1], radius, step.task.contamination > 0)
+    beta = np.append(np.zeros(len(kept)), family.start(step, y[:, -1]))
+    for share in ROUNDS:
+        root, curvature = model.forecast(beta, HELD)
+        scores, most = model.rows(beta, HELD, root)[1], model.reach * most_held(HELD) * (1.0 + 1e-12)
+        sums = step.queries.gaussian_sum(integers(scores, most / BIG), BIG, polish * share)
+        average = np.array(sums, dtype=np.float64) * most / (BIG * step.task.n)
+        move = root @ np.linalg.solve(curvature, average)
+        beta = beta + move * min(1.0, LONGEST / max(float(np.linalg.norm(move)), 1e-300))
+    k = step.hold(model.reach)
+    root, _ = model.forecast(beta, k)
+    most = model.reach * most_held(k) * (1.0 + 1e-12)
+    squared, scores = model.rows(beta, k, root)
+    price = polish * (1 - sum(ROUNDS))
+    matrix, doubt = step.squares_of(squared, model.reach * (1.0 + 1e-12), price)
+    curvature, seen, vectors = step.spectrum(matrix, doubt, LEAST_CURVATURE)
+    sampling = step.squares(scores, most)
+    total, deviation = step.last(scores, most)
+    newton = np.linalg.inv(curvature)
+    left = newton @ total
+    spread = root @ newton
+    noise = deviation**2 * spread @ spread.T + tilted(doubt * newton, left, root)
+    covariance = None if sampling is None else spread @ sampling @ spread.T / step.task.n
+    result = step.unpacked(pilot, beta + root @ left, (seen, root @ vectors), (noise, covariance), 1.0)
+    return {name: part for name, part in result.items() if name not in ("sigma", "r2")}

@@ -1,0 +1,250 @@
+"""Private logistic and Poisson regression: rows within their balls, all neighbours, scores of mean 0, the
+contract."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from scipy.stats import poisson
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from problems.gaussian import (
+    NotOffered,
+    PrivateLogisticRegression,
+    PrivatePoissonRegression,
+    TooFewRecords,
+    budgets,
+    likelihood,
+    regression,
+    whitening,
+)
+from problems.gaussian.budgets import checked_budget
+from problems.gaussian.columns import public_columns
+from problems.gaussian.likelihood import Likelihood, Logistic, Poisson
+from problems.gaussian.planning import MeanTask
+from problems.gaussian.regression_planning import ROUNDS, most_held, plan_regression
+from tests.gaussian.test_pipelines import OthersMoved, Transcript, loss
+from tests.gaussian.test_regression import ENTRIES, small_plan
+
+FAMILIES = (Logistic(), Poisson())
+TARGETS = {Logistic: (0.0, 1.0), Poisson: (0.0, 2.0**40)}
+OPTIONS = {"delta": 1e-6, "bounds": None, "contamination": 0.0}
+
+
+def run_on(table, family, bounds, contamination, ball):
+    budget = checked_budget(9.0, 1e-2, None) if ball else checked_budget(None, 0.0, 0.75)
+    d = len(table[0])
+    columns = public_columns([*bounds, TARGETS[type(family)]], np.array([False] * (d - 1) + [True]), d)
+    task = MeanTask(3, d, 1, columns.bounded, contamination, 0.95)
+    entries = columns.clipped(np.array(table, dtype=float))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        regression.private_regression(
+            entries,
+            columns,
+            task,
+            budget,
+            small_plan(columns, ball),
+            1,
+            partial(likelihood.likelihood, family),
+        )
+    return Transcript.seen
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    monkeypatch.setattr(budgets, "IntegerQueries", Transcript)
+    monkeypatch.setattr(whitening, "NATS", 0.02)
+    yield
+    Transcript.script = None
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(("bounds", "contamination", "ball"), [
+    ([None], 0.0, True), ([None], 0.1, False), ([(-4.0, 4.0), None], 0.1, True),
+])  # fmt: skip
+def test_every_neighbour_of_small_tables(recorded, family, bounds, contamination, ball):
+    d = len(bounds) + 1
+    columns = public_columns([*bounds, (0.0, 1.0)], np.array([False] * (d - 1) + [True]), d)
+    allowed = float(sum(small_plan(columns, ball).spent.values()))
+    g = np.random.default_rng(0)
+    rows = [list(row) for row in itertools.product(ENTRIES, repeat=d)]
+    worst, kinds = 0.0, set()
+    for _ in range(6):
+        table = [rows[i] for i in g.integers(0, len(rows), 3)]
+        Transcript.script = None
+        own = run_on(table, family, bounds, contamination, ball)
+        kinds |= {kind for kind, *_ in own}
+        assert sum(kind == "sum" for kind, *_ in own) >= len(ROUNDS) + (not ball)
+        Transcript.script = own
+        for i in range(3):
+            for other in g.permutation(len(rows))[:12]:
+                neighbour = [rows[other] if k == i else table[k] for k in range(3)]
+                worst = max(worst, loss(own, run_on(neighbour, family, bounds, contamination, ball)))
+    assert 0.01 * allowed < worst <= allowed * (1.0 + 1e-9)
+    assert {"order", "squares", "sum", "ball" if ball else "sum"} <= kinds
+
+
+def test_residuals_that_look_at_the_first_record_are_caught(recorded, monkeypatch):
+    """Control: every residual is that of the first record."""
+    own = Logistic.residuals
+
+    def first(self, eta, y, k):
+        residuals, slope = own(self, eta, y, k)
+        return np.full_like(residuals, residuals[0]), slope
+
+    monkeypatch.setattr(Logistic, "residuals", first)
+    table = [[0.0, 1.0], [1.0, 0.0], [2.0, 0.0]]
+    Transcript.script = seen = run_on(table, Logistic(), [None], 0.0, True)
+    with pytest.raises(OthersMoved):
+        loss(seen, run_on([[0.0, 0.0], *table[1:]], Logistic(), [None], 0.0, True))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_rows_lie_in_their_balls(family):
+    """Beyond the curvature's ball, or that of the scores, a row would count as 0."""
+    g = np.random.default_rng(1)
+    for redescend, k in itertools.product((False, True), (0.7, 2.5, 8.0)):
+        z = g.standard_normal((20000, 2)) * 10.0 ** g.uniform(-2, 2, (20000, 1))
+        y = (10.0 ** g.uniform(-1, 4, 20000)).round() * (g.random(20000) < 0.5)
+        model = Likelihood(family, z, np.minimum(y, TARGETS[type(family)][1]), 2.0, redescend)
+        beta = np.array([0.8, -0.3, 0.4])
+        squares, scores = model.rows(beta, k, model.forecast(beta, k)[0])
+        reached = [np.linalg.norm(squares, axis=1).max() / model.reach]
+        reached.append(np.linalg.norm(scores, axis=1).max() / model.reach / most_held(k))
+        assert max(reached) <= 1.0 + 1e-12 and reached[0] > 0.7 and reached[1] > (0.7 if k < 8 else 0.2)
+
+
+@pytest.mark.parametrize("k", [0.7, 2.5, 8.0])
+def test_held_residuals_have_mean_0_and_their_slope(k):
+    """Against sums over the law of the target; the mean that is taken off is at most 1 / 4k."""
+    eta = np.array([-6.0, -2.0, -0.5, 0.0, 1.0, 3.0, 6.0])
+    for family in FAMILIES:
+        counts = np.arange(2 if isinstance(family, Logistic) else 1200)
+        p = expit(eta)[:, None]
+        chances = (
+            np.where(counts, p, 1.0 - p) if len(counts) == 2 else poisson.pmf(counts, np.exp(eta)[:, None])
+        )
+        mean, spread = chances @ counts, family.spread(eta)
+        assert spread == pytest.approx(chances @ counts.astype(float) ** 2 - mean**2, rel=1e-6)
+        plain = (counts - mean[:, None]) / np.sqrt(spread)[:, None]
+        residuals = np.array([family.residuals(eta, np.full(len(eta), float(c)), k)[0] for c in counts]).T
+        off = np.clip(plain, -k, k) - residuals
+        assert np.ptp(off, axis=1) == pytest.approx(0.0, abs=1e-9) and np.abs(off).max() <= 1.0 / (4.0 * k)
+        assert np.abs(residuals).max() <= most_held(k) + 1e-9
+        assert (chances * residuals).sum(axis=1) == pytest.approx(0.0, abs=1e-9)
+        slope = (chances * plain * np.clip(plain, -k, k)).sum(axis=1)
+        assert family.residuals(eta, eta, k)[1] == pytest.approx(slope, abs=1e-8)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_forecast_curvature_is_that_of_normal_regressors(family):
+    z = np.random.default_rng(2).standard_normal((200_000, 3))
+    model = Likelihood(family, z, np.zeros(len(z)), 2.5, False)
+    for beta in (np.array([0.0, 0.0, 0.0, 0.3]), np.array([0.7, -0.4, 0.2, -0.5])):
+        root, forecast = model.forecast(beta, 2.5)
+        squares = model.rows(beta, 2.5, root)[0]
+        assert squares.T @ squares / len(z) == pytest.approx(forecast, abs=0.1)
+
+
+def drawn(family: type, n: int, run: int, units: np.ndarray):
+    g = np.random.default_rng([run, n])
+    d = len(units)
+    root = np.linalg.qr(g.standard_normal((d, d)))[0] * np.sqrt(np.geomspace(1.0, 0.01, d))
+    z, b = g.standard_normal((n, d)), g.standard_normal(d)
+    b *= 0.8 / np.linalg.norm(b)
+    eta = z @ b + 0.4
+    y = (g.random(n) < expit(eta)).astype(float) if family is Logistic else g.poisson(np.exp(eta)) * 1.0
+    return (z @ root.T + 5.0) * units, y, np.linalg.solve(root.T, b) / units, eta
+
+
+@pytest.mark.parametrize(("family", "made"), [
+    (Logistic, PrivateLogisticRegression), (Poisson, PrivatePoissonRegression),
+])  # fmt: skip
+def test_coefficients_in_any_units(family, made):
+    X, y, b, eta = drawn(family, 20000, 0, np.array([1e-6, 1.0, 1e5]))
+    for options in ({"epsilon": 1.0, "delta": 1e-6}, {"rho": 0.2}):
+        model = made(bounds=None, contamination=0.0, **options).fit(X, y)
+        away = X @ (np.ravel(model.coef_) - b) + np.ravel(model.intercept_)
+        truth = eta - X @ b
+        assert np.sqrt(((away - truth) ** 2).mean()) < 3.5 * model.plan_.total_error < 0.2
+        assert np.all(np.abs(np.ravel(model.coef_) - b) < 2.5 * np.ptp(model.interval_, axis=1))
+        assert model.seen_.all() and not model.left_out_.any() and model.guarantee_.kind == "exact"
+        assert model.score(X, y) > (0.62 if family is Logistic else 0.25)
+    X[:600], y[:600] = 40.0 * X[:600], 1.0 if family is Logistic else 1e9
+    robust = made(1.0, delta=1e-6, bounds=None, contamination=0.05).fit(X, y)
+    away = X[600:] @ (np.ravel(robust.coef_) - b)
+    assert away.std() < 0.3
+
+
+def test_contract():
+    X, y, _, _ = drawn(Logistic, 20000, 4, np.ones(2))
+    words = np.where(y > 0.5, "yes", "no").astype(object)
+    words[::100] = [None, 1.0, b"yes", float("nan")] * 50  # count as the first class
+    model = PrivateLogisticRegression(1.0, classes=("no", "yes"), interval=None, **OPTIONS)
+    assert is_classifier(model) and is_regressor(PrivatePoissonRegression(1.0, **OPTIONS))
+    assert clone(model).get_params() == model.get_params()
+    piped = make_pipeline(FunctionTransformer(), model).fit(X, words)
+    chances = piped.predict_proba(X[:50])
+    assert chances.shape == (50, 2) and chances.sum(axis=1) == pytest.approx(1.0)
+    assert (piped.predict(X[:50]) == np.where(chances[:, 1] > 0.5, "yes", "no")).all()
+    assert piped[-1].interval_ is None and piped[-1].coef_.shape == (1, 2)
+    assert piped[-1].classes_.tolist() == ["no", "yes"]
+    with pytest.raises(ValueError, match="two different labels"):
+        model.set_params(classes=(1, 1)).fit(X, y)
+    X[:, 0] = 7.0
+    left = PrivateLogisticRegression(1.0, **OPTIONS).fit(X, y)
+    assert left.left_out_.tolist() == [True, False] and left.coef_[0, 0] == 0.0
+    both = PrivatePoissonRegression(1.0, **OPTIONS).fit(np.full_like(X, 3.0), y)
+    assert both.left_out_.all() and both.predict(X[:2]).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("made", [PrivateLogisticRegression, PrivatePoissonRegression])
+def test_refusals_rest_on_public_facts(made):
+    unread = np.full((500, 5), "secret", dtype=object)
+    model = made(1.0, **OPTIONS)
+    with pytest.raises(TooFewRecords, match="would do") as refusal:
+        model.fit(unread, unread[:, 0])
+    model.plan(refusal.value.needed, 5)
+    with pytest.raises(NotOffered, match="delta"):
+        made(1.0, bounds=None, contamination=0.0).fit(np.zeros((9, 2)), np.zeros(9))
+    with pytest.raises(ValueError, match="inconsistent"):
+        model.fit(np.zeros((9, 2)), np.zeros(8))
+
+
+def test_shares_add_up_and_rounds_leave_half():
+    assert sum(ROUNDS) == 0.5
+    for family in FAMILIES:
+        budget = checked_budget(None, 0.0, 0.1)
+        spent = plan_regression(MeanTask(30000, 6, 1, False, 0.0, 0.95), budget, family.variance).spent
+        assert sum(spent.values()) == budget.total
+
+
+def test_the_noise_of_the_curvature_widens_intervals(monkeypatch):
+    """root tilt N left has the covariance that is said, and it is in `noise_scale_`."""
+    g = np.random.default_rng(3)
+    tilt, root = g.standard_normal((3, 3)), g.standard_normal((3, 3))
+    tilt, left = tilt + tilt.T, g.standard_normal(3)
+    noise = g.standard_normal((400_000, 3, 3))
+    noise = (noise + noise.transpose(0, 2, 1)) / 2.0  # variances 1 and 1/2
+    moved = noise @ left @ tilt.T @ root.T
+    assert regression.tilted(tilt, left, root) == pytest.approx(np.cov(moved.T), rel=0.05, abs=0.3)
+    for family, made in ((None, None), (Logistic, PrivateLogisticRegression)):
+        from problems.gaussian import PrivateLinearRegression
+
+        X, y, _, _ = drawn(family or Poisson, 8000, 5, np.ones(5))
+        model = (made or PrivateLinearRegression)(1.0, insecure_seed=1, **OPTIONS)
+        full = model.fit(X, y).noise_scale_
+        with monkeypatch.context() as patched:
+            for module in (regression, likelihood):
+                patched.setattr(module, "tilted", lambda tilt, left, root=None: np.zeros((6, 6)))
+            assert (model.fit(X, y).noise_scale_ < 0.999 * full).all()
+    assert math.isfinite(full.max())
