@@ -172,13 +172,13 @@ def test_the_distance_to_an_exact_ray_does_not_vanish():
 def test_how_far_a_point_is_moved_does_not_vanish():
     """1e150 x == 1e-180 and 1e150 x <= 1e-290: what x = 0 misses is below the least float."""
     program = stated([0], [[1e150], [1e150]], [1e-180, 1e-290], Cones(1, 1))
-    assert _upper_bound(program, np.zeros(1)) == np.inf
+    assert _upper_bound(program, np.zeros(1), None) == np.inf
 
 
 def test_the_norm_of_a_row_does_not_vanish():
     """2e-200 x <= 1 is off by 1e20 where x is off by 1e220."""
     program = stated([0], [[1e-150], [1e-170]], [1e20, 1], Cones(1, 1))
-    assert _upper_bound(program, np.array([0.0])) == np.inf
+    assert _upper_bound(program, np.array([0.0]), None) == np.inf
 
 
 def test_right_sides_whose_square_overflows_end_in_an_answer():
