@@ -81,9 +81,9 @@ def _semidefinite(matrix: Any) -> list[list[Fraction]]:
 class Problem:
     """A claim, and what is proven of it: `kind`, "lower_bound" or "upper_bound", and `bound` of E[objective]
     (E[0] >= 1 says that there is no E); `letters`: lists of names, those of different ones commute;
-    `adjoints`: {a: [c, b]} where a* = c b is not a; `relations`: {word: polynomial of smaller words, shorter
-    or of earlier letters}; `trace`; `hypotheses`: {"inequality": [p], "equality": [p], "matrix": [rows]} of
-    operators, and of E with "state " before the name."""
+    `adjoints`: {a: [c, b]} where a* = c b is not a; `relations`: {word: polynomial of words that, but for i,
+    are shorter or of earlier letters}; `trace`; `hypotheses`: {"inequality": [p], "equality": [p],
+    "matrix": [rows]} of operators, and of E with "state " before the name."""
 
     def __init__(self, claim: Any) -> None:
         s = _EMPTY | json.loads(json.dumps(_is(claim, dict)), object_pairs_hook=_once)
@@ -97,7 +97,8 @@ class Problem:
         self._facts = list[tuple[str, tuple, bool]]()
         for text, p in [("i i", {"": -1}), *s["relations"].items()]:
             word, smaller = self._word(text), [(self._word(v), number(c)) for v, c in p.items()]
-            good = word not in self._rules and all((len(v), v) < (len(word), word) for v, _ in smaller)
+            ranks = [(len(v) - v.count(0), *filter(None, v), v.count(0)) for v, _ in [(word, 1), *smaller]]
+            good = word not in self._rules and ranks.count(ranks[0]) == 1 and max(ranks) == ranks[0]
             _need(good, "a relation makes words smaller, each in one way")
             self._rules[word] = smaller
         stars = {a: [1, a] for a in self._names} | s["adjoints"] | {"i": [-1, "i"]}

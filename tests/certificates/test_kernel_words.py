@@ -253,6 +253,8 @@ def claim_with(**changes):
         {"relations": {"x": {"x y": 1}}},
         {"relations": {"x x": {"x x": 1}}},
         {"relations": {"i i": {"": 1}}},
+        {"relations": {"x y": {"i x y": 1}}},
+        {"relations": {"x": {"i y": 1}}},  # i is a number, and y comes after x
         {"hypotheses": {"inequality": [{"z": 1}]}},
         {"hypotheses": {"inequality": [{"x y": 1}]}},
         {"hypotheses": {"matrix": [[[{"": 1}, {"z": 1}], [{"z": 1}, {"": 1}]]]}},

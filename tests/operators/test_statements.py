@@ -29,6 +29,7 @@ def test_mixed_statements_are_refused(letters):
         lambda: a * v,
         lambda: v + a,
         lambda: sd.minimize(a, [v >= 0]),
+        lambda: sd.minimize(a, [sd.complex_variables("z") == 0]),
         lambda: sd.minimize(a, [sd.E(v) == 1]),
         lambda: sd.minimize(v**2, [a >= 0]),
         lambda: sd.minimize(v**2, [sd.E(a) == 0]),
@@ -97,7 +98,13 @@ def test_words_that_vanish_or_have_a_phase():
     h = U[0] + U[0].H + U[1] + U[1].H
     r = sd.maximize(h, [quarter], level=2, complete=True)
     assert 2 * math.sqrt(2) - 1e-6 <= r.certified_bound <= 2 * math.sqrt(2) + 1e-3
+    proof = certificates.extract(r).exact()
+    assert proof.verify() and 8 <= proof.bound**2 <= 8 * (1 + Fraction(1, 10**8))
     assert sd.maximize(h, [quarter], level=2, complete=True, trace=True).bound < 2.9
+    u, v = sd.operators("u v", hermitian=False, norm=1)  # the same; their balls say nothing beside relations
+    laws = [sd.relation(a * b, 1) for w in (u, v) for a, b in ((w, w.H), (w.H, w))]
+    r = sd.maximize(u + u.H + v + v.H, [*laws, sd.relation(v * u, 1j * u * v)], level=2, complete=True)
+    assert 8 <= Fraction(r.certified_bound) ** 2 <= 8 * (1 + Fraction(1, 10**6))
 
 
 def test_norms_come_from_operator_inequalities_only():

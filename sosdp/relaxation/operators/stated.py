@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...algebra.coefficients import to_float
+from ...algebra.complex import ComplexConstraint
 from ...algebra.confluence import closed_relations
 from ...algebra.constraint import PSD, Equality, ForAll, Inequality
 from ...algebra.operator import LETTERS, MIXED, OperatorConstraint, OperatorPolynomial
@@ -173,7 +174,9 @@ def _sorted(items: Sequence[Any]) -> dict[str, list[OperatorPolynomial]]:
             result[item.kind].append(item.polynomial)
         elif isinstance(item, ExpectationConstraint) and isinstance(item.body, OperatorPolynomial):
             result[f"state {item.kind}"].append(item.body)
-        elif isinstance(item, Equality | Inequality | PSD | ForAll | System | ExpectationConstraint):
+        elif isinstance(
+            item, Equality | Inequality | PSD | ForAll | System | ExpectationConstraint | ComplexConstraint
+        ):
             raise ValueError(f"{MIXED} ({item!r})")
         elif isinstance(item, bool | np.bool_):
             raise TypeError(f"a constraint came out as {item}: the comparison had no operator in it")
@@ -226,7 +229,7 @@ def _balls(algebra: Words) -> list[Terms]:
             rounded = Fraction(to_float(level)) if Fraction(to_float(level)) >= level else above
             result.append(algebra.reduce({w: (-c[0], -c[1]) for w, c in square.items()}))
             add_to(result[-1], (), (rounded, Fraction(0)))
-    return [g for g in result if set(g) != {()}]
+    return [g for g in result if any(g)]  # not the numbers alone
 
 
 def _size(value: Fraction) -> float:
