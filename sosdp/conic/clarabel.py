@@ -79,8 +79,10 @@ def solve(
     blocks = _blocks(cones, turning)
     columns = program.q.size
     quadratic = program.P if program.P is not None else sp.csc_matrix((columns, columns))
-    turn = _rotation(cones) if turning else sp.eye_array(cones.rows, format="csr")
-    A, b = sp.csc_matrix(turn @ program.A), turn @ program.b
+    turn = _rotation(cones) if turning else None
+    A, b = program.A.sorted_indices(), program.b
+    if turn is not None:
+        A, b = sp.csc_matrix(turn @ A), turn @ b
     started = time.perf_counter()
     answer: Any = None
     attempts: tuple[dict[str, float], ...] = _ATTEMPTS
@@ -113,7 +115,7 @@ def solve(
                 break
     assert answer is not None
     solution = _read(program, answer, time.perf_counter() - started)
-    return replace(solution, s=turn.T @ solution.s, z=turn.T @ solution.z)
+    return solution if turn is None else replace(solution, s=turn.T @ solution.s, z=turn.T @ solution.z)
 
 
 def _blocks(cones: Cones, turning: bool = False) -> list[Any]:

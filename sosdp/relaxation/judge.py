@@ -331,10 +331,12 @@ def means(built: Built, raw: RawSolution) -> list[dict[int, tuple[float, float]]
 def is_wide(built: Built, raw: RawSolution) -> bool:
     """Whether second moments are so large, beside the data in the given units, or are not known of a variable
     without bounds, that a set may be empty and its constraints nearly met at infinity."""
+    if not any(d.constrained for d in built.statement.demands):
+        return False
     given = zip(built.statement.demands, built.given.demands, built.change.origins, strict=True)
     for k, ((demand, asked, origin), known) in enumerate(zip(given, means(built, raw), strict=True)):
         system, ranges = demand.system, demand.bounds.ranges
-        if not len(system) and not demand.in_expectation:
+        if not demand.constrained:
             continue
         lengths: dict[int, float] = {}
         piece = demand.identity

@@ -79,11 +79,15 @@ def run(state: State) -> Candidate:
     state.at, state.judging, state.running = state.started, _judged, run
     _take(state, FIRST, first)
     own = state.options.solver in ("auto", "borrowed") and state.solve is None
+    answer = _joined(state)
     for step in STEPS if own else ():
-        if step.name in state.without or state.late or not _joined(state).doubtful or not step.when(state):
+        if not answer.doubtful:
+            break
+        if step.name in state.without or state.late or not step.when(state):
             continue
         _take(state, step.name, step.what)
-    return _joined(state)
+        answer = _joined(state)
+    return answer
 
 
 def _take(state: State, name: str, what: Callable[[State], Candidate | None]) -> None:
@@ -111,12 +115,12 @@ def _judged(state: State, found: Candidate) -> Candidate:
         return without_optimum(state, found)
     if built.statement.kind == FEASIBLE:
         return _feasible(state, found)
-    endless = falling(found)
-    if endless is not None:
-        return endless
     theorem, inner = None, None
     if state.options.certify_bound:
         theorem, inner = prove(built, raw, state.deadline)
+    endless = falling(found) if theorem is None or theorem.value is None else None
+    if endless is not None:
+        return endless
     value = float(built.statement.constant) + built.program.value(raw.unknowns) * built.unit
     enough = tolerance(built, value)
     missed, violated = shortfall(built.program, raw) * built.unit, violation(built, raw)

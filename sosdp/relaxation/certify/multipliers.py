@@ -101,7 +101,7 @@ def _lifted(built: Built, near: Theorem, unknowns: np.ndarray) -> Theorem | None
         return None
     identity, bounds = built.program.identity, built.scalings[0].bounds
     moved = lift_constant(identity, near.certified[0], unknowns, bounds)
-    return None if moved is None else proven(built, moved[1].gram, moved[1].free, moved[0])
+    return None if moved is None else proven(built, moved[1].gram, moved[1].free, *moved)
 
 
 def _mixture(built: Built, raw: RawSolution) -> tuple[Theorem | None, np.ndarray | None]:
