@@ -35,6 +35,7 @@ from certificates.exact import (
 )
 from certificates.find.numbers import over_common
 from certificates.find.rounding import NotCertifiable, Rounder, checked
+from certificates.find.zeros import MOST_ZEROS, refined, relations
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra import monomials as mono
@@ -46,6 +47,7 @@ from sosdp.reduction.quotient import NO_QUOTIENT
 from sosdp.relaxation.assemble.identity import ONE, Block, GramProgram, Identity
 from sosdp.relaxation.solve.solve import centre
 
+LARGEST_SIDE, _DIGITS = 60, 12  # of a Gram matrix with irrational zeros; digits of a monomial for each row
 ROUNDS = 8  # kernels taken out one after another
 LARGEST_ENTRIES = 6000  # Gram entries and equality coefficients together
 LARGEST_ROWS = 1500  # monomials: the exact linear system is cubic in them
@@ -79,11 +81,14 @@ class Faces:
     squares: Sequence[Fraction] = ()
     bases: list[fmpz_mat] = field(default_factory=list)
 
-    def prove(self, points: Sequence[dict[int, Fraction]] = ()) -> Proof:
+    def prove(
+        self, points: Sequence[dict[int, Fraction]] = (), near: Sequence[dict[int, float]] = ()
+    ) -> Proof:
         """A proof that the checker accepts; raises NotCertifiable with the reason in words.
 
-        `points`: exact points of the set where the target may vanish.  Cost: a solve a round, and exact
-        linear algebra of the size of the number of monomials.
+        `points`: exact points of the set where the target may vanish; `near`: minimisers in floating point,
+        refined where the exact points lead to no proof.  Cost: a solve a round, exact linear algebra of the
+        size of the number of monomials, and lattice reduction of the sides.
         """
         rounder = Rounder(self.claim, self.dual, self.squares)
         entries = sum(len(b) * (len(b) + 1) // 2 for b in rounder.bases)
@@ -103,7 +108,34 @@ class Faces:
                 return self._search(system, small)
             except NotCertifiable as error:
                 reason = str(error)
-        raise NotCertifiable(reason)
+        faces = self._irrational(rounder, near)
+        if faces is None:
+            raise NotCertifiable(reason)
+        self.bases = faces
+        return self._search(system, _SMALL[0])
+
+    def _irrational(self, rounder: Rounder, near: Sequence[dict[int, float]]) -> list[fmpz_mat] | None:
+        """Faces that irrational zeros of the target leave: the rows of a rational Gram matrix are integer
+        relations between the monomials there. None where there is no such zero."""
+        side = max((len(b) for b in rounder.bases), default=0)
+        factors = [factor for factor in rounder.factors if factor is not None]
+        if len(factors) < len(rounder.factors) or side > LARGEST_SIDE:
+            return None  # matrices, or long lattice reduction
+        digits = _DIGITS * side + 30
+        room = Fraction(1, 10 ** (digits // 2))
+        points = [z for z in (refined(self.claim, start, digits) for start in near[:MOST_ZEROS]) if z]
+        zeros = [z for z in points if abs(fraction(value_at(rounder.target, z))) < room]
+        if not zeros:
+            return None
+        faces = []
+        for factor, basis in zip(factors, rounder.bases, strict=True):
+            reach = [z for z in zeros if abs(fraction(value_at(factor, z))) > room]
+            values = [[fraction(value_at({row: fmpq(1)}, z)) for row in basis] for z in reach]
+            rows = (
+                relations(values, _DIGITS * len(basis)) if reach else np.eye(len(basis), dtype=int).tolist()
+            )
+            faces.append(_shortened(fmpz_mat(rows).transpose()) if rows else fmpz_mat(len(basis), 0))
+        return faces
 
     def _search(self, system: _System, small: float) -> Proof:
         """Take out one kernel after another until the multipliers on the face can be rounded."""

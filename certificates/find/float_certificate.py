@@ -303,7 +303,7 @@ class FloatCertificate(PickledByName):
 
     def on_face(self, claim: Claim) -> Proof:
         """A proof with singular Gram matrices, of rational kernel (see `certificates.find.facial`)."""
-        return Faces(claim, self.dual, self.squares).prove(self.points)
+        return Faces(claim, self.dual, self.squares).prove(self.points, self.minimisers)
 
     @cached_property
     def minimisers(self) -> tuple[dict[int, float], ...]:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat
+from flint import arb, arb_mat, fmpz_mat
 from scipy import optimize
 
 from certificates.exact import Terms, fraction, terms_of, value_at
@@ -26,6 +26,7 @@ MOST_VARIABLES = 40  # Newton's method needs all second derivatives, as polynomi
 _ACTIVE = 1e-3  # inequalities closer to zero than this hold with equality
 _STEPS = 60
 MOST_ZEROS = 8
+_SHORT = 10**6  # integers of a relation
 _DESCENTS = 6
 _SEARCHES = 12
 
@@ -100,6 +101,20 @@ def value_to(claim: Claim, starts: Sequence[dict[int, float]], digits: int) -> F
     inside = [z for z in zeros if all(fraction(value_at(g, z)) > -room for g in sides)]
     values = [fraction(value_at(terms_of(claim.objectives[0]), z)) for z in inside]
     return (max if claim.kind == "upper_bound" else min)(values, default=None)
+
+
+def relations(values: Sequence[Sequence[Fraction]], digits: int) -> list[list[int]]:
+    """Short integer vectors orthogonal to given ones, of one length, known to so many digits; by lattice
+    reduction. One that is misread can only make the search for a proof fail."""
+    side, scale = len(values[0]), 10**digits
+    places = [[round(row[k] * scale) for row in values] for k in range(side)]
+    lattice = fmpz_mat([[int(i == j) for j in range(side)] + places[i] for i in range(side)]).lll().tolist()
+    # true relations miss by the rounding of the digits; others are as long as the lattice makes them
+    return [
+        [int(v) for v in row[:side]]
+        for row in lattice
+        if max(abs(v) for v in row[:side]) < _SHORT and max(abs(v) for v in row[side:]) < side * _SHORT
+    ]
 
 
 def refined(claim: Claim, start: dict[int, float], digits: int) -> dict[int, Fraction] | None:

@@ -42,6 +42,17 @@ def test_a_chain_is_proven_at_its_irrational_zero():
         extract(sd.minimize(objective, degree=4, sparsity="chordal")).exact(bound=Fraction(1, 1000))
 
 
+def test_relations_are_those_of_the_zero():
+    """1, s, s^2, s^3 at s = sqrt 2: 2 - s^2 = 0 and 2 s - s^3 = 0, and no shorter span holds both."""
+    root = zeros.refined(
+        extract(sd.minimize((x**2 - 2) ** 2, degree=4)).claim, {int(x.variable_ids[0]): 1.4}, 80
+    )
+    (s,) = root.values()
+    rows = zeros.relations([[s**k for k in range(4)]], 70)
+    assert len(rows) == 2 and all(r[0] + 2 * r[2] == 0 and r[1] + 2 * r[3] == 0 for r in rows)
+    assert zeros.relations([[Fraction(1), s, s**2 + Fraction(1, 10**9)]], 70) == []
+
+
 def test_minimisers_are_refined_to_as_many_digits_as_asked_for():
     """(x^2 - 2)^2 + (x y - 2)^2 vanishes at (sqrt 2, sqrt 2); nothing is found far from a minimiser."""
     claim = extract(sd.minimize((x**2 - 2) ** 2 + (x * y - 2) ** 2, sd.System(x**2 + y**2 <= 9), 4)).claim
