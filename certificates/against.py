@@ -7,35 +7,30 @@ from typing import Any
 
 import certificates.kernel as kernel
 from certificates.checker.reading import PROBLEM_FORMAT, Invalid, Unreadable, brief
-from certificates.into_kernel import problem_of
+from certificates.into_kernel import values_of
 from certificates.kernel import Goal, NotProven
 
 _OTHER = "the claim is not about that problem: "
 _ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
 
 
-def compare(certificate: Mapping[str, Any], problem: Any) -> None:
-    """Raise Invalid unless the claim of a certificate, which was checked, answers the problem: the same
-    question, polynomials and hypotheses (up to factors and order); Unreadable where one cannot be stated."""
+def compare(certificate: Mapping[str, Any], here: Goal, problem: Any) -> None:
+    """Raise Invalid unless the claim of a certificate, stated as `here` and checked, answers the problem: the
+    same question, polynomials and hypotheses (up to factors and order); Unreadable for what is no problem."""
     if not isinstance(problem, dict) or problem.get("format") != PROBLEM_FORMAT:
         found = brief(problem.get("format")) if isinstance(problem, dict) else "no object"
         raise Unreadable(f"problem: expected an object with format {PROBLEM_FORMAT!r}, got {found}")
-    claim, names = certificate["claim"], certificate["variables"]
+    claim, values = certificate["claim"], values_of(certificate)
     kind = claim["kind"]
-    values = dict(zip((names[v] for v in claim.get("unknowns", [])), claim.get("values", []), strict=True))
     try:
         unknowns = problem.get("unknowns", [])
         there = kernel.state(problem, {n: values.get(n, 0) for n in unknowns})
     except _ERRORS as error:
         raise Unreadable(f"problem: {error}") from None
-    if "measures" not in problem and bool(unknowns) != (kind == "program"):
-        raise Invalid(f"{_OTHER}one has unknown coefficients, the other has none")
-    try:
-        here = kernel.state(problem_of(certificate), values)
-    except _ERRORS as error:
-        raise Unreadable(f"{_OTHER}it is not stated: {error}") from None
     if "measures" in problem:
         return _measures(here, there, claim, values)
+    if bool(unknowns) != (kind == "program"):
+        raise Invalid(f"{_OTHER}one has unknown coefficients, the other has none")
     if kind == "no_certificate":
         _same_certificates(here, claim, problem)
     if {h for _, _, h in here.parts} != {h for _, _, h in there.parts} and kind != "program":

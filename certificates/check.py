@@ -22,10 +22,15 @@ import hashlib
 import json
 import os
 import sys
+from collections import Counter
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
 from typing import Any
 
-from certificates.checker.points import attained, determined, program_value, squares_once
+import certificates.kernel as kernel
+from certificates.against import compare
+from certificates.checker.points import attained, determined, squares_once
 from certificates.checker.reading import (
     FREE_KINDS,
     GRAM_KINDS,
@@ -41,15 +46,17 @@ from certificates.checker.reading import (
     load_json,
     show_number,
 )
-from certificates.checker.ring import Packed, Ring, bits_in, largest_of, top_power, words_in
+from certificates.checker.ring import Packed, Ring, bits_in, largest_of, top_power
 from certificates.checker.semidefinite import semidefinite
-from certificates.checker.sentence import LONGEST, sentence, show_monomial
-from certificates.checker.stated import Block, Stated, functional_of, read
+from certificates.checker.stated import Block, Stated, read
 from certificates.checker.words import FORMAT as WORDS
 from certificates.checker.words import check as check_words
 from certificates.checker.words import sentence as sentence_of_words
+from certificates.into_kernel import problem_of, values_of
 from certificates.kernel_words import NotProven
 from certificates.refute import separates
+
+LONGEST = 20_000  # characters of a sentence that is printed without being asked for
 
 
 @dataclass(frozen=True)
@@ -105,27 +112,40 @@ def _squares(basis: list[int], gram: list[list[int]], pick: list[tuple[int, int]
     return out
 
 
-def _identity(claim: Stated, blocks: list[Block], names: list[str], meter: Meter) -> None:
-    """Raise Invalid unless every target equals the sum of its multipliers' contributions."""
-    power = top_power(claim.targets)
-    for block in blocks:
-        if block.kind in FREE_KINDS:
-            top = top_power([block.polynomial]) + top_power(_factors(claim, block))
-        else:
-            top = 2 * max((p for m in block.basis for _, p in m), default=0)
-            if block.kind in ("psd", "expectation_psd"):
-                top += top_power([p for row in _matrix(claim, block) for p in row])
-            else:
-                top += sum(top_power([p]) for p in _factors(claim, block))
-        power = max(power, top)
-    ring = Ring(len(names), power, meter)
+def _targets(claim: Stated, goal: kernel.Goal, names: list[str]) -> list[Terms]:
+    """The polynomials that the multipliers add up to."""
+    if claim.kind == "program":  # with the values of the unknowns, as the kernel states them
+        place = {name: k for k, name in enumerate(names)}
+        powers = [[(Counter(m), c, p.den) for m, c in p.pairs] for _, p, _ in goal.parts]
+        return [
+            {tuple(sorted((place[n], k) for n, k in m.items())): (c, den) for m, c, den in listed}
+            for listed in powers
+        ]
+    if claim.kind == "infeasible":
+        return [{(): (-1, 1)}]
+    if claim.kind == "sos":
+        return claim.objectives or [claim.objective]
+    sign = 1 if claim.kind == "lower_bound" else -1
+    target = {m: (sign * num, den) for m, (num, den) in claim.objective.items()}
+    (num, den), bound = target.get((), (0, 1)), claim.bound
+    target[()] = (num * bound[1] - sign * bound[0] * den, den * bound[1])
+    return [target]
 
-    parts: list[list[tuple[Packed, int, int]]] = [[] for _ in claim.targets]
-    for k, target in enumerate(claim.targets):
-        parts[k].append((*ring.pack(target), 1))
+
+def _identity(
+    claim: Stated, targets: list[Terms], blocks: list[Block], names: list[str], meter: Meter
+) -> None:
+    """Raise Invalid unless every target equals the sum of its multipliers' contributions."""
+    power = top_power(targets)
     for block in blocks:
-        for packed, den in _contribution(claim, block, ring, meter):
-            parts[block.target].append((packed, den, -1))
+        listed = claim.multiplied(block.kind)
+        factors = [[p for row in listed[k] for p in row] if block.entry else [listed[k]] for k in block.index]
+        own = 2 * max((k for m in block.basis for _, k in m), default=0) + top_power([block.polynomial])
+        power = max(power, own + sum(map(top_power, factors)))
+    ring = Ring(len(names), power, meter)
+    parts = [[(*ring.pack(target), 1)] for target in targets]
+    for block in blocks:
+        parts[block.target] += [(packed, den, -1) for packed, den in _contribution(claim, block, ring, meter)]
     for k, pieces in enumerate(parts):
         common = common_denominator({den for _, den, _ in pieces}, meter)
         total: Packed = {}
@@ -140,62 +160,44 @@ def _identity(claim: Stated, blocks: list[Block], names: list[str], meter: Meter
         for key, value in total.items():
             if value:
                 which = f" of objective {k}" if len(parts) > 1 else ""
-                where = show_monomial(ring.monomial(key), names)
+                powers = [names[v] if p == 1 else f"{names[v]}**{p}" for v, p in ring.monomial(key)]
                 raise Invalid(
-                    f"the identity{which} fails at the monomial {where}: "
+                    f"the identity{which} fails at the monomial {'*'.join(powers) or 1}: "
                     f"the two sides differ by {show_number(value, common)}"
                 )
 
 
-def _factors(claim: Stated, block: Block) -> list[Terms]:
-    """The polynomials that a multiplier multiplies."""
-    lists = {
-        "equality": claim.equalities,
-        "inequality": claim.inequalities,
-        "product": claim.inequalities,
-        "expectation": claim.expected[1],
-        "expectation_equality": claim.expected[0],
-        "square": [p for _, p in claim.squares],
-    }
-    return [lists[block.kind][k] for k in block.index]
-
-
-def _matrix(claim: Stated, block: Block) -> list[list[Terms]]:
-    return (claim.matrices if block.kind == "psd" else claim.expected[2])[block.index[0]]
-
-
 def _contribution(claim: Stated, block: Block, ring: Ring, meter: Meter) -> list[tuple[Packed, int]]:
+    """What a multiplier adds: integers over a denominator, in parts."""
+    listed = claim.multiplied(block.kind)
+    factors = [listed[k] for k in block.index]
     if block.kind == "square":
         # w e^2 - u e + u^2 / (4 w) is a square: the contribution u^2 / (4 w) - u p has expectation >= -w e^2
         num, den = block.polynomial.get((), (0, 1))
         weight = claim.squares[block.index[0]][0]
-        packed, den_of_it = ring.pack(_factors(claim, block)[0])
+        packed, den_of_it = ring.pack(factors[0])
         linear = ring.product({0: -num}, packed)
         return [(linear, den * den_of_it), ({0: num * num * weight[1]}, 4 * den * den * weight[0])]
     if block.kind in FREE_KINDS:
-        left, den_left = ring.pack(block.polynomial)
-        right, den_right = ring.pack(_factors(claim, block)[0])
+        (left, den_left), (right, den_right) = ring.pack(block.polynomial), ring.pack(factors[0])
         return [(ring.product(left, right), den_left * den_right)]
     basis = [ring.key(m) for m in block.basis]
     size = len(basis)
     longest = max((max(map(abs, row)) for row in block.gram), default=0)
-    meter.spend(size * (size + 1) // 2 * (ring.cost + words_in(longest)))
+    meter.spend(size * (size + 1) // 2 * (ring.cost + (longest.bit_length() >> 5)))
     meter.hold(size * (size + 1) // 2, longest.bit_length() + ring.bits)
-    if block.kind in ("psd", "expectation_psd"):
-        matrix = _matrix(claim, block)
+    if block.kind.endswith("psd"):
         by_entry: dict[tuple[int, int], list[tuple[int, int]]] = {}
         meter.spend(size * size * 2)
-        for i in range(size):
-            for j in range(size):
-                by_entry.setdefault((block.entry[i], block.entry[j]), []).append((i, j))
+        for i, j in product(range(size), repeat=2):
+            by_entry.setdefault((block.entry[i], block.entry[j]), []).append((i, j))
         out = []
         for (row, column), pairs in by_entry.items():
-            polynomial, den = ring.pack(matrix[row][column])
-            squares = _squares(basis, block.gram, pairs)
-            out.append((ring.product(squares, polynomial), block.den * den))
+            polynomial, den = ring.pack(factors[0][row][column])
+            out.append((ring.product(_squares(basis, block.gram, pairs), polynomial), block.den * den))
         return out
     packed, den = _squares(basis, block.gram, None), block.den
-    for factor in _factors(claim, block) if block.kind != "sos" else ():
+    for factor in factors:
         polynomial, den_of_it = ring.pack(factor)
         packed = ring.product(packed, polynomial)
         den *= den_of_it
@@ -211,11 +213,6 @@ def digest(certificate: dict) -> str:
     return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-def _unchanged(certificate: dict) -> None:
-    if "digest" in certificate and certificate["digest"] != digest(certificate):
-        raise Invalid("the file was changed after it was written: its digest does not match")
-
-
 def check_certificate(
     certificate: Any, against: Any = None, work: int = WORK, longest: int = LONGEST
 ) -> Verdict:
@@ -226,65 +223,98 @@ def check_certificate(
     any input made of JSON types.  Cost: about that of reading the file, plus one Cholesky factorisation
     of every Gram matrix.
     """
-    if isinstance(certificate, dict) and certificate.get("format") == WORDS:
-        return _about_operators(certificate, against, longest)
-    words = ""
+    operators = isinstance(certificate, dict) and certificate.get("format") == WORDS
+    said: list[str] = []
     try:
-        meter = Meter(work)
-        claim, blocks, names = read(certificate, meter)
-        words = sentence(claim, names, longest)
-        if claim.kind == "no_certificate":
-            separates(claim, functional_of(certificate, len(names)), len(names), meter)
-        squares_once(blocks)
-        for k, block in enumerate(blocks):
-            if block.kind in GRAM_KINDS and not semidefinite(block.gram, meter):
-                of = f" {', '.join(map(str, block.index))}" if block.index else ""
-                raise Invalid(
-                    f"the Gram matrix of multiplier {k} ({_KIND_WORDS[block.kind]}{of}) "
-                    "is not positive semidefinite"
-                )
-        if claim.kind != "no_certificate":
-            _identity(claim, blocks, names, meter)
-        if claim.kind == "program":
-            program_value(claim, meter)
-        if claim.point is not None:
-            attained(claim, names, meter)
-        if claim.unique:
-            determined(claim, blocks, names, meter)
-        _unchanged(certificate)
-        if against is not None:
-            from certificates.against import compare
-
-            compare(certificate, against)
+        (_operators if operators else _polynomials)(certificate, against, Meter(work), said)
+        if "digest" in certificate and certificate["digest"] != digest(certificate):
+            raise Invalid("the file was changed after it was written: its digest does not match")
+        status, reason = "valid", ""
     except Invalid as error:
-        return Verdict("invalid", words, str(error))
+        status, reason = "invalid", str(error)
     except Unreadable as error:
-        return Verdict("unreadable", words, str(error))
+        status, reason = "unreadable", str(error)
     except _MALFORMED as error:
-        return Verdict("unreadable", words, f"{type(error).__name__}: {str(error)[:200]}")
-    return Verdict("valid", words, "")
+        status, reason = "unreadable", f"{type(error).__name__}: {str(error)[:200]}"
+    words = "".join(said)
+    if len(words) > longest:
+        words = (
+            f"(not printed here, because it is {len(words)} characters long and no part of it may be left "
+            "out: --full prints it)"
+        )
+    return Verdict(status, words, reason)
 
 
-def _about_operators(certificate: dict, against: Any, longest: int) -> Verdict:
-    """Verdict on a certificate about operators, by the kernel of words."""
-    words = ""
+def _polynomials(certificate: Any, against: Any, meter: Meter, said: list[str]) -> None:
+    """Raise Invalid or Unreadable unless a certificate proves its claim; the claim in words is appended."""
+    claim, blocks, names, functional = read(certificate, meter)
+    try:
+        goal = kernel.state(problem_of(certificate), values_of(certificate))
+    except kernel.NotProven as error:
+        raise Unreadable(f"the claim is no statement: {error}") from None
+    said.append(sentence(claim, goal, names))
+    if claim.kind == "no_certificate":
+        separates(claim, functional, len(names), meter)
+    squares_once(blocks)
+    for k, block in enumerate(blocks):
+        if block.kind in GRAM_KINDS and not semidefinite(block.gram, meter):
+            of = f" {', '.join(map(str, block.index))}" if block.index else ""
+            raise Invalid(
+                f"the Gram matrix of multiplier {k} ({_KIND_WORDS[block.kind]}{of}) "
+                "is not positive semidefinite"
+            )
+    if claim.kind != "no_certificate":
+        _identity(claim, _targets(claim, goal, names), blocks, names, meter)
+    if claim.kind == "program" and goal.more[0] != kernel.polynomial({(): Fraction(*claim.bound)}):
+        raise Invalid("the bound is not the value of the objective at the values of the unknowns")
+    if claim.attained_at is not None:
+        attained(claim, meter)
+    if claim.unique:
+        determined(claim, blocks, names, meter)
+    if against is not None:
+        compare(certificate, goal, against)
+
+
+def sentence(claim: Stated, goal: kernel.Goal, names: list[str]) -> str:
+    """The claim in words: what the kernel says, and what is beyond it."""
+    bounded = claim.kind in ("lower_bound", "upper_bound")
+    text = goal.show(
+        None if claim.kind == "infeasible" else Fraction(*claim.bound) if bounded else Fraction(0)
+    )
+    constrained = bool(goal.parts[0][2])
+    polynomials = " and ".join(said for said, _, _ in goal.parts)
+    if claim.kind == "no_certificate" and constrained:
+        rows = "; row e of a matrix G meets monomials b with 2 deg b + deg G_ee at most that" * bool(
+            claim.psd
+        )
+        degree = f"degree {claim.degree} (without products of constraints{rows})"
+        return f'there is no sum-of-squares certificate of {degree} that says "{text}"'
+    if claim.kind == "no_certificate":
+        return f"{polynomials} is not a sum of squares of polynomials"
+    if claim.kind == "sos" and constrained:
+        return f"{text}, by a sum-of-squares certificate"
+    if claim.kind == "sos":
+        are = "is a sum" if len(goal.parts) == 1 else "are sums"
+        return f"{polynomials} {are} of squares of polynomials"
+    if claim.attained_at is not None:
+        values = [f"{name} = {show_number(*v)}" for name, v in zip(names, claim.attained_at, strict=True)]
+        single = ", with" if goal.about == "real points" else "; among single points with"
+        text += f"{single} equality at {', '.join(values)}" + " and nowhere else" * claim.unique
+    return text
+
+
+def _operators(certificate: dict, against: Any, meter: Meter, said: list[str]) -> None:
+    """The same for a certificate about operators, by the kernel of words, which counts its own work."""
     try:
         check_words(certificate)
-        said = sentence_of_words(certificate["claim"])  # names are names once the kernel has read them
-        words = said if len(said) <= longest else ""
-        _unchanged(certificate)
-        if against is not None:
-            from certificates.find.word_claims import differs  # the engine states the problem
+    except NotProven as error:
+        raise Invalid(str(error)) from None
+    said.append(sentence_of_words(certificate["claim"]))  # names are names once the kernel has read them
+    if against is not None:
+        from certificates.find.word_claims import differs  # the engine states the problem
 
-            if other := differs(certificate["claim"], against):
-                raise Invalid(f"the claim is not about that problem: {other}")
-    except (NotProven, Invalid) as error:
-        return Verdict("invalid", words, str(error))
-    except Unreadable as error:
-        return Verdict("unreadable", words, str(error))
-    except _MALFORMED as error:
-        return Verdict("unreadable", words, f"{type(error).__name__}: {str(error)[:200]}")
-    return Verdict("valid", words, "")
+        if other := differs(certificate["claim"], against):
+            raise Invalid(f"the claim is not about that problem: {other}")
 
 
 def _read_as_another(path: str | os.PathLike[str], max_bytes: int) -> str:

@@ -48,6 +48,12 @@ def problem_of(content: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
+def values_of(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that a certificate gives to unknowns, by name."""
+    claim, names = content["claim"], content["variables"]
+    return dict(zip((names[v] for v in claim.get("unknowns", [])), claim.get("values", []), strict=True))
+
+
 def _program(claim: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
     """Every polynomial on its own set, and the objective."""
     unknowns = [names[v] for v in claim["unknowns"]]

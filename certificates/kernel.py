@@ -290,6 +290,18 @@ class Goal(_Sealed):
 
     __slots__, fields = (), ("question", "about", "parts", "given", "so", "more")
 
+    def show(self, end: Fraction | None) -> str:
+        """What is said with this bound (None: that nothing is feasible): every hypothesis, every number."""
+        lines = dict[str, list[str]]()
+        for text, _, hypotheses in self.parts:
+            where = " and ".join(sorted(map(_said, hypotheses)))
+            lines.setdefault(f" where {where}" if where else "", []).append(text)
+        if end is None:
+            return f"there are no {self.about}{' and no '.join(lines)}"
+        said = f"{'<=' if self.question == 'maximize' else '>='} {end}"
+        shown = [f"for all {self.about}{w}: {f' {said}; '.join(ts)} {said}" for w, ts in lines.items()]
+        return self.given + "; and ".join(shown) + self.so
+
 
 class Answer(_Sealed):
     """A goal that is settled: `end` is the bound (0 if none was asked for), None if nothing is feasible."""
@@ -302,16 +314,8 @@ class Answer(_Sealed):
         return None if self.end is None else self.end.terms.get((), Fraction(0))
 
     def show(self) -> str:
-        """The whole statement: every hypothesis, every number."""
-        goal, lines = self.goal, dict[str, list[str]]()
-        for text, _, hypotheses in goal.parts:
-            where = " and ".join(sorted(map(_said, hypotheses)))
-            lines.setdefault(f" where {where}" if where else "", []).append(text)
-        if self.end is None:
-            return f"there are no {goal.about}{' and no '.join(lines)}"
-        end = f"{'<=' if goal.question == 'maximize' else '>='} {self.bound}"
-        shown = [f"for all {goal.about}{w}: {f' {end}; '.join(ts)} {end}" for w, ts in lines.items()]
-        return goal.given + "; and ".join(shown) + goal.so
+        """The whole statement, which is proven."""
+        return str(self.goal.show(self.bound))
 
 
 def _said(hypothesis: tuple[str, Any]) -> str:
@@ -362,7 +366,8 @@ class _Reader:
             value = ONE
             for name, k in _is(m, dict).items():
                 _need(_is(name, str) in self.known, f"{name} is no variable")
-                value = self.times(value, rule(self.known[name], number(k)))
+                factor = self.known[name] if number(k) == 1 else rule(self.known[name], number(k))
+                value = factor if value is ONE else self.times(value, factor)
             pairs.append((number(w), value))
         return _sum(pairs)
 
@@ -430,7 +435,7 @@ class _Reader:
             _need(not any(n.startswith(FREE) for n in self.known), "a name is reserved")
             matrices.append(for_all(self.read(q), over, f"{'es'[of is _same]}{k}"))
         for rows in matrices:
-            form = quadratic_form([[of(p) for p in row] for row in rows], [ZERO] * len(rows))
+            form = quadratic_form([[of(p) for p in row] for row in rows], (), (), ())
             found.append(form.hypotheses)
         for item in _is(stated.get("subject_to", []), list):
             text = type(item) is str
@@ -463,7 +468,7 @@ def state(problem: Mapping[str, Any], values: Mapping[str, Any] | None = None) -
     known, left = {n: polynomial({(n,): 1}) for n in every}, [WORK]
     asked = sorted(_ASKED & stated.keys())
     question = asked.pop() if asked else ""
-    _need(not asked or (unknowns and asked != ["feasible"]), "a problem asks one question")
+    _need(not asked or ("unknowns" in stated and asked != ["feasible"]), "a problem asks one question")
     _need(question and (question == "sos" or not unknowns), "unknowns are those of sums of squares")
     _need(given.keys() == {*unknowns}, "all unknowns, and nothing else, have values")
     wanted = stated[question]
@@ -476,7 +481,7 @@ def state(problem: Mapping[str, Any], values: Mapping[str, Any] | None = None) -
     listed = [0] if question == "feasible" else [wanted]
     if question == "sos" and not all(type(t) is list and [*map(type, t)][1:] == [dict] for t in wanted):
         listed = _is(wanted, list) if type(wanted) is not str else [wanted]
-    _need(wanted and listed, "there is nothing to prove")
+    _need(listed, "there is nothing to prove")
     sets = [reader.set(s) for s in stated["on"]] if "on" in stated else [points] * len(listed)
     parts = tuple((str(full.read(p)), fixed.read(p), h) for p, h in zip(listed, sets, strict=True))
     if mean:
@@ -491,6 +496,7 @@ def state(problem: Mapping[str, Any], values: Mapping[str, Any] | None = None) -
     for sense in asked:
         words = ("least", "most") if sense == "minimize" else ("largest", "least")
         value = fixed.read(stated[sense])
+        _need({m for m, _ in value.pairs} <= {()}, "an objective is one of the unknowns")
         so = f"; so the {words[0]} value of {full.read(stated[sense])} is at {words[1]} {value}"
     return Goal(_KEY, question, "real points", parts, before, so, (value,))
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from certificates.checker import reading, stated
+from certificates.checker import reading
+from certificates.checker.stated import Conditions, read
 from certificates.checker.words import FORMAT as WORDS
 from certificates.exact import Monomial, monos_of
 from certificates.identity import BOUNDED, FREE_KINDS, Claim, InExpectation, Multiplier, Uses
@@ -26,7 +27,7 @@ def load(
     """
     try:
         return from_dict(reading.load_json(os.fspath(path), True, max_bytes), work)
-    except reading.Unreadable as error:
+    except (reading.Unreadable, reading.Invalid) as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from None
 
 
@@ -37,16 +38,14 @@ def from_dict(content: Any, work: int = reading.WORK) -> Proof | WordProof:
             raise ValueError("a proof about operators has a claim and lines")
         return WordProof(content["claim"], tuple(content["lines"]))
     try:
-        claim, blocks, names = stated.read_certificate(content, work)
+        claim, blocks, names, functional = read(content, reading.Meter(work))
     except reading.Unreadable as error:
         raise ValueError(str(error)) from None
     ids = [variable_id(name) for name in names]
 
     def row(monomial: reading.Monomial) -> Monomial:
         if sum(p for _, p in monomial) > 10_000:
-            raise ValueError(
-                "a monomial of degree above 10000 cannot be loaded (the checker can still read it)"
-            )
+            raise ValueError("a monomial of degree above 10000 cannot be loaded")
         return tuple(sorted(v for k, power in monomial for v in [ids[k]] * power))
 
     def polynomial(terms: reading.Terms) -> Polynomial:
@@ -57,33 +56,32 @@ def from_dict(content: Any, work: int = reading.WORK) -> Proof | WordProof:
     def polynomials(listed: Iterable[reading.Terms]) -> tuple[Polynomial, ...]:
         return tuple(polynomial(p) for p in listed)
 
-    def matrices(listed: Iterable) -> tuple:
-        return tuple(tuple(polynomials(r) for r in matrix) for matrix in listed)
+    def conditions(of: Conditions) -> dict[str, Any]:
+        matrices = tuple(tuple(polynomials(r) for r in matrix) for matrix in of.psd)
+        plain = {"equalities": polynomials(of.equalities), "inequalities": polynomials(of.inequalities)}
+        return {**plain, "matrices": matrices}
 
-    if claim.kind in ("infeasible", "sos", "program"):
-        objectives = () if claim.kind == "infeasible" else polynomials(claim.stated)
-    else:
-        objectives = (polynomial(claim.objective),)
+    objectives = () if claim.kind == "infeasible" else polynomials(claim.objectives or [claim.objective])
+    point = None if claim.attained_at is None else sorted(zip(ids, claim.attained_at, strict=True))
     restated = Claim(
         claim.kind,
         objectives,
         Fraction(*claim.bound) if claim.kind in BOUNDED else None,
-        polynomials(claim.equalities),
-        polynomials(claim.inequalities),
-        matrices(claim.matrices),
-        InExpectation(
-            polynomials(claim.expected[0]), polynomials(claim.expected[1]), matrices(claim.expected[2])
+        **conditions(claim),
+        expectations=InExpectation(**conditions(claim.in_expectation)),
+        squares=tuple((Fraction(*weight), polynomial(p)) for weight, p in claim.squares),
+        point=None if point is None else tuple((i, Fraction(*value)) for i, value in point),
+        unique=claim.unique,
+        goal=polynomial(claim.objective) if claim.kind == "program" else None,
+        sense=claim.sense,
+        values=tuple(
+            (ids[v], Fraction(*value)) for v, value in zip(claim.unknowns, claim.values, strict=True)
         ),
-        tuple((Fraction(*weight), polynomial(p)) for weight, p in claim.squares),
-        None
-        if claim.point is None
-        else tuple((i, Fraction(*value)) for i, value in sorted(zip(ids, claim.point, strict=True))),
-        claim.unique,
-        polynomial(claim.objective) if claim.kind == "program" else None,
-        claim.sense,
-        tuple((ids[v], Fraction(*value)) for v, value in zip(claim.unknowns, claim.values, strict=True)),
-        tuple(Uses(*(tuple(sorted(kind)) for kind in kinds)) for kinds in claim.allowed or ()),
-        claim.degree if claim.kind == "no_certificate" else None,
+        on=tuple(
+            Uses(*(tuple(sorted(uses.get(key, ()))) for key in ("equalities", "inequalities", "psd")))
+            for uses in claim.on or ()
+        ),
+        degree=claim.degree if claim.kind == "no_certificate" else None,
     )
     multipliers = tuple(
         Multiplier(
@@ -98,7 +96,5 @@ def from_dict(content: Any, work: int = reading.WORK) -> Proof | WordProof:
         )
         for b in blocks
     )
-    functional = None
-    if claim.kind == "no_certificate":
-        functional = polynomial(stated.read_functional(content))
-    return Proof(restated, multipliers, content.get("note", ""), functional)
+    refused = polynomial(functional) if claim.kind == "no_certificate" else None
+    return Proof(restated, multipliers, content.get("note", ""), refused)

@@ -30,15 +30,14 @@ def separates(claim: Stated, functional: Terms, variables: int, meter: Meter) ->
     of at most half the degree, less those whose square neither occurs in the polynomial nor is a product of
     two others (its coefficients would have to vanish), again and again.
     """
-    constrained = bool(claim.equalities or claim.inequalities or claim.matrices)
+    constrained = bool(claim.equalities or claim.inequalities or claim.psd)
     limit = claim.degree
     if limit < degree_of(claim.objective):
         raise Invalid("claim.degree is less than the degree of the polynomial")
     if not constrained and limit > degree_of(claim.objective):
         raise Invalid("claim.degree is not the degree of the polynomial, where all squares end")
     power = max(2 * limit, top_power([functional]), 1)
-    everything = [*claim.equalities, *claim.inequalities, *(p for m in claim.matrices for r in m for p in r)]
-    ring = Ring(variables, power + top_power(everything), meter)
+    ring = Ring(variables, power + top_power(claim.polynomials()), meter)
     values, common = ring.pack(functional)
     target, target_den = ring.pack(claim.objective)
     if _pairing(target, values, 0, meter) >= 0:
@@ -54,7 +53,7 @@ def separates(claim: Stated, functional: Terms, variables: int, meter: Meter) ->
         fitting = _monomials_up_to(variables, (limit - degree_of(p)) // 2, ring)
         if not _localizing_is_semidefinite([[packed]], [fitting], values, meter):
             raise Invalid(f"the functional is negative on a square times inequality {k}")
-    for k, matrix in enumerate(claim.matrices):
+    for k, matrix in enumerate(claim.psd):
         dens = common_denominator({den for row in matrix for p in row for _, den in p.values()}, meter)
         rows = [
             [{ring.key(m): num * (dens // den) for m, (num, den) in p.items()} for p in row] for row in matrix

@@ -16,7 +16,6 @@ from certificates.checker.reading import (
     times_power,
 )
 from certificates.checker.semidefinite import definite, semidefinite
-from certificates.checker.sentence import show_polynomial
 from certificates.checker.stated import Block, Stated
 
 
@@ -34,15 +33,6 @@ def value_at(terms: Terms, point: list[Number], meter: Meter) -> Fraction:
     return total
 
 
-def program_value(claim: Stated, meter: Meter) -> None:
-    """Raise Invalid unless the bound of a program is the value of its objective."""
-    values = [(0, 1)] * (1 + max(claim.unknowns, default=0))
-    for v, value in zip(claim.unknowns, claim.values, strict=True):
-        values[v] = value
-    if value_at(claim.objective, values, meter) != Fraction(*claim.bound):
-        raise Invalid("the bound is not the value of the objective at the values of the unknowns")
-
-
 def squares_once(blocks: list[Block]) -> None:
     """Raise Invalid where the square of an expectation is used more than once."""
     used = [b.index[0] for b in blocks if b.kind == "square"]
@@ -57,17 +47,17 @@ def integers(matrix: list[list[Fraction]], meter: Meter) -> list[list[int]]:
     return [[v.numerator * (common // v.denominator) for v in row] for row in matrix]
 
 
-def attained(claim: Stated, names: list[str], meter: Meter) -> None:
+def attained(claim: Stated, meter: Meter) -> None:
     """Raise Invalid unless the point satisfies every constraint and attains the bound."""
-    point = claim.point
+    point = claim.attained_at
     assert point is not None
-    for p in claim.equalities:
+    for k, p in enumerate(claim.equalities):
         if value_at(p, point, meter) != 0:
-            raise Invalid(f"the point does not satisfy {show_polynomial(p, names)} = 0")
-    for p in claim.inequalities:
+            raise Invalid(f"the point does not satisfy equality {k}")
+    for k, p in enumerate(claim.inequalities):
         if value_at(p, point, meter) < 0:
-            raise Invalid(f"the point does not satisfy {show_polynomial(p, names)} >= 0")
-    for k, matrix in enumerate(claim.matrices):
+            raise Invalid(f"the point does not satisfy inequality {k}")
+    for k, matrix in enumerate(claim.psd):
         values = [[value_at(p, point, meter) for p in row] for row in matrix]
         if not semidefinite(integers(values, meter), meter):
             raise Invalid(f"matrix {k} is not positive semidefinite at the point")
@@ -85,14 +75,14 @@ def determined(claim: Stated, blocks: list[Block], names: list[str], meter: Mete
     matrix constraint, p(z) = u / (2 w) for a square.  A variable x with x - c in the row space of Q (1 and x
     in b) is then c, and a kernel of dimension one fixes G(z), hence its entries.
     """
-    point = claim.point
+    point = claim.attained_at
     assert point is not None
     known: set[int] = {v for _, p in claim.squares for v in _solved_by(p)}
     for block in blocks:
         if block.kind == "sos" and () in block.basis:
             known.update(_fixed_by_kernel(block, point, meter))
         elif block.kind == "psd" and not any(block.basis):
-            matrix = claim.matrices[block.index[0]]
+            matrix = claim.psd[block.index[0]]
             if sorted(block.entry) != list(range(len(matrix))):
                 continue
             row = next((i for i in range(len(matrix)) if _pinned(claim, matrix[i][i], point, meter)), None)

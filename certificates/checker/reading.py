@@ -18,13 +18,11 @@ from certificates.kernel import number
 FORMAT = "sosdp-certificate/1"
 PROBLEM_FORMAT = "sosdp-problem/1"
 RESULT_FORMAT = "sosdp-result/1"
-CLAIMS = ("lower_bound", "upper_bound", "infeasible", "sos", "program", "no_certificate")
-SETS = ("equalities", "inequalities", "psd")
 GRAM_KINDS = ("sos", "inequality", "product", "psd", "expectation", "expectation_psd")
 FREE_KINDS = ("equality", "expectation_equality", "square")
 MAX_BYTES = 1 << 26  # a file larger than this is not opened
 MAX_DIGITS = 4000  # in one numeral; below Python's own limit for converting text to integers
-MAX_POWER = 10**6
+MAX_POWER = 1000  # of a variable in a claim, as in a problem
 MAX_BITS = 1 << 18  # of one common denominator
 MAX_STORED = 1 << 32  # bits (half a gigabyte) in all integers that a check stores
 ENTRY = 1000  # bits of a dictionary entry, besides the number itself
@@ -131,8 +129,8 @@ def monomial_of(value: Any, where: str, variables: int) -> Monomial:
     return tuple(found)
 
 
-def polynomial_of(value: Any, where: str, variables: int) -> Terms:
-    """A polynomial from its JSON form."""
+def polynomial_of(value: Any, where: str, variables: int, meter: Meter) -> Terms:
+    """A polynomial from its JSON form, if its numbers have a common denominator that is not absurdly long."""
     terms: Terms = {}
     for term in list_of(value, where):
         if not isinstance(term, list) or len(term) != 2:
@@ -144,6 +142,9 @@ def polynomial_of(value: Any, where: str, variables: int) -> Terms:
         if monomial in terms:
             raise Unreadable(f"{where}: a monomial occurs twice")
         terms[monomial] = coefficient
+    common = common_denominator({den for _, den in terms.values()}, meter)
+    longest = max((abs(num).bit_length() for num, _ in terms.values()), default=0)
+    meter.hold(len(terms), longest + common.bit_length())
     return terms
 
 

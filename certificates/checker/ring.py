@@ -38,8 +38,7 @@ class Ring:
     def pack(self, terms: Terms) -> tuple[Packed, int]:
         """A polynomial as integers over a common denominator."""
         common = common_denominator({den for _, den in terms.values()}, self.meter)
-        every = [num for num, _ in terms.values()] or [0]
-        longest = max(max(every), -min(every)).bit_length()
+        longest = max((abs(num).bit_length() for num, _ in terms.values()), default=0)
         self.meter.spend(len(terms) * (longest + common.bit_length() >> 5))
         self.meter.hold(len(terms), longest + common.bit_length() + self.bits)
         return {self.key(m): num * (common // den) for m, (num, den) in terms.items()}, common
@@ -58,11 +57,6 @@ class Ring:
             for a, p in left.items():
                 out[a + b] = get(a + b, 0) + p * q
         return out
-
-
-def words_in(*numbers: int) -> int:
-    """Words of 32 bits in all the numbers together."""
-    return sum(n.bit_length() for n in numbers) >> 5
 
 
 def bits_in(*numbers: int) -> int:

@@ -1,21 +1,20 @@
-"""What a certificate file states: its claim and its multipliers, read and bounded, not yet checked."""
+"""What a certificate file states: its claim and its multipliers, read and bounded, not yet checked.
+
+Whether the claim is a statement (symmetric matrices, weights, unknowns) the kernel says, which states it.
+"""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from certificates.checker.reading import (
-    CLAIMS,
     FORMAT,
     FREE_KINDS,
     GRAM_KINDS,
-    MAX_BITS,
     MAX_POWER,
-    SETS,
-    WORK,
     Invalid,
     Meter,
     Monomial,
@@ -31,35 +30,47 @@ from certificates.checker.reading import (
     monomial_of,
     polynomial_of,
     rational,
-    times_power,
 )
-
-NAME = re.compile("[A-Za-z_][A-Za-z0-9_]{0,199}")
-Constraints = tuple[list[Terms], list[Terms], list[list[list[Terms]]]]
+from certificates.kernel import _NAME
 
 
 @dataclass
-class Stated:
-    """The claim of a file."""
+class Conditions:
+    """Polynomials that are 0, that are >= 0, and matrices of polynomials that are positive semidefinite."""
 
-    kind: str
-    targets: list[Terms]  # what is to be written as a combination; several only for kind "sos"
-    objective: Terms
-    bound: Number
-    equalities: list[Terms]
-    inequalities: list[Terms]
-    matrices: list[list[list[Terms]]]
-    # constraints in expectation, in the order of SETS, and squares of expectations in the objective
-    expected: Constraints = field(default_factory=lambda: ([], [], []))
+    equalities: list[Terms] = field(default_factory=list)
+    inequalities: list[Terms] = field(default_factory=list)
+    psd: list[list[list[Terms]]] = field(default_factory=list)
+
+    def polynomials(self) -> list[Terms]:
+        """All of them."""
+        return [*self.equalities, *self.inequalities, *(p for m in self.psd for row in m for p in row)]
+
+
+@dataclass
+class Stated(Conditions):
+    """The claim of a file; the names are those of its keys."""
+
+    kind: str = ""
+    objective: Terms = field(default_factory=dict)
+    objectives: list[Terms] = field(default_factory=list)
+    bound: Number = (0, 1)
+    in_expectation: Conditions = field(default_factory=Conditions)
     squares: list[tuple[Number, Terms]] = field(default_factory=list)
-    point: list[Number] | None = None  # where the bound is attained
+    attained_at: list[Number] | None = None
     unique: bool = False
-    allowed: list[list[set[int]]] | None = None  # the constraints that each target may use, ordered as SETS
-    stated: list[Terms] = field(default_factory=list)  # the polynomials before unknowns got values
     unknowns: list[int] = field(default_factory=list)
     values: list[Number] = field(default_factory=list)
     sense: str = ""
+    on: list[dict[str, list[int]]] | None = None  # the constraints that each polynomial may use
     degree: int = 0
+
+    def multiplied(self, kind: str) -> list[Any]:
+        """What the indices of a multiplier of this kind count."""
+        of = self.in_expectation if kind.startswith("expectation") else self
+        if kind == "square":
+            return [p for _, p in self.squares]
+        return of.psd if kind.endswith("psd") else of.equalities if kind in FREE_KINDS else of.inequalities
 
 
 @dataclass
@@ -69,196 +80,82 @@ class Block:
     kind: str
     index: list[int]
     target: int
-    basis: list[Monomial]
-    entry: list[int]
-    gram: list[list[int]]  # integers over the common denominator `den`
-    den: int
-    polynomial: Terms
+    basis: list[Monomial] = field(default_factory=list)
+    entry: list[int] = field(default_factory=list)
+    gram: list[list[int]] = field(default_factory=list)  # integers over the common denominator `den`
+    den: int = 1
+    polynomial: Terms = field(default_factory=dict)
 
 
-def variables_of(value: Any) -> list[str]:
-    """The names of the variables: ASCII identifiers, all different."""
-    names = list_of(value, "variables")
-    for name in names:
-        # anything else could pass for an expression, or for another name, in the claim as printed
-        if not isinstance(name, str) or not NAME.fullmatch(name):
-            raise Unreadable(
-                f"variables: {brief(name)} is no name: a letter or _, then letters, digits and _ (ASCII, "
-                "at most 200)"
-            )
-    if len(set(names)) != len(names):
-        raise Unreadable("variables: a name occurs twice")
-    return names
+Shape = Callable[[Any, str], Any]
 
 
-# what each kind of claim needs, and what it may have besides the constraints
-_NEEDS = {
-    "lower_bound": ({"objective", "bound"}, {"in_expectation", "squares", "attained_at", "unique"}),
-    "upper_bound": ({"objective", "bound"}, {"in_expectation", "attained_at", "unique"}),
-    "infeasible": (set(), {"in_expectation"}),
-    "sos": ({"objective"}, set()),
-    "program": ({"objective", "objectives", "bound", "unknowns", "values", "sense"}, {"on"}),
-    "no_certificate": ({"objective", "degree"}, set()),
-}
+def _many(one: Shape) -> Shape:
+    return lambda value, where: [one(v, f"{where}[{k}]") for k, v in enumerate(list_of(value, where))]
+
+
+def _pair(value: Any, where: str, first: Shape, second: Shape) -> tuple[Any, Any]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise Unreadable(f"{where}: expected a pair, got {brief(value)}")
+    return first(value[0], where), second(value[1], where)
+
+
+def _object(value: Any, where: str, required: dict[str, Shape], optional: dict[str, Shape]) -> dict[str, Any]:
+    keys_of(value, where, {*required}, {*optional})
+    shapes = required | optional
+    return {key: shapes[key](item, f"{where}.{key}") for key, item in value.items()}
+
+
+def _one_of(*words: Any) -> Shape:
+    def shape(value: Any, where: str) -> Any:
+        if not any(value == word and type(value) is type(word) for word in words):
+            raise Unreadable(f"{where}: expected {' or '.join(map(repr, words))}, got {brief(value)}")
+        return value
+
+    return shape
 
 
 def claim_of(value: Any, variables: int, meter: Meter) -> Stated:
     """The claim, from its JSON form."""
-    if not isinstance(value, dict) or "kind" not in value:
-        raise Unreadable(f"claim: expected an object with the key 'kind', got {brief(value)}")
-    kind = value["kind"]
-    if not isinstance(kind, str) or kind not in CLAIMS:
-        raise Unreadable(f"claim.kind: expected one of {', '.join(CLAIMS)}, got {brief(kind)}")
-    several = kind == "sos" and "objectives" in value
-    needed, possible = _NEEDS[kind]
-    if several:
-        needed = {"objectives"}
-    for key in value:
-        if key not in needed | possible | {"kind", *SETS}:
-            raise Unreadable(f"claim: kind {kind!r} does not take the key {brief(key)}")
-    for key in sorted(needed):
-        if key not in value:
-            raise Unreadable(f"claim: kind {kind!r} needs the key {key!r}")
-
-    objective: Terms = {}
-    bound = (0, 1)
-    if "bound" in value:
-        bound = rational(value["bound"], "claim.bound")
-    if "objective" in value:
-        objective = polynomial_of(value["objective"], "claim.objective", variables)
-    if several or kind == "program":
-        polynomials = list_of(value["objectives"], "claim.objectives")
-        if not polynomials:
-            raise Unreadable("claim.objectives: the list is empty")
-        targets = [polynomial_of(p, f"claim.objectives[{k}]", variables) for k, p in enumerate(polynomials)]
-    elif kind in ("sos", "no_certificate"):
-        targets = [objective]
-    elif kind == "infeasible":
-        targets = [{(): (-1, 1)}]
-    else:
-        sign = 1 if kind == "lower_bound" else -1
-        target = {m: (sign * num, den) for m, (num, den) in objective.items()}
-        num, den = target.get((), (0, 1))
-        target[()] = (num * bound[1] - sign * bound[0] * den, den * bound[1])
-        targets = [target]
-
-    sets = constraints_of(value, "claim", variables)
-    claim = Stated(kind, targets, objective, bound, *sets, stated=targets)
-    if "in_expectation" in value:
-        listed = keys_of(value["in_expectation"], "claim.in_expectation", set(), set(SETS))
-        claim.expected = constraints_of(listed, "claim.in_expectation", variables)
-    for k, pair in enumerate(list_of(value.get("squares", []), "claim.squares")):
-        where = f"claim.squares[{k}]"
-        if not isinstance(pair, list) or len(pair) != 2:
-            raise Unreadable(f"{where}: expected [weight, polynomial], got {brief(pair)}")
-        weight = rational(pair[0], where)
-        if weight[0] <= 0:
-            raise Unreadable(f"{where}: the weight {brief(pair[0])} is not positive")
-        claim.squares.append((weight, polynomial_of(pair[1], where, variables)))
-    _read_point(claim, value, variables)
-    if kind == "program":
-        _read_program(claim, value, variables, meter)
-    if kind == "no_certificate":
-        claim.degree = integer(value["degree"], "claim.degree", 0, MAX_POWER)
+    p = partial(polynomial_of, variables=variables, meter=meter)
+    numbers, counts = _many(rational), _many(partial(integer, low=0, high=MAX_POWER))
+    several = {"objectives": _many(p)}
+    sets: dict[str, Shape] = {"equalities": _many(p), "inequalities": _many(p), "psd": _many(_many(_many(p)))}
+    mean: dict[str, Shape] = {
+        "in_expectation": lambda v, where: Conditions(**_object(v, where, {}, sets)),
+        "squares": _many(partial(_pair, first=rational, second=p)),
+    }
+    value_of: dict[str, Shape] = {"objective": p, "bound": rational}
+    point: dict[str, Shape] = {"attained_at": numbers, "unique": _one_of(True)}
+    program: dict[str, Shape] = {
+        "unknowns": counts,
+        "values": numbers,
+        "sense": _one_of("minimize", "maximize"),
+    }
+    degree: dict[str, Shape] = {"objective": p, "degree": partial(integer, low=0, high=MAX_POWER)}
+    on = {"on": _many(partial(_object, required={}, optional=dict.fromkeys(sets, counts)))}
+    shapes: dict[
+        str, tuple[dict[str, Shape], dict[str, Shape]]
+    ] = {  # what a kind needs, and what it may have
+        "lower_bound": (value_of, mean | point),
+        "upper_bound": (value_of, {"in_expectation": mean["in_expectation"], **point}),
+        "infeasible": ({}, {"in_expectation": mean["in_expectation"]}),
+        "sos": (several if isinstance(value, dict) and "objectives" in value else {"objective": p}, {}),
+        "program": (value_of | several | program, on),
+        "no_certificate": (degree, {}),
+    }
+    kind = value.get("kind") if isinstance(value, dict) else None
+    if not isinstance(kind, str) or kind not in shapes:
+        raise Unreadable(f"claim.kind: expected one of {', '.join(shapes)}, got {brief(kind)}")
+    needs, may = shapes[kind]
+    claim = Stated(**_object(value, "claim", {"kind": _one_of(kind), **needs}, may | sets))
+    if claim.attained_at is not None and len(claim.attained_at) != variables:
+        raise Unreadable(f"claim.attained_at: {len(claim.attained_at)} coordinates for {variables} variables")
+    if claim.attained_at is not None and claim.in_expectation.polynomials():
+        raise Unreadable("claim.attained_at: a bound on expectations is not attained at a point")
+    if claim.unique and claim.attained_at is None:
+        raise Unreadable("claim.unique: may only be true, together with attained_at")
     return claim
-
-
-def constraints_of(value: dict, where: str, variables: int) -> Constraints:
-    """The constraints that an object lists: equalities, inequalities, symmetric matrices."""
-    plain = []
-    for key in SETS[:2]:
-        listed = list_of(value.get(key, []), f"{where}.{key}")
-        plain.append([polynomial_of(p, f"{where}.{key}[{k}]", variables) for k, p in enumerate(listed)])
-    matrices = []
-    for k, rows in enumerate(list_of(value.get("psd", []), f"{where}.psd")):
-        place = f"{where}.psd[{k}]"
-        size = len(list_of(rows, place))
-        matrix = []
-        for row in rows:
-            if len(list_of(row, place)) != size or size == 0:
-                raise Unreadable(f"{place}: the matrix is not square")
-            matrix.append([polynomial_of(p, place, variables) for p in row])
-        for i in range(size):
-            for j in range(i):
-                if not same(matrix[i][j], matrix[j][i]):
-                    raise Unreadable(f"{place}: the matrix is not symmetric")
-        matrices.append(matrix)
-    return plain[0], plain[1], matrices
-
-
-def _read_point(claim: Stated, value: dict, variables: int) -> None:
-    if "attained_at" in value:
-        where = "claim.attained_at"
-        listed = [rational(v, where) for v in list_of(value["attained_at"], where)]
-        if len(listed) != variables:
-            raise Unreadable(f"{where}: {len(listed)} coordinates for {variables} variables")
-        if any(claim.expected):
-            raise Unreadable(f"{where}: a bound on expectations is not attained at a point")
-        claim.point = listed
-    if "unique" in value:
-        if value["unique"] is not True or claim.point is None:
-            raise Unreadable("claim.unique: may only be true, together with attained_at")
-        claim.unique = True
-
-
-def _read_program(claim: Stated, value: dict, variables: int, meter: Meter) -> None:
-    """Unknown coefficients, the values found for them, and which constraints each polynomial may use."""
-    where = "claim.unknowns"
-    claim.unknowns = [integer(v, where, 0, variables - 1) for v in list_of(value["unknowns"], where)]
-    if len(set(claim.unknowns)) != len(claim.unknowns):
-        raise Unreadable(f"{where}: an unknown is listed twice")
-    claim.values = [rational(v, "claim.values") for v in list_of(value["values"], "claim.values")]
-    if len(claim.values) != len(claim.unknowns):
-        raise Unreadable(f"claim.values: {len(claim.values)} values for {len(claim.unknowns)} unknowns")
-    if value["sense"] not in ("minimize", "maximize"):
-        raise Unreadable(f"claim.sense: expected minimize or maximize, got {brief(value['sense'])}")
-    claim.sense = value["sense"]
-    unknown = dict(zip(claim.unknowns, claim.values, strict=True))
-    fixed = [*claim.equalities, *claim.inequalities, *(p for m in claim.matrices for r in m for p in r)]
-    if any(v in unknown for p in fixed for m in p for v, _ in m):
-        raise Unreadable("claim: a constraint mentions an unknown coefficient")
-    if any(v not in unknown for m in claim.objective for v, _ in m):
-        raise Unreadable("claim.objective: mentions a variable that is no unknown coefficient")
-    claim.targets = [_with_values(p, unknown, meter) for p in claim.stated]
-    sizes = (len(claim.equalities), len(claim.inequalities), len(claim.matrices))
-    listed = list_of(value.get("on", [{}] * len(claim.targets)), "claim.on")
-    if len(listed) != len(claim.targets):
-        raise Unreadable(f"claim.on: {len(listed)} sets for {len(claim.targets)} polynomials")
-    claim.allowed = []
-    for k, item in enumerate(listed):
-        where = f"claim.on[{k}]"
-        keys_of(item, where, set(), set(SETS))
-        claim.allowed.append(
-            [
-                {integer(v, where, 0, size - 1) for v in list_of(item.get(key, []), where)}
-                for key, size in zip(SETS, sizes, strict=True)
-            ]
-        )
-
-
-def _with_values(terms: Terms, unknown: dict[int, Number], meter: Meter) -> Terms:
-    """The polynomial with rational values put in for some variables."""
-    found: dict[Monomial, Fraction] = {}
-    for monomial, (num, den) in terms.items():
-        value = Fraction(num, den)
-        for v, power in monomial:
-            if v in unknown:
-                value = times_power(value, unknown[v], power, meter)
-        rest = tuple(pair for pair in monomial if pair[0] not in unknown)
-        new = found.get(rest, Fraction(0)) + value
-        meter.hold(1, new.numerator.bit_length() + new.denominator.bit_length())
-        meter.spend(10 + (new.denominator.bit_length() >> 4))
-        if new.denominator.bit_length() > MAX_BITS:
-            raise Unreadable("a value has an absurdly long denominator")
-        found[rest] = new
-    return {m: (v.numerator, v.denominator) for m, v in found.items() if v}
-
-
-def same(left: Terms, right: Terms) -> bool:
-    """Whether two polynomials have the same terms."""
-    if left.keys() != right.keys():
-        return False
-    return all(a * right[m][1] == right[m][0] * b for m, (a, b) in left.items())
 
 
 def gram_of(value: Any, where: str, size: int, meter: Meter) -> tuple[list[list[int]], int]:
@@ -282,103 +179,68 @@ def gram_of(value: Any, where: str, size: int, meter: Meter) -> tuple[list[list[
     every = [num for row in numbers for num, _ in row] or [0]
     longest = max(max(every), -min(every)).bit_length()
     meter.hold(size * size, longest + common.bit_length())
-    gram = [[0] * size for _ in range(size)]
-    for i, row in enumerate(numbers):
-        for j, (num, den) in enumerate(row):
-            gram[i][j] = gram[j][i] = num * (common // den)
-    return gram, common
+    lower = [[num * (common // den) for num, den in row] for row in numbers]
+    return [[lower[max(i, j)][min(i, j)] for j in range(size)] for i in range(size)], common
 
 
 def block_of(value: Any, where: str, claim: Stated, variables: int, meter: Meter) -> Block:
     """A multiplier, from its JSON form."""
-    if not isinstance(value, dict):
-        raise Unreadable(f"{where}: expected an object, got {brief(value)}")
-    kind = value.get("kind")
+    kind = value.get("kind") if isinstance(value, dict) else None
     if kind not in GRAM_KINDS and kind not in FREE_KINDS:
         raise Unreadable(f"{where}.kind: unknown kind {brief(kind)}")
-    matrix_kind = kind in ("psd", "expectation_psd")
-    if kind in FREE_KINDS:
-        keys_of(value, where, {"kind", "index", "polynomial"}, {"target"})
-    else:
-        keys_of(
-            value,
-            where,
-            {"kind", "basis", "gram"} | ({"entry"} if matrix_kind else set()),
-            {"index", "target"},
-        )
-    listed = list_of(value.get("index", []), f"{where}.index")
-    sizes = {
-        "psd": len(claim.matrices),
-        "equality": len(claim.equalities),
-        "expectation_equality": len(claim.expected[0]),
-        "expectation": len(claim.expected[1]),
-        "expectation_psd": len(claim.expected[2]),
-        "square": len(claim.squares),
-    }
-    limit = sizes.get(kind, len(claim.inequalities))
+    matrix, mean = kind.endswith("psd"), kind.startswith("expectation") or kind == "square"
+    needs = {"index", "polynomial"} if kind in FREE_KINDS else {"basis", "gram", *["entry"] * matrix}
+    keys_of(value, where, {"kind", *needs}, {"index", "target"})
+    listed, of = list_of(value.get("index", []), f"{where}.index"), claim.multiplied(kind)
     if kind == "product" and not listed or kind != "product" and len(listed) != (kind != "sos"):
         raise Unreadable(f"{where}.index: a multiplier of kind {kind!r} cannot have {len(listed)} indices")
-    index = [integer(k, f"{where}.index", 0, limit - 1) for k in listed]
-    target = integer(value.get("target", 0), f"{where}.target", 0, len(claim.targets) - 1)
-    if claim.allowed is not None and kind != "sos":
-        which = {"equality": 0, "psd": 2}.get(kind, 1)
-        if not claim.allowed[target][which].issuperset(index):
+    index = [integer(k, f"{where}.index", 0, len(of) - 1) for k in listed]
+    target = integer(value.get("target", 0), f"{where}.target", 0, max(1, len(claim.objectives)) - 1)
+    if claim.kind == "program" and kind != "sos":
+        own = claim.on[target] if claim.on is not None else {}
+        which = {"equality": "equalities", "psd": "psd"}.get(kind, "inequalities")
+        if not {*own.get(which, [])}.issuperset(index):
             raise Invalid(f"{where} uses a constraint that its polynomial does not have")
+    block = Block(kind, index, target)
     if kind in FREE_KINDS:
-        polynomial = polynomial_of(value["polynomial"], f"{where}.polynomial", variables)
-        if kind != "equality" and not polynomial.keys() <= {()}:
-            raise Unreadable(f"{where}.polynomial: only a number may multiply an expectation")
-        return Block(kind, index, target, [], [], [], 1, polynomial)
-    basis = [monomial_of(m, f"{where}.basis", variables) for m in list_of(value["basis"], f"{where}.basis")]
-    if kind in ("expectation", "expectation_psd") and any(basis):
-        raise Unreadable(f"{where}.basis: only numbers may multiply an expectation")
-    entry: list[int] = []
-    if matrix_kind:
-        size = len((claim.matrices if kind == "psd" else claim.expected[2])[index[0]])
-        entry = [integer(e, f"{where}.entry", 0, size - 1) for e in list_of(value["entry"], f"{where}.entry")]
-        if len(entry) != len(basis):
-            raise Unreadable(f"{where}.entry: {len(entry)} entries for a basis of {len(basis)}")
-    gram, den = gram_of(value["gram"], f"{where}.gram", len(basis), meter)
-    return Block(kind, index, target, basis, entry, gram, den, {})
+        block.polynomial = polynomial_of(value["polynomial"], f"{where}.polynomial", variables, meter)
+    else:
+        basis = list_of(value["basis"], f"{where}.basis")
+        block.basis = [monomial_of(m, f"{where}.basis", variables) for m in basis]
+        block.gram, block.den = gram_of(value["gram"], f"{where}.gram", len(basis), meter)
+    if mean and not {*block.polynomial, *block.basis} <= {()}:
+        raise Unreadable(f"{where}: only a number may multiply an expectation")
+    if matrix:
+        top = len(of[index[0]]) - 1
+        block.entry = [
+            integer(e, f"{where}.entry", 0, top) for e in list_of(value["entry"], f"{where}.entry")
+        ]
+        if len(block.entry) != len(block.basis):
+            raise Unreadable(f"{where}.entry: {len(block.entry)} entries for a basis of {len(block.basis)}")
+    return block
 
 
-def functional_of(certificate: dict, variables: int) -> Terms:
-    """The functional of a refusal, from its JSON form."""
-    if "functional" not in certificate:
-        raise Unreadable("certificate: a claim of kind 'no_certificate' needs the key 'functional'")
-    return polynomial_of(certificate["functional"], "functional", variables)
-
-
-def read(certificate: Any, meter: Meter) -> tuple[Stated, list[Block], list[str]]:
-    """Claim, multipliers and variable names of a certificate object; raises Unreadable."""
-    other = another_file(certificate)
-    if other:
+def read(certificate: Any, meter: Meter) -> tuple[Stated, list[Block], list[str], Terms]:
+    """Claim, multipliers, variable names and functional of a certificate object; raises Unreadable."""
+    if other := another_file(certificate):
         raise Unreadable(other)
-    optional = {"digest", "note"}
-    if isinstance(certificate, dict) and isinstance(certificate.get("claim"), dict):
-        optional |= {"functional"} if certificate["claim"].get("kind") == "no_certificate" else set()
-    keys_of(certificate, "certificate", {"format", "claim", "variables", "multipliers"}, optional)
-    if certificate["format"] != FORMAT:
-        raise Unreadable(f"format: expected {FORMAT!r}, got {brief(certificate['format'])}")
+    needs, may = {"format", "claim", "variables", "multipliers"}, {"digest", "note", "functional"}
+    keys_of(certificate, "certificate", needs, may)
+    _one_of(FORMAT)(certificate["format"], "format")
     for key in ("digest", "note"):
         if not isinstance(certificate.get(key, ""), str):
             raise Unreadable(f"{key}: expected a string, got {brief(certificate[key])}")
-    names = variables_of(certificate["variables"])
+    names = list_of(certificate["variables"], "variables")
+    if not all(isinstance(name, str) and _NAME.fullmatch(name) for name in names) or len({*names}) < len(
+        names
+    ):
+        raise Unreadable("variables: names are ASCII identifiers, at most 200 letters long, each once")
     claim = claim_of(certificate["claim"], len(names), meter)
-    listed = list_of(certificate["multipliers"], "multipliers")
-    if claim.kind == "no_certificate":
-        if listed:
-            raise Unreadable("multipliers: a claim of kind 'no_certificate' is shown by a functional alone")
-        functional_of(certificate, len(names))
+    listed, refusal = list_of(certificate["multipliers"], "multipliers"), claim.kind == "no_certificate"
+    if ("functional" in certificate) != refusal or (refusal and listed):
+        raise Unreadable(
+            "a claim of kind 'no_certificate', and no other, is shown by a functional, and by it alone"
+        )
     blocks = [block_of(v, f"multipliers[{k}]", claim, len(names), meter) for k, v in enumerate(listed)]
-    return claim, blocks, names
-
-
-def read_certificate(certificate: Any, work: int = WORK) -> tuple[Stated, list[Block], list[str]]:
-    """Claim, multipliers and variable names of a certificate, unchecked; raises Unreadable."""
-    return read(certificate, Meter(work))
-
-
-def read_functional(certificate: dict) -> Terms:
-    """The functional of a claim that there is no certificate, unchecked; raises Unreadable."""
-    return functional_of(certificate, len(certificate["variables"]))
+    functional = polynomial_of(certificate.get("functional", []), "functional", len(names), meter)
+    return claim, blocks, names, functional

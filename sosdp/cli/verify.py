@@ -23,8 +23,7 @@ def run(arguments: Namespace) -> int:
     A valid proof is also written as LaTeX or Lean where asked for. On a terminal in colour (unless NO_COLOR
     is set), with a line on what the proof is made of; elsewhere two plain lines.
     """
-    from certificates.check import check_file
-    from certificates.checker.sentence import LONGEST
+    from certificates.check import LONGEST, check_file
 
     targets = wanted(arguments)
     longest = 10**9 if arguments.full else LONGEST

@@ -67,7 +67,7 @@ def test_distributions_that_do_not_exist():
     relax = sd.Relaxation(DISC, 4)
     proof = checked(certificates.extract(relax.feasible(subject_to=[relax.E(x) >= 3])).exact())
     assert proof.claim.kind == "infeasible"
-    assert proof.verdict.claim.startswith("there is no probability distribution")
+    assert proof.verdict.claim.startswith("there are no probability distributions")
     assert check_certificate(proof.to_dict(), against={"format": "sosdp-problem/1"}).status == "unreadable"
 
 

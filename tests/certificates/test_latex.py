@@ -80,7 +80,7 @@ def test_a_document_stands_alone():
     proof = PROOFS["solved"]()
     text = document(proof, proof.verdict.claim)
     assert text.startswith(r"\documentclass") and text.rstrip().endswith(r"\end{document}")
-    assert "at every real point" in text and r"\begin{align*}" in text
+    assert "for all real points" in text and r"\begin{align*}" in text
     with pytest.raises(ValueError, match="environment"):
         proof.latex(environment="gather")
 
