@@ -1,8 +1,9 @@
-"""Tolerances tau T: enumeration, all neighbours, the ellipsoid method against the conic solver, controls."""
+"""Tolerances tau T: enumeration, all neighbours, controls; what is decided of matrices by the engine."""
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
 import numpy as np
@@ -11,18 +12,18 @@ import pytest
 from problems.gaussian.published import numerical
 from problems.gaussian.published.numerical import NumericalScore
 from problems.gaussian.published.program import LiteralSoSScore
-from sosdp.conic.svec import svec
+from problems.gaussian.published.thresholds import decided, least_threshold
+from sosdp.algebra import variables
 from sosdp.privacy.mechanisms.exponential import exact_law
 from sosdp.privacy.scores.levels import rational_base
 from sosdp.privacy.scores.score import cube
 
-CANDIDATES = (-1.0, 0.0, 0.25, 1.5)
 ENTRIES = [-1.0, 0.0, 0.3, 1e308, math.nan]
 
 
 def test_it_is_at_most_the_enumerated_score_and_tends_to_it():
     """One record: 0 where it is within alpha, else 1; with small tau to a hundredth."""
-    for y, candidate in product((-1.0, 0.2), CANDIDATES[1:]):
+    for y, candidate in ((-1.0, 0.25), (0.2, 0.25), (0.2, 1.5)):
         fine, rough = (NumericalScore(1, tau=tau, lam=0.5) for tau in (1e-4, 3e-2))
         whole = fine.integral([y], [candidate])
         assert whole == (0 if abs(y - candidate) <= 0.1 else 1)
@@ -87,10 +88,11 @@ def test_one_record_moves_it_by_at_most_one(n, degree, tau):
     assert numerical.SLACK >= 2 + math.sqrt(math.comb(4, 2))
 
 
+@pytest.mark.slow
 def test_exact_laws_of_neighbours_and_a_control():
     epsilon = 1.0
     score = NumericalScore(1, tau=1e-2, lam=0.5).score_function(cube(1, 1, 1))
-    tables = [np.array([y]) for y in (-1.0, 0.0, math.nan)]
+    tables = [np.array([y]) for y in (-1.0, math.nan)]
 
     def worst(base):
         laws = [exact_law(score, table, base) for table in tables]
@@ -100,41 +102,38 @@ def test_exact_laws_of_neighbours_and_a_control():
     assert worst(rational_base(4 * epsilon, score.sensitivity)) > epsilon  # a step four times too small
 
 
-@pytest.mark.parametrize(("degree", "width"), [(2, 0.1), pytest.param(4, 0.25, marks=pytest.mark.slow)])
-def test_the_ellipsoid_method_agrees(degree, width):
-    score = NumericalScore(1, degree=degree, tau=3e-2, lam=0.5, bound=20.0)
-    for y, candidate in (([0.2], [0.25]), ([-1.0], [3.9])):
-        low, high = score.bracket(y, candidate)
-        least, most, steps = score.bisection(y, candidate, width=width)
-        assert least <= high + 1e-9 and low <= most + 1e-9 and most - least <= 3 * width
-        assert steps <= score.most_steps(width)
-
-
-def test_every_cut_keeps_what_is_feasible():
-    """The half-spaces of the method never cut off a point that is feasible."""
-    score = NumericalScore(1, degree=2, tau=3e-2, lam=0.5, bound=20.0)
-    program = score._program([0.2], [0.25])
-    moments = np.array([np.prod(np.array([1.0, 0.2, math.sqrt(0.5)]) ** m) for m in program.all])[1:]
-    assert program.holds(0.1, moments)
-    result, _ = program.ellipsoid(0.1, 0.05)
-    assert result
-    far = score._program([1.0], [3.9])  # infeasible at 0.2: nothing is found, in no more steps than allowed
-    result, steps = far.ellipsoid(0.2, 0.1)
-    assert not result and steps <= far.steps(0.2, 0.1)
-
-
-def test_a_feasible_threshold_is_never_refuted():
+def test_a_functional_that_is_known_is_never_refuted():
+    """The moments of (w, x, M) = (1, y, sqrt lam) satisfy every constraint, up to rounding, exactly at T."""
     score = NumericalScore(1, tau=1e-2, lam=0.5)
-    program = score._program([0.2], [0.25])
-    moments = np.array([np.prod(np.array([1.0, 0.2, math.sqrt(0.5)]) ** m) for m in program.all])[1:]
-    assert program.holds(0.05, moments) and not program.holds(0.05, moments + 0.3)
-    generator = np.random.default_rng(1)
-    for _ in range(100):
-        multipliers = [np.zeros(1 + 2 * program.size)]
-        for block in program.blocks:
-            a = generator.normal(size=(block.base.shape[1],) * 2) * 10.0 ** generator.integers(-3, 3)
-            multipliers.append(svec(a @ a.T))
-        assert not program.refuted(0.05, np.concatenate(multipliers))
+    program = numerical.Functionals(score, np.array([0.2]), 0.25)
+    point = {"w0": 1.0, "x0": 0.2, "slack0": math.sqrt(0.5)}
+    values = {
+        moment: monomial.subs(point)
+        for moment, monomial in zip(program.moments, program.all[1:], strict=True)
+    }
+    for matrix in program.at(0.05):
+        rows = [[float(p.subs({str(v): values[v] for v in p.variables})) for p in row] for row in matrix]
+        assert np.linalg.eigvalsh(rows)[0] >= 0
+    assert sum(float(v) ** 2 for v in values.values()) <= program.reach(0.05) ** 2
+    assert program.decide(0.05) == 1 and score.bracket([0.2], [0.25])[0] == 0.0
+
+
+def test_what_is_decided_is_proven():
+    (v,) = variables("v", 1)
+
+    def entry(p):
+        return np.array([[p]], dtype=object)
+
+    for matrices, expected in (
+        ([entry(v - 1), entry(2 - v)], 1),
+        ([entry(v - 2), entry(1 - v)], -1),
+        ([entry(v - 20), entry(30 - v)], -1),  # beyond the reach
+        ([np.array([[1, v], [v, 1]], dtype=object) + 0 * v, entry(v - Fraction(9, 8))], -1),
+        ([entry(3 * v - 1), entry(1 - 3 * v)], 0),  # no float is a third
+    ):
+        assert decided(matrices, [v], Fraction(10)) == expected
+    assert least_threshold(lambda T: 1 if T >= 0.7 else -1, 4, 1e-3) == pytest.approx((0.7, 0.7), abs=1e-3)
+    assert least_threshold(lambda T: 0, 4, 1e-3) == (0.0, 4.0)
 
 
 def test_refusals():

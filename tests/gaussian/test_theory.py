@@ -34,16 +34,16 @@ def cases(count, seed):
 
 
 @pytest.mark.slow
-def test_separation_and_lipschitz_for_all_data():
+def test_separation_and_slow_growth_for_all_data():
     informative = 0
     for generator, records, lam in cases(60, 11):
         n, d = records.shape
         one = records[0] + generator.normal(size=d)
-        step = generator.normal(size=d)
-        u = float(np.linalg.norm(step))
+        kappa, step = float(generator.uniform(0.05, 0.9)), generator.normal(size=d)
+        u = theory.level_radius(kappa, lam)
+        step *= u / np.linalg.norm(step)
         first, second = bracket(records, one, lam), bracket(records, one + step, lam)
         assert first.high + second.high >= theory.separation(u, n, lam) - 1e-7
-        kappa = theory.lipschitz(u, lam)
         assert second.low <= first.high + kappa * (n - first.low) + 1e-7
         assert abs(first.low - second.low) <= n * u / math.sqrt(lam) + 1e-5
         informative += first.high < n - 1e-3
@@ -82,52 +82,12 @@ def test_the_defect_is_never_larger():
     assert checked > 20
 
 
-def test_accuracy_holds_on_corrupted_data():
-    # resilience is measured on the axes only; in one dimension that is all of it
-    for run, eta in enumerate((0.02, 0.05, 0.1)):
-        generator = np.random.default_rng(run)
-        n = 400
-        honest = generator.normal(size=(n, 1))
-        data = honest.copy()
-        data[: int(eta * n)] = 3.0
-        d1, d2 = theory.trimmed_moments(honest, np.zeros(1), eta)
-        lam = 1.2
-        bound = theory.accuracy(eta, lam, d1, d2)
-        for candidate in np.linspace(-2.0, 2.0, 21):
-            if bracket(data, candidate, lam).high <= eta * n:
-                assert abs(candidate) <= bound
-        assert bracket(data, bound + 0.01, lam).low > eta * n
-
-
-def test_resilience_of_the_normal_distribution():
-    records = np.random.default_rng(0).normal(size=(100_000, 2))
-    for eta in (0.01, 0.05):
-        expected = theory.gaussian_resilience(eta)
-        assert theory.trimmed_moments(records, np.zeros(2), eta) == pytest.approx(expected, abs=0.02)
-    assert theory.gaussian_resilience(0.0) == (0.0, 0.0)
-
-
-def test_inverse_functions_and_limits():
-    for kappa in (0.01, 0.3, 0.9):
-        assert theory.lipschitz(theory.level_radius(kappa, 1.7), 1.7) == pytest.approx(kappa)
-    eta, lam = 0.1, 1.4
-    diameter = theory.level_diameter(eta, lam)
-    assert theory.separation(diameter, 100, lam) == pytest.approx(2 * eta * 100)
-    assert theory.level_diameter(0.5, 1.0) == math.inf == theory.accuracy(0.5, 1.2, 0.0, 0.0)
-    # 4.5 nats a dimension at eta = .1
-    assert theory.log_volume_ratio(0.1, 1) == pytest.approx(4.506, abs=1e-3)
-    assert theory.log_volume_ratio(0.1, 3) == pytest.approx(3 * 4.5055, abs=1e-3)
+def test_limits():
+    diameter = theory.level_diameter(0.1, 1.4)
+    assert theory.separation(diameter, 100, 1.4) == pytest.approx(2 * 0.1 * 100)
+    assert theory.level_diameter(0.5, 1.0) == math.inf
     with pytest.raises(ValueError):
         theory.quasi_convexity_defect(5, 10)
-
-
-def test_the_radius_costs_only_its_logarithm():
-    small, large = theory.least_records(3, 1.0, 10.0), theory.least_records(3, 1.0, 1e5)
-    assert small < large < 5 * small
-    lam = theory.default_lam(large, 3)
-    near, far = (theory.score_quantile(large, 3, 1.0, radius, lam) for radius in (10.0, 1e5))
-    assert math.isfinite(far) and near <= far < 1.5 * near
-    assert math.isinf(theory.score_quantile(small - 1, 3, 1.0, 10.0, theory.default_lam(small - 1, 3)))
 
 
 def test_robust_means_where_the_mean_breaks():

@@ -13,10 +13,11 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import accumulate, product
+from itertools import accumulate, pairwise, product
 from typing import Any, Literal
 
 import numpy as np
+from flint import fmpz
 
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.inputs import floats, integer, positive
@@ -55,13 +56,8 @@ class Candidates:
 
 @lru_cache(maxsize=1024)
 def _root(part: int, steps: int) -> int:
-    """floor(2^60 2^(part / steps)) without floats: an integer steps-th root by bisection."""
-    low, high = 1 << LOG_BITS, 1 << (LOG_BITS + 1)
-    target = 1 << (LOG_BITS * steps + part)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if middle**steps <= target else (low, middle)
-    return low
+    """floor(2^60 2^(part / steps)), in integers."""
+    return int(fmpz(1 << (LOG_BITS * steps + part)).root(steps))
 
 
 class LineScore(ScoreFunction):
@@ -169,52 +165,44 @@ class LineLevels(Levels):
         if count >= n:
             return True
         place = Fraction(candidate) / self.unit
-        c, scale = place.numerator, place.denominator
-        bound = n * self.score.lam * scale * scale
-        if self.score.candidates.kind == "variance":
-            bound *= place * place
-        else:
-            bound /= self.unit * self.unit
+        c, scale = place.as_integer_ratio()
         p, q = Fraction(count).as_integer_ratio()
-        first = [scale * self.sums[n] - n * c]
-        total = scale * scale * self.squares[n] - 2 * scale * c * self.sums[n] + n * c * c
-        if p == 0:
-            return first[0] == 0 and total <= bound
+        variance = self.score.candidates.kind == "variance"
+        bound = n * self.score.lam * scale * scale * (place**2 if variance else 1 / self.unit**2)
 
         def u(i: int) -> int:
             return scale * self.sorted[i] - c
 
+        def kept(left: int) -> tuple[int, int]:
+            """q times the sum of u, and of its squares, where `left` of the p units are from the left end."""
+            (i, first), (back, last) = divmod(left, q), divmod(p - left, q)
+            j = n - back
+            count, x, y = j - i, u(i) if first else 0, u(j - 1) if last else 0
+            total = self.sums[j] - self.sums[i]
+            squares = (
+                scale * scale * (self.squares[j] - self.squares[i]) - 2 * scale * c * total + count * c * c
+            )
+            return q * (
+                scale * total - count * c
+            ) - first * x - last * y, q * squares - first * x * x - last * y * y
+
+        g, a = kept(0)
+        if p == 0:
+            return g == 0 and a <= bound
         limit = 4 * bound * q * p
-        # removed so far: `left` units of 1/q from the left end, p - left from the right
-        left, whole, part = 0, *divmod(p, q)
-        gone = scale * (self.sums[n] - self.sums[n - whole]) - whole * c
-        lost = (
-            scale * scale * (self.squares[n] - self.squares[n - whole])
-            - 2 * scale * c * (self.sums[n] - self.sums[n - whole])
-            + whole * c * c
-        )
-        g, a = q * (first[0] - gone), q * (total - lost)
-        if part:
-            g -= part * u(n - 1 - whole)
-            a -= part * u(n - 1 - whole) ** 2
-        while True:
+        ends = sorted({*range(0, p, q), *range(p % q, p, q), p})
+        for left, end in pairwise([*ends, p]):
             if 4 * (a * p + g * g) <= limit:
                 return True
-            if left == p:
-                return False
-            i, back = left // q, p - left
-            j = n - (back + q - 1) // q  # the record at the right that is given back
-            move = min(q - left % q, back % q or q)
-            x, y = u(i), u(j)
-            after = g + move * (y - x)
-            # least value where the sum of what is left is -(x + y) T / 2, if that lies on the way
-            least = -(x + y) * p
-            if min(2 * g, 2 * after) < least < max(2 * g, 2 * after):
-                if 4 * p * (a - (x + y) * g) - (x + y) ** 2 * p * p <= limit:
+            after = kept(end)
+            # on the way one record at the left is given up, and one at the right is given back; the value is
+            # least where the sum of what is left is -(x + y) T / 2, if that is passed
+            both = u(min(left // q, n - 1)) + u(n - max(1, -((left - p) // q)))
+            if min(2 * g, 2 * after[0]) < -both * p < max(2 * g, 2 * after[0]):
+                if 4 * p * (a - both * g) - (both * p) ** 2 <= limit:
                     return True
-            a += move * (y * y - x * x)
-            g = after
-            left += move
+            g, a = after
+        return False
 
     def box(self, k: int) -> Box | None:
         """Candidates that can have level <= k, from the sorted table; None where there is no finite bound."""
@@ -239,27 +227,23 @@ class LineLevels(Levels):
 
     def _variance_box(self, eta: Fraction) -> tuple[int, int] | None:
         """By Cantelli at an upper quantile: candidates lie between Q / (1 + below) and Q / (1 - above)."""
-        lam = float(self.score.lam)
-        best: tuple[float, float] | None = None
-        for r in range(1, self.n + 1):
-            under, over = r / self.n - float(eta), (self.n - r + 1) / self.n - float(eta)
-            if under <= 0 or over <= 0:
-                continue
-            above = math.sqrt(lam * (1 / under - 1)) if under < 1 else 0.0
-            if above >= 1:
-                continue
-            q = self.sorted[r - 1]
-            if q == 0:  # then no candidate > 0 at all
-                return 0, -1
-            place = _log2(q) + float(math.log2(self.unit.numerator)) - math.log2(self.unit.denominator)
-            below = math.sqrt(lam * (1 / over - 1)) if over < 1 else 0.0
-            low, high = place - math.log2(1 + below), place - math.log2(1 - above)
-            best = (low, high) if best is None else (max(best[0], low), min(best[1], high))
-        if best is None:
+        lam, n = float(self.score.lam), self.n
+        ranks = np.arange(1, n + 1)
+        under, over = ranks / n - float(eta), (n - ranks + 1) / n - float(eta)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            above, below = (np.sqrt(lam * np.maximum(1 / mass - 1, 0.0)) for mass in (under, over))
+            used = (under > 0) & (over > 0) & (above < 1)
+            low, high = -np.log2(1 + below[used]), -np.log2(1 - above[used])
+        squares = [self.sorted[r] for r in np.flatnonzero(used)]
+        if not squares:
             return None
+        if not squares[0]:  # then no candidate > 0 at all
+            return 0, -1
+        unit = math.log2(self.unit.denominator) - math.log2(self.unit.numerator)
+        places = np.array([math.log2(square) for square in squares]) - unit
         steps = self.score.candidates.steps
         # two steps more than the floats may be off
-        return math.floor(best[0] * steps) - 2, math.ceil(best[1] * steps) + 2
+        return math.floor((places + low).max() * steps) - 2, math.ceil((places + high).min() * steps) + 2
 
     def count(self, k: int) -> int | None:
         """Exact number of candidates of level <= k; None where no finite box is known."""
@@ -272,8 +256,3 @@ class LineLevels(Levels):
 def points_of(box: Box) -> Any:
     """Every integer point of a box."""
     return product(*(range(low, high + 1) for low, high in box))
-
-
-def _log2(number: int) -> float:
-    shift = max(0, number.bit_length() - 60)
-    return math.log2(number >> shift) + shift

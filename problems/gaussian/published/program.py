@@ -105,19 +105,9 @@ class LiteralSoSScore:
         w = variables("w", n)
         x = np.array([variables(f"x{i}_", d) for i in range(n)], dtype=object)
         inside = self._features(x)
-        mean = sum(inside[i] for i in range(n)) * (1.0 / n)
-        away = [inside[i] - mean for i in range(n)]
-        size = len(mean)
-        spread = np.array(
-            [
-                [
-                    (self.lam if a == b else 0.0) - sum(away[i][a] * away[i][b] for i in range(n)) * (1.0 / n)
-                    for b in range(size)
-                ]
-                for a in range(size)
-            ],
-            dtype=object,
-        )
+        mean = inside.sum(axis=0) * (1.0 / n)
+        away, size = inside - mean, len(mean)
+        spread = self.lam * np.eye(size) - away.T @ away * (1.0 / n)
         constraints = [w[i] ** 2 == w[i] for i in range(n)]
         constraints += [w[i] * (x[i, j] - float(rows[i, j])) == 0 for i in range(n) for j in range(d)]
         constraints += [sum(w) >= n - threshold]
@@ -133,11 +123,8 @@ class LiteralSoSScore:
         if self.features == "identity":
             return x
         i, j = np.triu_indices(self.dimension)
-        factor = np.where(i == j, 1.0, math.sqrt(2.0))
-        return np.array(
-            [[float(f) * row[a] * row[b] for a, b, f in zip(i, j, factor, strict=True)] for row in x],
-            dtype=object,
-        )
+        result: np.ndarray = x[:, i] * x[:, j] * np.where(i == j, 1.0, math.sqrt(2.0))
+        return result
 
     def _integral(self, rows: np.ndarray, theta: np.ndarray) -> int:
         """The least number of whole records to give up so that the rest can be completed, proven; n at most.

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,10 @@ from sosdp.privacy.mechanisms.exponential import pure_exponential
 from sosdp.privacy.scores.sampling import FiniteGrid
 from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction
 
+from ..fold import combined
 from ..planning import NotOffered
-from .line import Candidates, LineLevels, LineScore
+from .line import Candidates, LineScore
+from .thresholds import semidefinite
 from .truncated import bound_of
 
 LARGEST = 3  # columns
@@ -36,12 +38,8 @@ MOST_CANDIDATES = 300_000
 
 def integer_directions(d: int, reach: int = 2) -> tuple[tuple[int, ...], ...]:
     """Primitive integer vectors with entries up to `reach`, one of v and -v."""
-    result = []
-    for v in product(range(-reach, reach + 1), repeat=d):
-        leading = next((x for x in v if x), 0)
-        if leading > 0 and math.gcd(*v) == 1:
-            result.append(v)
-    return tuple(result)
+    vectors = product(range(-reach, reach + 1), repeat=d)
+    return tuple(v for v in vectors if next(filter(None, v), 0) > 0 and math.gcd(*v) == 1)
 
 
 class SpectralScore(ScoreFunction):
@@ -103,25 +101,17 @@ class SpectralScore(ScoreFunction):
     condition: Fraction
     directions: tuple[tuple[int, ...], ...]
 
-    def matrix(self, point: Point) -> list[list[Fraction]]:
-        """The candidate, exactly."""
-        out = [[Fraction(0)] * self.dimension for _ in range(self.dimension)]
-        places = zip(*np.triu_indices(self.dimension), strict=True)
-        for t, (i, j) in zip(point, places, strict=True):
-            out[i][j] = out[j][i] = self.lattice.spacing * t
+    def matrix(self, point: Point) -> np.ndarray:
+        """The candidate (d, d), fractions."""
+        out = np.empty((self.dimension, self.dimension), dtype=object)
+        i, j = np.triu_indices(self.dimension)
+        out[i, j] = out[j, i] = [self.lattice.spacing * t for t in point]
         return out
 
     def admits(self, point: Point) -> bool:
-        """Whether I/K <= Sigma <= K I, by principal minors."""
-        sigma = self.matrix(point)
-        for sign, shift in ((1, -1 / self.condition), (-1, self.condition)):
-            moved = [
-                [sign * x + (shift if i == j else 0) for j, x in enumerate(row)]
-                for i, row in enumerate(sigma)
-            ]
-            if not semidefinite(moved):
-                return False
-        return True
+        """Whether I/K <= Sigma <= K I, exactly."""
+        sigma, one = self.matrix(point), np.eye(self.dimension, dtype=int)
+        return semidefinite(sigma - one / self.condition) and semidefinite(self.condition * one - sigma)
 
     def on(self, data: Any) -> SpectralLevels:
         """Levels of (n, d) records; an entry that is no finite number counts as 0."""
@@ -131,28 +121,6 @@ class SpectralScore(ScoreFunction):
         return SpectralLevels(self, rows)
 
 
-def semidefinite(matrix: list[list[Fraction]]) -> bool:
-    """All principal minors are at least 0, in rationals."""
-    size = len(matrix)
-    return all(
-        _determinant([[matrix[i][j] for j in chosen] for i in chosen]) >= 0
-        for count in range(1, size + 1)
-        for chosen in combinations(range(size), count)
-    )
-
-
-def _determinant(m: list[list[Fraction]]) -> Fraction:
-    if len(m) == 1:
-        return m[0][0]
-    return sum(
-        (
-            (-1) ** j * m[0][j] * _determinant([[*row[:j], *row[j + 1 :]] for row in m[1:]])
-            for j in range(len(m))
-        ),
-        Fraction(0),
-    )
-
-
 class SpectralLevels(Levels):
     """Levels of one table (private), one `LineLevels` a direction."""
 
@@ -160,23 +128,15 @@ class SpectralLevels(Levels):
         self.score = score
         line = LineScore(Candidates("variance"), score.records, score.lam)
         entries = np.where(np.isfinite(rows), np.clip(rows, -(2.0**80), 2.0**80), 0.0)
-        self.lines: list[LineLevels] = []
-        for v in score.directions:
-            seen = np.zeros(score.records)
-            for j, factor in enumerate(v):  # column by column: no row's rounding depends on other rows
-                seen = seen + factor * entries[:, j]
-            self.lines.append(line.on(seen))
+        weights = [np.array(v, dtype=float) for v in score.directions]
+        self.lines = [line.on(combined(entries, v)) for v in weights]  # no row's rounding depends on others
 
     def level(self, point: Point) -> int:
         """The largest level over the directions; above all levels outside of the domain."""
         if not self.score.admits(point):
             return self.score.top + 1
-        sigma = self.score.matrix(point)
-        d = self.score.dimension
-        return max(
-            line.level_at(sum((v[i] * v[j] * sigma[i][j] for i in range(d) for j in range(d)), Fraction(0)))
-            for v, line in zip(self.score.directions, self.lines, strict=True)
-        )
+        sigma, directions = self.score.matrix(point), map(np.array, self.score.directions)
+        return max(line.level_at(v @ sigma @ v) for v, line in zip(directions, self.lines, strict=True))
 
     def box(self, k: int) -> Box | None:
         """The lattice's own box."""

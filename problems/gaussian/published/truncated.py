@@ -30,6 +30,7 @@ from sosdp.privacy.scores.score import Levels, Point, ScoreFunction
 from sosdp.privacy.terms import join
 
 from ..planning import TooFewRecords
+from ..pure import pairs_of
 from ..theory import level_diameter, level_radius
 from .line import Candidates, LineScore, points_of
 
@@ -274,16 +275,13 @@ def truncated_draw(plan: Truncation, rows: np.ndarray, *, insecure_seed: int | N
 
 def _pairs(rows: np.ndarray) -> np.ndarray:
     """Differences of consecutive records over sqrt 2: a record is in one of them."""
-    half = rows.size // 2
     with np.errstate(all="ignore"):
-        return np.asarray((rows[1 : 2 * half : 2] - rows[0 : 2 * half : 2]) / math.sqrt(2.0))
+        return pairs_of(rows)
 
 
 def _column(x: Any) -> np.ndarray:
     """(n,) floats, NaN for what is no number; ValueError for another shape."""
     rows = floats(x)
-    if rows.ndim == 2 and rows.shape[1] == 1:
-        rows = rows[:, 0]
-    if rows.ndim != 1 or rows.size < 2:
+    if max(rows.shape, default=0) < 2 or rows.size != len(rows):
         raise ValueError(f"one column of at least two records is needed, got shape {rows.shape}")
-    return rows
+    return rows.reshape(-1)
