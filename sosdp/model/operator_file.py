@@ -1,27 +1,19 @@
-"""Operators in problem files: letters declared by family, and polynomials in them as text.
-
-Text is read as Python's syntax tree and walked; nothing is evaluated. Letters are written ``A[0][1]``,
-``s[2].x``,
-``x``, the adjoint ``u.H``, the imaginary unit ``1j``; decimals are read exactly.
-"""
+"""Operators in problem files: letters declared by family, and polynomials in them as text (``grammar``)."""
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
 from sosdp.algebra import letters
+from sosdp.algebra.grammar import Grammar, ParseError, clip, read_number, tokens
 from sosdp.algebra.operator import IMAGINARY_UNIT, OperatorPolynomial, relation
-from sosdp.algebra.parse import ParseError, read_number
 from sosdp.model.expectation import Expectation, expectation
 
 OPERATOR_KEYS = ("operators", "relations", "level", "trace", "state")
-_LONGEST, _MOST_FACTORS = 200_000, 64
-_MOST_LETTERS, _MOST_PRODUCTS, _MOST_BITS = 500, 100_000, 20_000
+_LONGEST, _MOST_LETTERS = 200_000, 500
 _FAMILIES: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "projectors": (("inputs", "outputs", "party"), lambda n, **o: letters.projectors(n, **o)),
     "observables": (("count", "party"), lambda n, **o: letters.observables(n, **o)),
@@ -54,9 +46,8 @@ def read_operators(data: Mapping[str, Any], sense: str, at: Callable[[str], Any]
         for name, family in data["operators"].items():
             names[name] = _family(name, family)
     with at(sense):
-        objective = OperatorPolynomial._of(_read(data[sense], names))
-        if objective is None:
-            raise ParseError("expected a polynomial in operators")
+        reader = _Reader(names)
+        objective = reader.polynomial(data[sense])
     constraints: list[Any] = []
     for key in ("subject_to", "state", "relations"):
         with at(key):
@@ -64,7 +55,7 @@ def read_operators(data: Mapping[str, Any], sense: str, at: Callable[[str], Any]
                 raise ParseError("expected a list of texts")
         for k, text in enumerate(data.get(key, [])):
             with at(f"{key}[{k}]"):
-                constraints.append(_constraint(text, names, key))
+                constraints.append(reader.constraint(text, key))
     with at("level"):
         level = data.get("level")
         if level is not None and (isinstance(level, bool) or not isinstance(level, int | str)):
@@ -94,160 +85,70 @@ def _family(name: str, family: Any) -> Any:
     return make(name, **options)
 
 
-def _constraint(text: Any, names: Mapping[str, Any], key: str) -> Any:
-    tree = _tree(text)
-    if not isinstance(tree, ast.Compare) or len(tree.ops) != 1:
-        raise ParseError("expected one of <=, >=, ==")
-    left, right = (_value(node, names, str(text)) for node in (tree.left, tree.comparators[0]))
-    if not any(isinstance(v, OperatorPolynomial | Expectation) for v in (left, right)):
-        raise ParseError("there is no operator in it")
-    inside = isinstance(left, Expectation) or isinstance(right, Expectation)
-    if (key == "state") != inside:
-        said = (
-            "is about the state: write E(...)"
-            if key == "state"
-            else "is about operators: give E(...) in state"
-        )
-        raise ParseError(f"a constraint of {key} {said}")
-    if isinstance(tree.ops[0], ast.Eq):
-        return relation(left, right) if key == "relations" else left - right == 0
-    if key == "relations" or not isinstance(tree.ops[0], ast.LtE | ast.GtE):
-        raise ParseError("expected ==" if key == "relations" else "expected one of <=, >=, ==")
-    return left - right >= 0 if isinstance(tree.ops[0], ast.GtE) else right - left >= 0
+class _Reader(Grammar):
+    """Texts about operators: ``A[0][1]``, ``s[2].x``, ``x``, the adjoint ``u.H``, the imaginary unit ``1j``,
+    and expectations ``E(...)``."""
+
+    _tokens = tokens(number="j?", part=r"\[ *[0-9]{1,9} *\]|\. *[^\W\d]\w*")
+    _most_degree = _MOST_LETTERS
+
+    def __init__(self, names: Mapping[str, Any]) -> None:
+        self.names = names
+
+    def polynomial(self, text: Any) -> OperatorPolynomial:
+        """The polynomial in a text, or a number."""
+        p = OperatorPolynomial._of(self.value(_text(text)))
+        if p is None:
+            raise ParseError("expected a polynomial in operators")
+        return p
+
+    def constraint(self, text: Any, key: str) -> Any:
+        """The constraint in a text of the list ``key``."""
+        sides, sign = self.read(_text(text))
+        if sign is None:
+            raise ParseError("expected one of <=, >=, ==")
+        left, right = sides
+        if not any(isinstance(v, OperatorPolynomial | Expectation) for v in sides):
+            raise ParseError("there is no operator in it")
+        if (key == "state") != any(isinstance(v, Expectation) for v in sides):
+            said = "the state: write E(...)" if key == "state" else "operators: give E(...) in state"
+            raise ParseError(f"a constraint of {key} is about {said}")
+        if key == "relations":
+            if sign != "==":
+                raise ParseError("expected ==")
+            return relation(left, right)
+        return left - right == 0 if sign == "==" else left - right >= 0 if sign == ">=" else right - left >= 0
+
+    def _number(self, text: str) -> Any:
+        return IMAGINARY_UNIT * read_number(text[:-1]) if text.endswith("j") else read_number(text)
+
+    def _named(self, name: str, depth: int) -> Any:
+        if name == "E" and self._token == "(":
+            return expectation(self._inside(depth))
+        if name not in self.names:
+            raise ParseError(f"unknown operator {clip(name)}; there are {', '.join(self.names)}")
+        value = self.names[name]
+        while self._kind == "part":
+            part, whole = self._token[1:].strip(" ]"), name
+            name += self._token
+            if self._token[0] == "[":
+                if not isinstance(value, list) or not int(part) < len(value):
+                    raise ParseError(f"there is no {name}")
+                value = value[int(part)]
+            elif isinstance(value, letters.Pauli) and part in value._fields:
+                value = getattr(value, part)
+            elif isinstance(value, OperatorPolynomial) and part in ("H", "adjoint"):
+                value = value.adjoint
+            else:
+                raise ParseError(f"{part!r} is no part of {whole}")
+            self._next()
+        if not isinstance(value, OperatorPolynomial):
+            raise ParseError(f"{name} is a whole family: write A[0], s[0].x")
+        return value
 
 
-def _tree(text: Any) -> ast.expr:
-    if isinstance(text, int) and not isinstance(text, bool):
-        text = str(text)
+def _text(value: Any) -> str:
+    text = str(value) if type(value) is int else value
     if not isinstance(text, str) or len(text) > _LONGEST:
         raise ParseError(f"expected a text of at most {_LONGEST} characters")
-    try:
-        return ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-        raise ParseError(f"cannot be read: {getattr(error, 'msg', error)}") from None
-
-
-def _read(text: Any, names: Mapping[str, Any]) -> Any:
-    """The value of a text, summand by summand: Python's parser takes no long sums."""
-    if not isinstance(text, str):
-        return _value(_tree(text), names, str(text))
-    return _total([_value(_tree(part), names, part) for part in _summands(text)])
-
-
-def _summands(text: str) -> list[str]:
-    """The text cut before every plus and minus outside of brackets that follows a value."""
-    cuts, depth, before = [0], 0, ""
-    for k, c in enumerate(text):
-        depth += (c in "([") - (c in ")]")
-        if c in "+-" and not depth and before and before not in "+-*/":
-            if not (before in "eE" and text[k - 2 : k - 1].isdigit()):  # 1e-3
-                cuts.append(k)
-        before = before if c.isspace() else c
-    return [text[a:b] for a, b in zip(cuts, [*cuts[1:], len(text)], strict=True)]
-
-
-def _value(node: ast.expr, names: Mapping[str, Any], text: str) -> Any:
-    """A number, an operator, a family, or an expectation."""
-    if isinstance(node, ast.Constant):
-        shown = ast.get_source_segment(text.strip(), node) or ""
-        if isinstance(node.value, complex):
-            return IMAGINARY_UNIT * read_number(shown[:-1])
-        if isinstance(node.value, int | float) and not isinstance(node.value, bool):
-            return read_number(shown)
-    if isinstance(node, ast.Name):
-        if node.id not in names:
-            raise ParseError(f"unknown operator {node.id!r}; there are {', '.join(names)}")
-        return names[node.id]
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-        inner = _value(node.operand, names, text)
-        return inner if isinstance(node.op, ast.UAdd) else inner * -1
-    if (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "E"
-        and len(node.args) == 1
-    ):
-        return expectation(_value(node.args[0], names, text))
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        family, k = _value(node.value, names, text), node.slice.value
-        if not isinstance(family, list) or type(k) is not int or not 0 <= k < len(family):
-            raise ParseError(f"there is no {ast.unparse(node)}")
-        return family[k]
-    if isinstance(node, ast.Attribute):
-        inner = _value(node.value, names, text)
-        if isinstance(inner, letters.Pauli) and node.attr in ("x", "y", "z"):
-            return getattr(inner, node.attr)
-        if isinstance(inner, OperatorPolynomial) and node.attr in ("H", "adjoint"):
-            return inner.adjoint
-        raise ParseError(f"{node.attr!r} is no part of {ast.unparse(node.value)}")
-    if isinstance(node, ast.BinOp):
-        return _chain(node, names, text)
-    raise ParseError(f"{ast.unparse(node)[:60]!r} is no polynomial in operators")
-
-
-def _chain(node: ast.BinOp, names: Mapping[str, Any], text: str) -> Any:
-    """A chain of operations from left to right; runs of sums are added in halves, so that long ones are
-    quick."""
-    spine: list[ast.BinOp] = []
-    first: ast.expr = node
-    while isinstance(first, ast.BinOp):
-        spine.append(first)
-        first = first.left
-    summands = [_value(first, names, text)]
-    for step in reversed(spine):
-        right = _value(step.right, names, text)
-        if isinstance(step.op, ast.Add | ast.Sub) and isinstance(right, OperatorPolynomial):
-            summands.append(right if isinstance(step.op, ast.Add) else -right)
-        else:
-            summands = [_combined(step, _total(summands), right)]
-    return _total(summands)
-
-
-def _total(summands: list[Any]) -> Any:
-    if len(summands) == 1:
-        return summands[0]
-    half = len(summands) // 2
-    left, right = _total(summands[:half]), _total(summands[half:])
-    if any(isinstance(v, list | letters.Pauli) for v in (left, right)):
-        raise ParseError("a whole family is no summand: write A[0], s[0].x")
-    return left + right
-
-
-def _product(left: Any, right: Any) -> Any:
-    """The product; ParseError before one that takes long is made."""
-    if isinstance(left, OperatorPolynomial) and isinstance(right, OperatorPolynomial):
-        terms, letters_ = len(left.terms) * len(right.terms), left.degree + right.degree
-        if terms > _MOST_PRODUCTS or letters_ > _MOST_LETTERS:
-            raise ParseError(
-                f"a product has at most {_MOST_LETTERS} letters in a word and {_MOST_PRODUCTS} products of "
-                "terms"
-            )
-    elif isinstance(left, Fraction | int) and isinstance(right, Fraction | int):
-        bits = sum(v.numerator.bit_length() + v.denominator.bit_length() for v in (left, right))
-        if bits > _MOST_BITS:
-            raise ParseError(f"a number has at most {_MOST_BITS} bits")
-    return left * right
-
-
-def _combined(node: ast.BinOp, left: Any, right: Any) -> Any:
-    if any(isinstance(v, list | letters.Pauli) for v in (left, right)):
-        raise ParseError(f"{ast.unparse(node)[:60]!r} uses a whole family: write A[0], s[0].x")
-    if isinstance(node.op, ast.Pow):
-        if type(right) is not int or not 0 <= right <= _MOST_FACTORS:
-            raise ParseError(f"a power is an integer from 0 to {_MOST_FACTORS}")
-        power: Any = Fraction(1)
-        for _ in range(right):
-            power = _product(power, left)
-        return power
-    if isinstance(node.op, ast.Div):
-        if isinstance(right, OperatorPolynomial | Expectation) or not right:
-            raise ParseError("division is by a number other than 0")
-        return left * (1 / Fraction(right))
-    operations = {
-        ast.Add: lambda: left + right,
-        ast.Sub: lambda: left - right,
-        ast.Mult: lambda: _product(left, right),
-    }
-    if type(node.op) not in operations:
-        raise ParseError(f"{ast.unparse(node)[:60]!r} is no polynomial in operators")
-    return operations[type(node.op)]()
+    return text
