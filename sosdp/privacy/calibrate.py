@@ -257,32 +257,6 @@ def _largest_rho(epsilon: float, delta: float) -> float:
     return low
 
 
-def truncated_laplace_delta(units: float, bound: int, shift: int) -> float:
-    """Upper bound on the delta of integer data plus `noise.truncated_laplace`, beside epsilon = shift/units.
-
-    r^(T-D+1) (1 - r^D) / (1 + r - 2 r^(T+1)) for r = exp(-1/units), T = bound, D = shift = the integer l1
-    sensitivity of the whole vector (exact in one coordinate while D <= T + 1). Source: docs/proofs/noise.md,
-    Theorem 3.
-
-    Raises:
-        ValueError: units not positive, bound < 1 or shift < 0.
-    """
-    import flint
-
-    units = check_positive(units, "units")
-    if bound < 1 or shift < 0:
-        raise ValueError(f"bound must be >= 1 and shift >= 0, got {bound} and {shift}")
-    if shift == 0:
-        return 0.0
-    if shift > bound + 1:
-        return 1.0
-    with flint.ctx.workprec(256):
-        step = -ball(1 / Fraction(units))
-        below = ((bound - shift + 1) * step).exp() * (1 - (shift * step).exp())
-        upper = (below / (1 + step.exp() - 2 * ((bound + 1) * step).exp())).upper()
-        return min(1.0, math.nextafter(float(upper), math.inf))
-
-
 def root_up(number: Fraction) -> float:
     """A float64 at least the square root of `number` >= 0, within one step of it; exact for exact squares.
 

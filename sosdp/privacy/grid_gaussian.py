@@ -12,10 +12,8 @@ from fractions import Fraction
 from sosdp.privacy.calibrate import (
     LARGEST_COUNT_LOG2,
     SMALLEST_SMOOTHING,
-    check_epsilon,
     check_positive,
     delta_at_most,
-    gaussian_delta,
     gaussian_sigma_paper,
     gaussian_sigma_tight,
     root_up,
@@ -119,7 +117,7 @@ def grid_gaussian(
         epsilon, delta = terms.approximate
         if law == "discrete":
             smoothing = _smoothing(epsilon, delta, count)
-            charge = _smoothing_charge(epsilon, count, smoothing)
+            charge = smoothing_charge(epsilon, count, smoothing)
         left = Fraction(delta) - Fraction(charge)
         if terms.calibration == "paper":
             multiplier = gaussian_sigma_paper(epsilon, delta)
@@ -168,24 +166,6 @@ def _proven_units(terms: Terms, units: float, shift: Fraction, smoothing: float,
     return units
 
 
-def grid_delta(
-    epsilon: float, *, units: float, shift: float, count: int = 1, smoothing: float = SMALLEST_SMOOTHING
-) -> float:
-    """Delta proven for discrete Gaussian noise of `units` on an integer query of l2 sensitivity `shift`.
-
-    The bound of Theorem 3 of the proof page (float64), for a given smoothing variance r^2 < units^2.
-
-    Raises:
-        ValueError: a number out of range, or smoothing >= units^2.
-    """
-    epsilon = check_epsilon(epsilon)
-    variance = check_positive(units, "units") ** 2 - check_positive(smoothing, "smoothing")
-    if variance <= 0.0:
-        raise ValueError(f"smoothing {smoothing} must be below units^2 = {units**2}: use a finer grid")
-    multiplier = math.sqrt(variance) / check_positive(shift, "shift")
-    return gaussian_delta(epsilon, multiplier) + _smoothing_charge(epsilon, count, smoothing)
-
-
 def _choose_grid(sensitivity: float, count: int, multiplier: float, largest: float) -> float:
     """A power of two so fine that rounding costs about 2^-20 of the noise, and coarse enough for 64 bits."""
     rounding = multiplier * math.sqrt(count)
@@ -212,7 +192,7 @@ def _smoothing(epsilon: float, delta: float, count: int) -> float:
     return max(SMALLEST_SMOOTHING, math.ceil(100.0 * log_wanted / (2.0 * math.pi**2) + 1.0) / 100.0)
 
 
-def _smoothing_charge(epsilon: float, count: int, smoothing: float) -> float:
+def smoothing_charge(epsilon: float, count: int, smoothing: float) -> float:
     """Upper bound on (1 + e^eps) * count * eps_r, with eps_r = 2 sum_k exp(-2 pi^2 r^2 k^2).
 
     The terms from k = 2 on are below the first to the fourth power, times 2: with r^2 >= 2.85 less than

@@ -18,7 +18,7 @@ from problems.sbm.estimators.output_perturbation import projection_program
 from sosdp.laboratory import fits
 from sosdp.privacy.scores import coordinate_max, median_weights
 from sosdp.privacy.scores.depth import RegressionDepth, TukeyDepth
-from sosdp.privacy.scores.score import ClippedScore, ScoreFunction, cube
+from sosdp.privacy.scores.score import ScoreFunction, cube
 
 F = Fraction
 N = 4
@@ -43,7 +43,6 @@ SCORES = {
     "regression depth": (RegressionDepth(cube(1, 2, 2), N, largest_x=2.0, largest_y=2.0), 2),
     "consensus": (fits.linear(N, tolerance=F(1, 2), spacing=F(1, 2)).score_function(), 2),
     "packing": (PackingScore(PackingProblem("identity", 1, 0.5, clip=9.0), cube(F(1, 2), 2, 1), N), 1),
-    "clipped": (ClippedScore(coordinate_max(median_weights(N), cube(1, 2, 1)), 1), 1),
     "mean of a line": (LineScore(Candidates("mean", F(1)), N, F(5, 2)), 1),
     "variance of a line": (LineScore(Candidates("variance"), N, F(5, 2)), 1),
     "covariance": (SpectralScore(2, N, F(5, 2), condition=F(2), spacing=F(1, 2)), 2),

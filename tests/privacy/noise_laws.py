@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy import stats
 
@@ -30,6 +32,14 @@ def law_of(law: str, units: float, reach: int) -> tuple[np.ndarray, np.ndarray]:
     else:
         weights = np.exp(-np.abs(support) / units)
     return support, weights / weights.sum()
+
+
+def laplace_law(units: float, reach: int) -> dict:
+    """P(k) = (1-a)/(1+a) a^|k| for |k| < reach, tails gathered in the atoms at +-reach; a = exp(-1/units)."""
+    ratio = math.exp(-1.0 / units)
+    law = {k: (1.0 - ratio) / (1.0 + ratio) * ratio ** abs(k) for k in range(-reach + 1, reach)}
+    law[reach] = law[-reach] = ratio**reach / (1.0 + ratio)
+    return law
 
 
 def chi_square(drawn: np.ndarray, support: np.ndarray, law: np.ndarray) -> float:

@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 from sosdp.privacy.verification import audit
+from tests.privacy.noise_laws import laplace_law
 
 
 def test_randomised_response() -> None:
@@ -33,7 +34,7 @@ def test_direction_matters() -> None:
 
 
 def test_discrete_laplace_is_pure() -> None:
-    law = audit.discrete_laplace_law(2.0, 60)
+    law = laplace_law(2.0, 60)
     shifted = {k + 1: p for k, p in law.items()}
     # Compare away from the gathered ends.
     inner = {k: p for k, p in law.items() if abs(k) < 50}

@@ -11,8 +11,9 @@ import pytest
 
 from sosdp.privacy import calibrate
 from sosdp.privacy import randomness as noise
-from sosdp.privacy.grid_gaussian import grid_delta, grid_gaussian
+from sosdp.privacy.grid_gaussian import grid_gaussian, smoothing_charge
 from sosdp.privacy.verification import audit
+from tests.privacy.noise_laws import law_of
 
 TABLE = {  # epsilon: (tight, paper, zCDP) multipliers at delta = 1e-6
     0.25: (15.41, 21.55, None),
@@ -101,12 +102,26 @@ def test_zcdp_rho_inverts_zcdp_epsilon() -> None:
         assert calibrate.zcdp_epsilon(rho * (1 + 1e-9), delta) > epsilon * (1 - 1e-6)
 
 
+def _discrete_gaussian_delta(epsilon: float, units: float, shift: int) -> float:
+    """Exact delta of one integer plus discrete Gaussian noise at an integer sensitivity."""
+    support, law = law_of("discrete", units, math.ceil(40.0 * units) + 2)
+    cut = epsilon * units**2 / shift
+    first = math.fsum(law[support > cut - shift / 2.0])
+    return first - math.exp(epsilon) * math.fsum(law[support > cut + shift / 2.0])
+
+
+def _grid_delta(epsilon, units, shift, count=1, smoothing=calibrate.SMALLEST_SMOOTHING) -> float:
+    """Theorem 3 of docs/proofs/gaussian_release.md, for a given smoothing variance."""
+    multiplier = math.sqrt(units**2 - smoothing) / shift
+    return calibrate.gaussian_delta(epsilon, multiplier) + smoothing_charge(epsilon, count, smoothing)
+
+
 def test_unit_shift_table_of_conversions() -> None:
     """epsilon at delta = 1e-6, unit shift: exact, through the smoothing bound, through zCDP."""
     rows = ((5.0, 0.83498, 0.88127, 0.89994), (20.0, 0.18921, 0.18983, 0.20590))
     for units, exact, smoothed, concentrated in rows:
-        assert audit.discrete_gaussian_delta(exact, units, 1) == pytest.approx(1e-6, rel=2e-3)
-        bound = grid_delta(smoothed, units=units, shift=1.0, smoothing=2.43)
+        assert _discrete_gaussian_delta(exact, units, 1) == pytest.approx(1e-6, rel=2e-3)
+        bound = _grid_delta(smoothed, units, 1.0, smoothing=2.43)
         assert bound == pytest.approx(1e-6, rel=2e-3)
         assert calibrate.zcdp_epsilon(1.0 / (2.0 * units**2), 1e-6) == pytest.approx(concentrated, rel=1e-4)
 
@@ -115,7 +130,7 @@ def _exact_delta_of_shift(epsilon: float, units: float, shift: tuple[int, ...]) 
     """Exact delta of adding discrete Gaussians to an integer vector that moves by `shift` (convolution)."""
     total, origin = np.ones(1), 0
     for step in shift:
-        support, law = audit.discrete_gaussian_law(units)
+        support, law = law_of("discrete", units, math.ceil(40.0 * units) + 2)
         spread = np.zeros(step * (support.size - 1) + 1)
         spread[::step] = law
         total = np.convolve(total, spread)
@@ -139,7 +154,7 @@ def test_smoothing_bound_dominates_exact_sums(shift: tuple[int, ...]) -> None:
         exact = _exact_delta_of_shift(epsilon, units, shift)
         if exact < 1e-14:
             continue
-        bound = grid_delta(epsilon, units=units, shift=length, count=len(shift))
+        bound = _grid_delta(epsilon, units, length, len(shift))
         assert exact <= bound
         closest = max(closest, exact / bound)
     assert closest > 0.9  # the bound is not vacuous
@@ -152,7 +167,7 @@ def test_continuous_formula_at_the_same_scale_is_violated() -> None:
         ratios = [
             exact / calibrate.gaussian_delta(epsilon, units)
             for epsilon in np.linspace(0.05, 12.0, 600)
-            if (exact := audit.discrete_gaussian_delta(float(epsilon), units, 1)) > 1e-9
+            if (exact := _discrete_gaussian_delta(float(epsilon), units, 1)) > 1e-9
         ]
         worst[units] = max(ratios)
     assert worst[0.5] > 3.5
@@ -162,11 +177,11 @@ def test_continuous_formula_at_the_same_scale_is_violated() -> None:
 
 def test_one_dimensional_sums_agree_with_the_hockey_stick() -> None:
     for units, shift, epsilon in itertools.product((0.7, 1.0, 3.0), (1, 2), (0.1, 1.0)):
-        support, law = audit.discrete_gaussian_law(units)
+        support, law = law_of("discrete", units, math.ceil(40.0 * units) + 2)
         first = {int(k): float(p) for k, p in zip(support, law, strict=True)}
         second = {int(k) + shift: float(p) for k, p in zip(support, law, strict=True)}
         exact = float(audit.delta_between(first, second, epsilon))
-        assert audit.discrete_gaussian_delta(epsilon, units, shift) == pytest.approx(exact, abs=1e-14)
+        assert _discrete_gaussian_delta(epsilon, units, shift) == pytest.approx(exact, abs=1e-14)
 
 
 def _exact_rounded_delta(epsilon: float, units: float, shift: int) -> float:
@@ -201,7 +216,7 @@ def test_plan_on_a_coarse_grid_keeps_its_promise_exactly(
     assert plan.grid == 2.0
     assert plan.shift == Fraction(5, 2)
     if law == "discrete":
-        exact = audit.discrete_gaussian_delta(epsilon, plan.units, 2)
+        exact = _discrete_gaussian_delta(epsilon, plan.units, 2)
     else:
         exact = _exact_rounded_delta(epsilon, plan.units, 2)
     assert exact <= delta
@@ -286,25 +301,6 @@ def test_rounded_law_costs_nothing_extra() -> None:
     assert plan.charge == plan.smoothing == 0.0
     with pytest.raises(ValueError, match="law"):
         grid_gaussian(sensitivity=1.0, count=1, epsilon=1.0, delta=1e-9, backend="opendp")
-
-
-def test_truncated_laplace_delta_against_sums() -> None:
-    for units, bound, shift in itertools.product((0.5, 2.0, 7.3), (4, 9, 40), (1, 2, 5, 7)):
-        support = range(-bound, bound + 1)
-        total = sum(math.exp(-abs(k) / units) for k in support)
-        first = {k: math.exp(-abs(k) / units) / total for k in support}
-        second = {k + shift: p for k, p in first.items()}
-        exact = float(audit.delta_between(first, second, shift / units))
-        formula = calibrate.truncated_laplace_delta(units, bound, shift)
-        assert exact <= formula * (1 + 1e-7) + 1e-15
-        if shift <= bound + 1:
-            assert formula == pytest.approx(exact, rel=1e-7, abs=1e-15)
-        else:
-            assert formula == 1.0
-    assert calibrate.truncated_laplace_delta(2.0, 5, 7) == 1.0
-    assert calibrate.truncated_laplace_delta(2.0, 5, 0) == 0.0
-    with pytest.raises(ValueError, match="bound"):
-        calibrate.truncated_laplace_delta(2.0, 0, 1)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from sosdp.privacy.guarantee.adjacency import (
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 from sosdp.privacy.guarantee.loss import Part, PrivacyLoss
 from sosdp.privacy.verification import audit
+from tests.privacy.noise_laws import laplace_law
 
 
 def pair(epsilon: float, delta: float = 0.0, adjacency: str = ONE_EDGE, **more) -> Guarantee:
@@ -59,7 +60,7 @@ def test_adjacency_is_its_text():
 
 
 def test_group_privacy_is_attained_by_a_geometric_law():
-    law = audit.discrete_laplace_law(2.0, 80)
+    law = laplace_law(2.0, 80)
     inner = {k: p for k, p in law.items() if abs(k) < 60}
     moved = {k + 3: p for k, p in law.items() if abs(k) < 60}
     shared = inner.keys() & moved.keys()

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sosdp.privacy.mechanisms.exponential import exact_law, predict_level_quantile, pure_exponential
+from sosdp.privacy.mechanisms.exponential import exact_law, pure_exponential
 from sosdp.privacy.scores.depth import RegressionDepth, TukeyDepth
 from sosdp.privacy.scores.levels import level_of, rational_base
 from sosdp.privacy.scores.location import (
@@ -177,20 +177,6 @@ def test_levels_of_charged_brackets_have_the_promised_step():
         first = np.array([level_of(s + shift, Fraction(3, 2)) for s in values])[cases.levels]
         other = np.array([level_of(s, Fraction(3, 2)) for s in values])[cases.levels]
         assert np.abs(first[cases.first] - other[cases.second]).max() <= 1
-
-
-def test_quantile_prediction_holds():
-    score = l_statistic(trimmed_weights(21, 2), cube(Fraction(1, 10), 20, 1))
-    base = rational_base(1.0)
-    data = np.random.default_rng(0).normal(size=(21, 1))
-    levels = score.on(data)
-    counts = [levels.count(k) for k in range(score.top + 1)]
-    law = exact_law(score, data, base)
-    for failure in (0.5, 0.1, 0.01, 1e-6):
-        t = predict_level_quantile(counts, base, failure)
-        assert sum(q for p, q in law.items() if levels.level(p) > t) <= failure
-    with pytest.raises(ValueError):
-        predict_level_quantile(counts, base, 0.0)
 
 
 def test_release_carries_its_guarantee():

@@ -15,7 +15,7 @@ from sosdp.privacy.guarantee.guarantee import ONE_EDGE, ONE_RECORD_REPLACED, Gua
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.output_perturbation import release_symmetric, release_vector
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.verification import audit
+from tests.privacy.noise_laws import laplace_law
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,7 @@ def test_pure_mechanism_composes_in_opendp() -> None:
     assert [measurement.map(k) for k in (0, 1, 3)] == [0.0, 0.5, 1.5]
     data = [0, 1, 1, 0]
     drawn = [measurement(data) - 2 for _ in range(3000)]
-    law = audit.discrete_laplace_law(2.0, 12)
+    law = laplace_law(2.0, 12)
     support = sorted(law)
     observed = [sum(min(max(x, -12), 12) == k for x in drawn) for k in support]
     assert stats.chisquare(observed, [law[k] * 3000 for k in support]).pvalue > 1e-6

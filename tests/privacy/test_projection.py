@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from sosdp.privacy.mechanisms.output_perturbation import (
     release_symmetric,
     release_vector,
 )
+from sosdp.privacy.verification.strongly_convex import falsify_program
 
 
 def sbm_program(n: int, gamma_d: float) -> ProjectionProgram:
@@ -143,27 +145,31 @@ def _neighbours() -> list[tuple[np.ndarray, np.ndarray]]:
     return [*pairs, (extreme, distant)]
 
 
+def _attacked(program: ProjectionProgram):
+    """The falsifier on given pairs: every first matrix has one neighbour."""
+    pairs = _neighbours()
+    others = {first.tobytes(): second for first, second in pairs}
+    neighbours = SimpleNamespace(every=lambda first: [others[first.tobytes()]])
+    return falsify_program(program, [first for first, _ in pairs], neighbours=neighbours).sensitivity
+
+
 def test_falsifier_accepts_the_truth_and_refutes_a_lie() -> None:
-    honest = ProjectionProgram(shift_l1=4.0, low=-1.0, high=1.0, solve=_project)
-    report = honest.check_closeness(_neighbours())
+    report = _attacked(ProjectionProgram(shift_l1=4.0, low=-1.0, high=1.0, solve=_project))
     assert not report.refuted
     assert report.pairs == 61
     assert report.ratio == pytest.approx(1.0)  # attained at the last pair
     lie = ProjectionProgram(shift_l1=2.0, low=-1.0, high=1.0, solve=_project)
-    refuted = lie.check_closeness(_neighbours())
-    assert refuted.refuted
-    assert 60 in refuted.violations
+    refuted = _attacked(lie)
+    assert refuted.refuted and (refuted.worst[0] == _neighbours()[60][0]).all()
     with pytest.raises(ValueError, match="solver"):
-        ProjectionProgram(shift_l1=2.0).check_closeness(_neighbours())
-    with pytest.raises(ValueError, match="pair"):
-        honest.check_closeness([])
+        _attacked(ProjectionProgram(shift_l1=2.0))
 
 
 def test_falsifier_does_not_blame_solver_error() -> None:
     rough = ProjectionProgram(
         shift_l1=3.9, low=-1.0, high=1.0, solve=lambda matrix: (_project(matrix)[0], 0.1)
     )
-    report = rough.check_closeness(_neighbours())
+    report = _attacked(rough)
     assert report.ratio > 1.0
     assert not report.refuted
 

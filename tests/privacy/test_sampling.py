@@ -28,7 +28,6 @@ from sosdp.privacy.scores.sampling import (
     BoxLattice,
     FiniteGrid,
     HitAndRun,
-    IntervalLattice,
     Layered,
     PermuteAndFlip,
     Sampler,
@@ -74,9 +73,7 @@ def score_1d():
     return l_statistic(trimmed_weights(9, 2), cube(1, 4, 1), refine=2)
 
 
-@pytest.mark.parametrize(
-    "sampler", [FiniteGrid(), IntervalLattice(), BoxLattice(), Layered(), Layered(marks=())], ids=repr
-)
+@pytest.mark.parametrize("sampler", [FiniteGrid(), BoxLattice(), Layered(), Layered(marks=())], ids=repr)
 @pytest.mark.parametrize("top", [None, 3])
 def test_law_in_one_dimension(sampler, top):
     score, base = score_1d(), rational_base(1.0)
@@ -221,7 +218,6 @@ def test_refusals_before_the_data_are_read():
     directed = directional(median_weights(5), [(1, 1), (0, 1)], Lattice(Fraction(1), 2), clip=False)
     for sampler, score, bits in [
         (BoxLattice(), tukey, "not boxes"),
-        (IntervalLattice(), coordinate_max(median_weights(5), cube(1, 2, 2)), "one-dimensional"),
         (FiniteGrid(limit=10), tukey, "limit"),
         (FiniteGrid(), unbounded, "infinitely many"),
         (Layered(), directed, "bounded lattice"),

@@ -20,7 +20,7 @@ from sosdp.privacy.scores.location import (
     quantile_weights,
     trimmed_weights,
 )
-from sosdp.privacy.scores.score import ClippedScore, Lattice, MaxScore, box_size, cube, intersect
+from sosdp.privacy.scores.score import Lattice, box_size, cube, intersect
 
 
 def multisets(values, n):
@@ -114,44 +114,6 @@ def test_unbounded_counts_become_infinite_and_slack_guarantees_points():
         counts = [levels.count(k) for k in range(7)]
         assert counts[0] >= score.level0_count and None not in counts[:5] and counts[5:] == [None, None]
         assert counts[:5] == sorted(counts[:5])
-
-
-def test_max_and_clip():
-    rng = np.random.default_rng(1)
-    lattice = cube(1, 3, 2)
-    first = coordinate_max(median_weights(5), lattice)
-    second = directional(trimmed_weights(5, 1), integer_directions(2), lattice)
-    both, cut = MaxScore([first, second]), ClippedScore(second, 2)
-    data = rng.normal(size=(5, 2))
-    a, b, c = table(first, data), table(second, data), table(both, data)
-    assert c == {p: max(a[p], b[p]) for p in a} and not both.exact_boxes and both.sensitivity == 1
-    assert table(cut, data) == {p: min(2, b[p]) for p in b} and cut.top == 2
-    levels = both.on(data)
-    clipped = cut.on(data)
-    for k in range(6):
-        for lv, t in ((levels, c), (clipped, {p: min(2, b[p]) for p in b})):
-            box = lv.box(k)
-            for p, level in t.items():
-                assert lv.in_level(p, k) == (level <= k)
-                if level <= k:
-                    assert all(low <= x <= high for x, (low, high) in zip(p, box))
-        assert clipped.least() <= min(b.values())
-    with pytest.raises(ValueError):
-        MaxScore([])
-    with pytest.raises(ValueError):
-        MaxScore([first, coordinate_max(median_weights(5), cube(1, 4, 2))])
-
-
-def test_max_of_half_infinite_level_sets_has_no_count():
-    """One score is infinite upwards, the other downwards: the intersection is finite but not claimed."""
-    lattice = Lattice(Fraction(1), 1)
-    low, high = (l_statistic(w, lattice, clip=False) for w in ((0, 1, 0, 0, 0), (0, 0, 0, 1, 0)))
-    levels = MaxScore([low, high]).on(np.arange(5.0)[:, None])
-    finite = min(low.finite_below, high.finite_below)
-    for k in range(finite + 1):
-        inside = [t for t in range(-9, 15) if levels.level((t,)) <= k]
-        assert levels.count(k) == len(inside)
-    assert levels.count(finite + 1) is None
 
 
 def test_directional_boxes_and_least_level_are_certified():
@@ -313,7 +275,6 @@ def test_hostile_records_cost_one_level(score):
         lambda: TukeyDepth(cube(1, 1, 4), 3),
         lambda: RegressionDepth(cube(1, 1, 3), 3, largest_x=1, largest_y=1),
         lambda: RegressionDepth(cube(1, 1, 2), 3, largest_x=0, largest_y=1),
-        lambda: ClippedScore(l_statistic((1,), cube(1, 1, 1)), -1),
     ],
 )
 def test_public_arguments_are_checked(build):

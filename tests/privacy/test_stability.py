@@ -18,6 +18,7 @@ from sosdp.privacy.mechanisms.propose_test_release.stability import (
     stability_rule,
 )
 from sosdp.privacy.verification import audit
+from tests.privacy.noise_laws import laplace_law
 
 FAIL = "FAIL"
 
@@ -33,7 +34,7 @@ def decision_law(rule: AcceptRule, statistic: int, answer: str) -> dict:
 def joint_law(rule: AcceptRule, statistic: int, answer: str, reach: int) -> dict:
     """Output law of (noisy statistic, answer or FAIL)."""
     law: dict = {}
-    for noise, probability in audit.discrete_laplace_law(rule.units, reach).items():
+    for noise, probability in laplace_law(rule.units, reach).items():
         assert isinstance(noise, int)
         shown = answer if rule.accepts(statistic, noise) else FAIL
         law[statistic + noise, shown] = law.get((statistic + noise, shown), 0.0) + probability
@@ -163,7 +164,7 @@ def test_margin_is_the_least_valid_integer(units: float, probability: float) -> 
 
 def test_tail_is_a_law() -> None:
     rule = accept_rule(0.7, 0.01, 3)
-    law = audit.discrete_laplace_law(rule.units, 400)
+    law = laplace_law(rule.units, 400)
     for j in range(-20, 21):
         direct = sum(p for k, p in law.items() if isinstance(k, int) and k >= j)
         assert rule.tail(j) == pytest.approx(direct, rel=1e-12)

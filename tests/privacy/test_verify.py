@@ -7,7 +7,7 @@ import pytest
 
 from sosdp.privacy.mechanisms.output_perturbation import ProjectionProgram, StrongConvexProgram
 from sosdp.privacy.verification.sensitivity import AddOrRemove, FlipEdge, ReplaceOne, verify_sensitivity
-from sosdp.privacy.verification.strongly_convex import Isometry, Oracle, falsify_program
+from sosdp.privacy.verification.strongly_convex import Oracle, falsify_program
 
 GRID = [-1.0, -0.5, 0.0, 0.5, 1.0]
 BASES = [[0.0, 0.5, 1.0, -0.5], [0.25] * 5]
@@ -169,17 +169,3 @@ def test_moving_sets():
         claims = {"alpha": 1.0, "radius": 0.5, **lie}
         program = StrongConvexProgram(kappa=2.0, fixed_set=False, solve=solve, **claims)
         assert name in falsify_program(program, data, **arguments).refuted
-
-
-@pytest.mark.parametrize("fixed", [True, False])
-def test_isometry(fixed):
-    generator = np.random.default_rng(0)
-    first, second = (a + a.T for a in generator.standard_normal((2, 5, 5)))
-    if fixed:
-        np.fill_diagonal(first, 1.0)
-        np.fill_diagonal(second, 1.0)
-    isometry = Isometry(5, fixed_diagonal=fixed)
-    separate = np.linalg.norm(isometry.coordinates(first) - isometry.coordinates(second))
-    assert len(isometry.coordinates(first)) == isometry.count
-    assert separate == pytest.approx(isometry.sensitivity(float(np.linalg.norm(first - second))))
-    assert np.allclose(isometry.matrix(isometry.coordinates(first)), first)

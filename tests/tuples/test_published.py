@@ -1,4 +1,4 @@
-"""The published route: constants, exact laws of the test, windows and group privacy exhaustively, Lemma C."""
+"""The published route: constants, exact laws of the test, group privacy exhaustively, Lemma C."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 from problems.tuples import published, theory
-from sosdp.privacy.mechanisms.basic import segment
-from sosdp.privacy.mechanisms.basic.quantile import grid
 from sosdp.privacy.mechanisms.propose_test_release import close_tuples
 from sosdp.privacy.mechanisms.propose_test_release.tuple_geometry import TupleTable
 from sosdp.privacy.randomness.bits import InsecureBits
@@ -189,70 +187,6 @@ def test_noise_grows_with_the_gap_at_any_distance():
 
 # ------------------------------------------------------------------------------------------------------------
 # Averages of private size
-
-
-def test_window_scores_move_by_at_most_one_on_all_multisets():
-    """All multisets of up to six values on five grid points, all additions, windows of 1, 2 and 3."""
-    size = 5
-
-    def scores(values, width):
-        result = []
-        for window in segment.windows(values, width):
-            runs = segment.inner_levels(window, size)
-            result += [len(window) - run.level for run in runs for _ in range(run.first, run.last + 1)]
-        return np.array(result)
-
-    for n in range(7):
-        for values in itertools.combinations_with_replacement(range(size), n):
-            for new, width in itertools.product(range(size), (1, 2, 3)):
-                more = tuple(sorted((*values, new)))
-                assert np.abs(scores(values, width) - scores(more, width)).max() <= 1
-
-
-def test_averages_of_private_size():
-    points = grid(-50.0, 50.0, 0.25)
-    generator = np.random.default_rng(3)
-    values = generator.normal(size=(60000, 2)) + [3.0, -7.0]
-    result = segment.average_in_space(values, points, epsilon=1.0, delta=1e-3, beta=0.1, bits=InsecureBits(1))
-    assert np.abs(result - [3.0, -7.0]).max() < 0.5
-    # no value, one value: a number all the same
-    for few in (values[:0], values[:1]):
-        nothing = segment.average_in_space(
-            few, points, epsilon=1.0, delta=1e-3, beta=0.1, bits=InsecureBits(1)
-        )
-        assert np.isfinite(nothing).all() and np.abs(nothing).max() <= 50.0
-    with pytest.raises(ValueError, match="epsilon"):
-        segment.average_in_space(values, points, epsilon=2.0, delta=1e-3, beta=0.1, bits=InsecureBits(1))
-    indices = points.counts(values[:, 0])
-    low, high = segment.bounding_segment(indices, points, 1.0, 0.1, InsecureBits(2))
-    width = segment.window_size(points.size, 1.0, 0.1)
-    outside = sum(not low <= i <= high for i in indices)
-    assert outside <= 2 * width and high - low < points.size
-
-
-def test_exact_law_of_the_segment_s_ends():
-    """Exponential mechanism on windows: additions within e^(eps/2); four times the rate is not."""
-    size, width, epsilon = 5, 2, 1.0
-
-    def law(values, rate):
-        window = segment.windows(values, width)[0]
-        weights = np.array(
-            [
-                math.exp(-rate * run.level)
-                for run in segment.inner_levels(window, size)
-                for _ in range(run.first, run.last + 1)
-            ]
-        )
-        return weights / weights.sum()
-
-    for rate, holds in ((epsilon / 4, True), (epsilon, False)):
-        worst = 1.0
-        for n in range(6):
-            for values in itertools.combinations_with_replacement(range(size), n):
-                for new in range(size):
-                    p, q = law(values, rate), law(tuple(sorted((*values, new))), rate)
-                    worst = max(worst, float((p / q).max()), float((q / p).max()))
-        assert (worst <= math.exp(epsilon / 2) * (1 + 1e-12)) == holds
 
 
 @pytest.mark.slow

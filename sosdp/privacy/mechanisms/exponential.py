@@ -308,26 +308,3 @@ def exact_law(
     weights = {point: a**level << BITS * (most - level) for point, level in kept.items()}
     total = sum(weights.values())
     return {point: Fraction(weight, total) for point, weight in weights.items()}
-
-
-def predict_level_quantile(counts: Sequence[int], base: RationalBase, failure: float) -> int:
-    """A level that the draw exceeds with probability at most `failure`, from counts N(0), N(1), ..., N(J).
-
-    The counts are private: plan with synthetic data. Source: docs/proofs/exponential_mechanism.md, 3.
-
-    Raises:
-        ValueError: failure outside (0, 1), or no point at all.
-    """
-    if not 0.0 < failure < 1.0 or not any(counts):
-        raise ValueError("failure must lie in (0, 1) and some level must have points")
-    least = next(k for k, count in enumerate(counts) if count)
-    first = math.log(counts[least])
-
-    def enough(t: int, j: int) -> bool:
-        needed = math.log(counts[j]) - first + 2.0 * math.log(j - t) + math.log(1.65 / failure)
-        return (j - least) * base.rate >= needed
-
-    for t in range(least, len(counts)):
-        if all(enough(t, j) for j in range(t + 1, len(counts))):
-            return t
-    return len(counts) - 1

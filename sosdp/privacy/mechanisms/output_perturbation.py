@@ -10,7 +10,7 @@ Proofs: docs/proofs/strongly_convex.md (sensitivity), docs/proofs/gaussian_relea
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -30,33 +30,6 @@ from sosdp.privacy.terms import Terms, on_terms
 
 Solver = Callable[[Any], tuple[npt.NDArray[np.float64], float]]
 """data -> (approximate minimiser, certified distance to the exact one)"""
-
-
-@dataclass(frozen=True)
-class Closeness:
-    """Outcome of testing a claimed sensitivity on pairs of neighbours.
-
-    Attributes:
-        pairs: number of pairs compared.
-        largest: largest distance between the two computed minimisers.
-        bound: the claimed sensitivity.
-        violations: indices of pairs whose exact minimisers are proven to lie further apart than `bound`.
-    """
-
-    pairs: int
-    largest: float
-    bound: float
-    violations: tuple[int, ...]
-
-    @property
-    def ratio(self) -> float:
-        """largest / bound: near 1 means that the bound is nearly attained."""
-        return self.largest / self.bound
-
-    @property
-    def refuted(self) -> bool:
-        """Whether some pair disproves the claimed sensitivity."""
-        return bool(self.violations)
 
 
 @dataclass(frozen=True)
@@ -176,30 +149,6 @@ class StrongConvexProgram:
         if math.isnan(gap) or gap == math.inf:
             return math.inf
         return calibrate.root_up(2 * Fraction(max(gap, 0.0)) / Fraction(self.kappa))
-
-    def check_closeness(self, pairs: Iterable[tuple[Any, Any]], mode: str = "tight") -> Closeness:
-        """Try to refute the claimed sensitivity: solve on pairs of neighbours and compare the minimisers.
-
-        For made-up data only: the outcome is a function of the data.
-
-        Raises:
-            ValueError: the program has no `solve`, or there is no pair.
-        """
-        if self.solve is None:
-            raise ValueError("this program has no solver attached: pass solve=... when making it")
-        bound = self.sensitivity(mode)
-        largest, violations, number = 0.0, [], 0
-        for index, (data, neighbour) in enumerate(pairs):
-            first, first_error = self.solve(data)
-            second, second_error = self.solve(neighbour)
-            distance = float(np.linalg.norm(np.asarray(first) - np.asarray(second)))
-            largest = max(largest, distance)
-            if distance - first_error - second_error > bound:
-                violations.append(index)
-            number += 1
-        if number == 0:
-            raise ValueError("no pair of neighbours to compare")
-        return Closeness(pairs=number, largest=largest, bound=bound, violations=tuple(violations))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.condition import Condition
@@ -148,9 +147,3 @@ def release_upper_bound(
         },
         private={"bracket": bracket},
     )
-
-
-def failure_probability(rule: UpperBoundRule) -> Any:
-    """P(noise < -margin), at most 1 - confidence: a^(margin + 1) / (1 + a) with a = exp(-1 / units)."""
-    ratio = math.exp(-1.0 / float(rule.units))
-    return ratio ** (rule.margin + 1) / (1.0 + ratio)

@@ -9,9 +9,6 @@ from sosdp.privacy.randomness.arrays import (
     gaussian,
     generator_assumption,
     laplace,
-    symmetric_gaussian,
-    truncated_laplace,
-    tv_log2,
 )
 from sosdp.privacy.randomness.choice import bernoulli_exp, permute_and_flip
 from sosdp.privacy.randomness.grid import (
@@ -36,7 +33,4 @@ __all__ = [
     "noise_units",
     "permute_and_flip",
     "quantise",
-    "symmetric_gaussian",
-    "truncated_laplace",
-    "tv_log2",
 ]

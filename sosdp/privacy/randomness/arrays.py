@@ -92,76 +92,6 @@ def laplace(
     return _filled(shape, "laplace", units, source, insecure_seed, out)
 
 
-def truncated_laplace(
-    shape: Shape,
-    scale: float | Fraction,
-    grid: float | Fraction,
-    bound: int,
-    *,
-    source: RandomBits | None = None,
-    insecure_seed: int | None = None,
-) -> Counts:
-    """Independent counts with P(k) proportional to exp(-|k| grid/scale) on |k| <= bound, by rejection.
-
-    Not purely private: delta is the mass off the common support, `calibrate.truncated_laplace_delta`. For a
-    bounded Gaussian clamp the released value instead, which is post-processing and costs nothing.
-
-    Raises:
-        ValueError: as for `laplace`, or bound < scale/grid (rejection would take too long).
-    """
-    units = noise_units(scale, grid)
-    if bound < units:
-        raise ValueError(f"bound must be at least scale/grid = {units:.6g} grid units, got {bound}")
-    sizes, count = _shape(shape)
-    bits = _bits(source, insecure_seed, count)
-    chosen = cells.plan("laplace", units)
-    drawn = np.empty(count, dtype=np.int64)
-    cells.fill(drawn, chosen, bits)
-    outside = np.flatnonzero(np.abs(drawn) > bound)
-    while outside.size:
-        again = np.empty(outside.size, dtype=np.int64)
-        cells.fill(again, chosen, bits)
-        drawn[outside] = again
-        outside = outside[np.abs(again) > bound]
-    return drawn.reshape(sizes)
-
-
-def symmetric_gaussian(
-    n: int,
-    scale: float | Fraction,
-    grid: float | Fraction,
-    *,
-    diagonal: bool = False,
-    law: str = "rounded",
-    backend: str = "cells",
-    insecure_seed: int | None = None,
-) -> Counts:
-    """Symmetric (n, n) int64 counts: upper triangle drawn as by `gaussian`, mirrored.
-
-    The diagonal is zero, or drawn with the same parameter when `diagonal`. Memory: the matrix and 8 MB.
-    """
-    n = int(n)
-    if n < 1:
-        raise ValueError(f"n must be at least 1, got {n}")
-    first = 0 if diagonal else 1
-    source = open_bits(insecure_seed) if backend == "cells" else None
-    seed = None if backend == "cells" else insecure_seed
-    matrix = np.zeros((n, n), dtype=np.int64)
-    rows = max(1, _ROWS // n)
-    for top in range(0, n, rows):
-        lengths = [n - i - first for i in range(top, min(top + rows, n))]
-        drawn = gaussian(
-            sum(lengths), scale, grid, law=law, backend=backend, source=source, insecure_seed=seed
-        )
-        start = 0
-        for i, length in enumerate(lengths, top):
-            row = drawn[start : start + length]
-            matrix[i, i + first :] = row
-            matrix[i + first :, i] = row
-            start += length
-    return matrix
-
-
 def coin_flips(
     shape: Shape, threshold: int, *, source: RandomBits | None = None, insecure_seed: int | None = None
 ) -> npt.NDArray[np.bool_]:
@@ -183,22 +113,6 @@ def coin_flips(
         part = flips[start : start + _FLIPS]
         np.less(bits.u64(part.size), np.uint64(threshold), out=part)
     return flips.reshape(sizes)
-
-
-def tv_log2(law: str, count: int) -> float:
-    """log2 of the total variation distance of `count` draws together from independent draws of the law: -inf.
-
-    Every sampler here is exact for the parameter `noise_units` returns, given independent fair bits.
-    Source: docs/proofs/noise.md, Theorem 1; for OpenDP Canonne, Kamath and Steinke 2020, section 5.
-
-    Raises:
-        ValueError: unknown law, or count < 0.
-    """
-    if law not in ("rounded", "discrete", "laplace"):
-        raise ValueError(f'law must be "rounded", "discrete" or "laplace", got {law!r}')
-    if count < 0:
-        raise ValueError(f"count must be >= 0, got {count}")
-    return -math.inf
 
 
 def generator_assumption(backend: str = "cells") -> str:

@@ -106,18 +106,6 @@ def exp_bounds(numerator: int, denominator: int, precision: int) -> Interval:
 # One of finitely many
 
 
-def categorical(weights: Sequence[int], bits: RandomBits | None = None) -> int:
-    """An index, with probability exactly proportional to its integer weight >= 0.
-
-    Raises:
-        ValueError: a negative weight, or none positive.
-    """
-    if any(weight < 0 for weight in weights) or not any(weights):
-        raise ValueError("weights must be integers >= 0, not all zero")
-    ends = list(accumulate(weights))
-    return bisect_right(ends, random_below(ends[-1], bits))
-
-
 def categorical_levels(
     levels_counts: Mapping[int, int] | Iterable[tuple[int, int]],
     base: Rational,

@@ -124,17 +124,6 @@ class BoxLattice(Sampler):
 
 
 @dataclass(frozen=True)
-class IntervalLattice(BoxLattice):
-    """`BoxLattice` in one dimension."""
-
-    def check(self, score: ScoreFunction) -> None:
-        """Needs `exact_boxes` and dimension 1."""
-        super().check(score)
-        if score.lattice.dimension != 1:
-            raise ValueError("IntervalLattice is one-dimensional: use BoxLattice")
-
-
-@dataclass(frozen=True)
 class Layered(Sampler):
     """Layered rejection: any score with certified outer boxes (the lattice's own box always is one).
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -190,109 +190,3 @@ class ScoreFunction(ABC):
 
 # ------------------------------------------------------------------------------------------------------------
 # Composition
-
-
-class MaxScore(ScoreFunction):
-    """The largest of several levels of the same data: the sensitivity is the largest of theirs.
-
-    Raises:
-        ValueError: no score, or scores with different lattices, numbers of records or adjacencies.
-    """
-
-    def __init__(self, scores: Sequence[ScoreFunction]) -> None:
-        if not scores:
-            raise ValueError("MaxScore needs at least one score")
-        first = scores[0]
-        if any(
-            (s.lattice, s.records, s.adjacency) != (first.lattice, first.records, first.adjacency)
-            for s in scores
-        ):
-            raise ValueError("scores to be combined must share lattice, records and adjacency")
-        tops = [s.max_level for s in scores]
-        super().__init__(
-            lattice=first.lattice,
-            records=first.records,
-            sensitivity=max(s.sensitivity for s in scores),
-            max_level=None if None in tops else max(t for t in tops if t is not None),
-            quasi_convex=all(s.quasi_convex for s in scores),
-            exact_boxes=all(s.exact_boxes for s in scores),
-            level0_count=first.level0_count if len(scores) == 1 else 0,
-            adjacency=first.adjacency,
-            assumptions=tuple(dict.fromkeys(a for s in scores for a in s.assumptions)),
-        )
-        object.__setattr__(self, "scores", tuple(scores))
-
-    def on(self, data: Any) -> Levels:
-        """The levels of all scores, combined."""
-        return _MaxLevels([s.on(data) for s in self.scores], self.exact_boxes)  # type: ignore[attr-defined]
-
-
-class _MaxLevels(Levels):
-    def __init__(self, parts: list[Levels], exact_boxes: bool) -> None:
-        self.parts = parts
-        self.exact_boxes = exact_boxes
-
-    def level(self, point: Point) -> int:
-        return max(part.level(point) for part in self.parts)
-
-    def in_level(self, point: Point, k: int) -> bool:
-        return all(part.in_level(point, k) for part in self.parts)
-
-    def box(self, k: int) -> Box | None:
-        boxes = [part.box(k) for part in self.parts]
-        if self.exact_boxes and None in boxes:
-            # a part that is infinite may still be a half-line: its intersection with the rest is not known
-            return None
-        result: Box | None = None
-        for box in boxes:
-            result = intersect(result, box)
-        return result
-
-    def least(self) -> int:
-        return max(part.least() for part in self.parts)
-
-
-class ClippedScore(ScoreFunction):
-    """min(level, top): the same sensitivity, and fewer levels to weigh.
-
-    Raises:
-        ValueError: top < 0.
-    """
-
-    def __init__(self, score: ScoreFunction, top: int) -> None:
-        if top < 0:
-            raise ValueError(f"the top level must be >= 0, got {top}")
-        super().__init__(
-            lattice=score.lattice,
-            records=score.records,
-            sensitivity=score.sensitivity,
-            max_level=top if score.max_level is None else min(top, score.max_level),
-            quasi_convex=score.quasi_convex,
-            exact_boxes=score.exact_boxes,
-            level0_count=score.level0_count,
-            adjacency=score.adjacency,
-            assumptions=score.assumptions,
-        )
-        object.__setattr__(self, "score", score)
-
-    def on(self, data: Any) -> Levels:
-        """The levels of the score, cut at the top."""
-        return _ClippedLevels(self.score.on(data), self.top, self.lattice)  # type: ignore[attr-defined]
-
-
-class _ClippedLevels(Levels):
-    def __init__(self, inner: Levels, top: int, lattice: Lattice) -> None:
-        self.inner, self.top, self.lattice = inner, top, lattice
-        self.exact_boxes = inner.exact_boxes
-
-    def level(self, point: Point) -> int:
-        return min(self.top, self.inner.level(point))
-
-    def in_level(self, point: Point, k: int) -> bool:
-        return k >= self.top or self.inner.in_level(point, k)
-
-    def box(self, k: int) -> Box | None:
-        return self.lattice.box if k >= self.top else self.inner.box(k)
-
-    def least(self) -> int:
-        return min(self.top, self.inner.least())

@@ -11,9 +11,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
-import numpy.typing as npt
-
 if TYPE_CHECKING:
     from sosdp.privacy.verification.audit_runs import RunAudit
 
@@ -146,37 +143,3 @@ def audit(
             worst, where = delta, (first, second)
         number += 1
     return Audit(delta=worst, pair=where, pairs=number)
-
-
-def discrete_gaussian_law(
-    units: float, reach: int | None = None
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Support -reach..reach and probabilities of P(k) ~ exp(-k^2 / (2 units^2)); default reach 40 units."""
-    reach = math.ceil(40.0 * units) + 2 if reach is None else reach
-    support = np.arange(-reach, reach + 1)
-    weights = np.exp(-0.5 * (support / units) ** 2)
-    return support, weights / weights.sum()
-
-
-def discrete_gaussian_delta(epsilon: float, units: float, shift: int) -> float:
-    """Exact delta of one integer plus discrete Gaussian noise at an integer sensitivity `shift` >= 1.
-
-    P(Y > eps s^2/D - D/2) - e^eps P(Y > eps s^2/D + D/2): the privacy loss at noise y is (2 y D + D^2) / (2
-    s^2).
-    Source: Canonne, Kamath and Steinke 2020, Theorem 7.
-    """
-    support, law = discrete_gaussian_law(units)
-    cut = epsilon * units**2 / shift
-    first = math.fsum(law[support > cut - shift / 2.0])
-    second = math.fsum(law[support > cut + shift / 2.0])
-    return first - math.exp(epsilon) * second
-
-
-def discrete_laplace_law(units: float, reach: int) -> dict[Hashable, float]:
-    """P(k) = (1-a)/(1+a) a^|k| for |k| < reach, tails gathered in the atoms at +-reach; a = exp(-1/units)."""
-    ratio = math.exp(-1.0 / units)
-    law: dict[Hashable, float] = {
-        k: (1.0 - ratio) / (1.0 + ratio) * ratio ** abs(k) for k in range(-reach + 1, reach)
-    }
-    law[reach] = law[-reach] = ratio**reach / (1.0 + ratio)
-    return law

@@ -10,60 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-import sosdp.privacy.calibrate as calibrate
 from sosdp.model.gathering import gathering
 from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram
 from sosdp.privacy.verification.sensitivity import Neighbours, Search, SensitivityReport, verify_sensitivity
 
 Array = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Isometry:
-    """How a symmetric (n, n) minimiser is written as released coordinates, and what that does to distances.
-
-    With a fixed diagonal only the entries above it are released: for the difference of two such matrices
-    |A|_F^2 = 2 sum_{i<j} A_ij^2. Otherwise the diagonal is released too, with the rest scaled by sqrt(2).
-
-    Attributes:
-        size: n.
-        fixed_diagonal: whether the diagonal is public.
-    """
-
-    size: int
-    fixed_diagonal: bool = True
-
-    @property
-    def count(self) -> int:
-        """Number of released coordinates."""
-        return self.size * (self.size - 1) // 2 + (0 if self.fixed_diagonal else self.size)
-
-    def coordinates(self, matrix: npt.ArrayLike) -> Array:
-        """(count,) vector of what is released; only the upper triangle is read."""
-        values = np.asarray(matrix, dtype=np.float64)
-        upper = values[np.triu_indices(self.size, 1)]
-        return upper if self.fixed_diagonal else np.concatenate([np.sqrt(2.0) * upper, values.diagonal()])
-
-    def matrix(self, coordinates: npt.ArrayLike, diagonal: float = 1.0) -> Array:
-        """The symmetric matrix back (the public diagonal is written where it is fixed)."""
-        vector = np.asarray(coordinates, dtype=np.float64)
-        pairs = self.size * (self.size - 1) // 2
-        made = np.zeros((self.size, self.size))
-        made[np.triu_indices(self.size, 1)] = vector[:pairs] / (1.0 if self.fixed_diagonal else np.sqrt(2.0))
-        made += made.T
-        made[np.diag_indices(self.size)] = diagonal if self.fixed_diagonal else vector[pairs:]
-        return made
-
-    def sensitivity(self, frobenius: float) -> float:
-        """l2 bound on the coordinates from a Frobenius bound on the matrices, rounded up."""
-        bound = Fraction(calibrate.check_positive(frobenius, "frobenius", zero=True))
-        return calibrate.root_up(bound**2 / 2) if self.fixed_diagonal else float(bound)
 
 
 class Scores(Protocol):
