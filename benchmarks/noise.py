@@ -58,7 +58,7 @@ def contestants(law: str, units: float, ours: int, theirs: int) -> dict[str, tup
 
     generator = np.random.default_rng()
     floats = generator.laplace if law == "laplace" else generator.normal
-    peer = "laplace" if law == "laplace" else "gaussian"
+    peer = "laplace" if law == "laplace" else "discrete"
     result = {
         "operating system": (ours, cells(False)),
         "OpenDP": (theirs, lambda: opendp_sampler.single_thread(peer, theirs, units)),

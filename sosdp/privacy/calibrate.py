@@ -19,6 +19,9 @@ from sosdp.privacy.guarantee.rounding import float_down, float_up
 SMALLEST_SMOOTHING = 2.85
 """Least smoothing variance r^2 (squared grid units); error of at most 2^-80 a coordinate."""
 
+SMALLEST = 4096
+"""Binary digits after the point to which an upper bound is rounded up."""
+
 LARGEST_COUNT_LOG2 = 61
 """Data counts stay below 2^61, so that adding noise cannot overflow 64-bit integers."""
 
@@ -183,6 +186,24 @@ def ball(number: Fraction | float | int) -> Any:
 
     exact = Fraction(number)
     return flint.arb(exact.numerator) / flint.arb(exact.denominator)
+
+
+def upper(build: Any, bits: int = 256) -> Fraction:
+    """An upper bound of the number that `build` computes in ball arithmetic.
+
+    Raises:
+        ValueError: a number beyond the range of float64.
+    """
+    import flint
+
+    with flint.ctx.workprec(bits):
+        mantissa, exponent = map(int, build().upper().man_exp())
+    size = mantissa.bit_length() + exponent
+    if mantissa > 0 and size > 1024:
+        raise ValueError("a number is beyond the range of float64: rescale the problem")
+    if mantissa and size < -SMALLEST:  # not computed: it may have any number of digits
+        return Fraction(1, 2**SMALLEST) if mantissa > 0 else Fraction(0)
+    return mantissa * Fraction(2) ** exponent
 
 
 def _arb_delta(epsilon: float, mu_squared: Fraction) -> Any:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from sosdp.privacy.randomness import softmax
+from sosdp.privacy.randomness import choice
 from sosdp.privacy.randomness.bits import InsecureBits
-from sosdp.privacy.randomness.softmax import softmax_rows
+from sosdp.privacy.randomness.choice import softmax_rows
 
 
 def counts(levels, rate, runs, seed=1):
@@ -36,12 +36,12 @@ def test_undecided_draws_go_to_the_exact_comparison(monkeypatch):
     # with an endless margin every draw is decided in integers; the same bits give the same choices
     levels = np.random.default_rng(0).integers(0, 30, size=(300, 6))
     plain = softmax_rows(levels, Fraction(1, 7), source=InsecureBits(5))
-    monkeypatch.setattr(softmax, "_MARGIN", 2.0)
+    monkeypatch.setattr(choice, "_MARGIN", 2.0)
     assert (softmax_rows(levels, Fraction(1, 7), source=InsecureBits(5)) == plain).all()
 
 
 def test_a_tie_is_split_evenly_by_the_exact_comparison(monkeypatch):
-    monkeypatch.setattr(softmax, "_MARGIN", 2.0)
+    monkeypatch.setattr(choice, "_MARGIN", 2.0)
     result = counts([4, 4], 1, 2000)
     assert abs(result[0] - 1000) < 150
 

@@ -166,7 +166,7 @@ def test_wrong_arguments_say_what_to_give():
             Budget(epsilon=1.0, **arguments)
     with pytest.raises(ValueError, match="has no delta"):
         Budget(rho=1.0, delta=1e-6, adjacency=ONE_EDGE)
-    with pytest.raises(ValueError, match="epsilon must be a finite number >= 0, got 'much'"):
+    with pytest.raises(ValueError, match="epsilon must be a number, got 'much'"):
         pair("much")
     for data in (3, {"format": "sosdp-budget/1", "epsilon": 1.0}):
         with pytest.raises(ValueError, match="not a budget: "):

@@ -21,7 +21,8 @@ import numpy as np
 import sosdp.privacy.calibrate as calibrate
 from sosdp.model.option_names import did_you_mean
 from sosdp.privacy.guarantee.adjacency import Adjacency, as_typed
-from sosdp.privacy.guarantee.guarantee import KINDS, Guarantee, compose, merged_assumptions, weakest
+from sosdp.privacy.guarantee.condition import merged
+from sosdp.privacy.guarantee.guarantee import KINDS, Guarantee, compose, weakest
 from sosdp.privacy.guarantee.ledger import OneProcess
 from sosdp.privacy.guarantee.release import Release
 from sosdp.show import html_table
@@ -107,7 +108,7 @@ class Budget(OneProcess):
             rho=self._rho,
             adjacency=self._adjacency,
             kind=weakest([part.kind for part in self._spent]),
-            assumptions=merged_assumptions(self._spent),
+            assumptions=merged(text for part in self._spent for text in part.assumptions),
             mechanism="budget",
             composition=self.spent,
         )

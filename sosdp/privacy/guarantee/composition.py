@@ -12,7 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from sosdp.privacy.calibrate import ball
+from sosdp.privacy.calibrate import ball, upper
 from sosdp.privacy.guarantee.adjacency import (
     ONE_RECORD_ADDED,
     ONE_RECORD_REPLACED,
@@ -21,7 +21,15 @@ from sosdp.privacy.guarantee.adjacency import (
     Adjacency,
 )
 from sosdp.privacy.guarantee.condition import Condition, Fact, Kind, kind_of
-from sosdp.privacy.guarantee.guarantee import Guarantee, check_chains, compose, merged_assumptions, weakest
+from sosdp.privacy.guarantee.forms import Forms
+from sosdp.privacy.guarantee.guarantee import (
+    Guarantee,
+    check_chains,
+    compose,
+    same_adjacency,
+    together,
+    weakest,
+)
 from sosdp.privacy.guarantee.rounding import add_up, float_down, float_up
 from sosdp.privacy.inputs import integer
 
@@ -72,7 +80,7 @@ def parallel(guarantees: Iterable[Guarantee], *, pieces: str = "index", mechanis
             or pieces by value for guarantees that are not about adding or removing.
     """
     parts = tuple(guarantees)
-    adjacency = _same_adjacency(parts)
+    adjacency = same_adjacency(parts)
     if adjacency.size != 1 or adjacency.relation not in ("replace", "add or remove", "flip"):
         raise ValueError(
             f"disjoint pieces are for one edge or record, which touches one piece; {adjacency!s} may touch "
@@ -127,7 +135,7 @@ def random_split(
     if not 0 < p < 1:
         raise ValueError(f"the probability of the first part must lie in (0, 1), got {probability}")
     parts = (first, second)
-    relation = _same_adjacency(parts).relation
+    relation = same_adjacency(parts).relation
     if relation not in ("flip", "add or remove", "replace") or Adjacency(first.adjacency).size != 1:
         raise ValueError(
             f"a random split is proven for one edge or record, not for {first.adjacency!s}; use compose"
@@ -262,8 +270,8 @@ def halting(
     return replace(both, delta=total, rho=None)
 
 
-_ADDED_TO_REPLACED = {ONE_RECORD_ADDED: ONE_RECORD_REPLACED, ONE_USER_ADDED: ONE_USER_REPLACED}
-_RECORD_TO_USER = {ONE_RECORD_ADDED: ONE_USER_ADDED, ONE_RECORD_REPLACED: ONE_USER_REPLACED}
+_REPLACED = {ONE_RECORD_ADDED: ONE_RECORD_REPLACED, ONE_USER_ADDED: ONE_USER_REPLACED}
+_USERS = {ONE_RECORD_ADDED: ONE_USER_ADDED, ONE_RECORD_REPLACED: ONE_USER_REPLACED}
 
 
 def replaced_from_added(guarantee: Guarantee) -> Guarantee:
@@ -273,11 +281,7 @@ def replaced_from_added(guarantee: Guarantee) -> Guarantee:
     Raises:
         ValueError: the guarantee is about something else.
     """
-    known: dict[Adjacency, Adjacency] = {
-        ONE_RECORD_ADDED: ONE_RECORD_REPLACED,
-        ONE_USER_ADDED: ONE_USER_REPLACED,
-    }
-    replaced = known.get(Adjacency(guarantee.adjacency))
+    replaced = _REPLACED.get(Adjacency(guarantee.adjacency))
     if replaced is None:
         raise ValueError(
             f"needs a guarantee for {ONE_RECORD_ADDED!s} or {ONE_USER_ADDED!s}, got {guarantee.adjacency!s}"
@@ -301,11 +305,7 @@ def for_users(guarantee: Guarantee, most: int = 1, *, bounded: Fact | None = Non
             `Guarantee.for_group`.
     """
     most = integer(most, "most")
-    known: dict[Adjacency, Adjacency] = {
-        ONE_RECORD_ADDED: ONE_USER_ADDED,
-        ONE_RECORD_REPLACED: ONE_USER_REPLACED,
-    }
-    users = known.get(Adjacency(guarantee.adjacency))
+    users = _USERS.get(Adjacency(guarantee.adjacency))
     if users is None:
         raise ValueError(f"needs a guarantee for one record, got {guarantee.adjacency!s}")
     records = f"record{'s' if most > 1 else ''}"
@@ -318,37 +318,11 @@ def for_users(guarantee: Guarantee, most: int = 1, *, bounded: Fact | None = Non
     return replace(grouped, adjacency=users, assumptions=(*grouped.assumptions, *facts))
 
 
-def _same_adjacency(parts: tuple[Guarantee, ...]) -> Adjacency:
-    if not parts:
-        raise ValueError("nothing to compose: give at least one guarantee")
-    names = sorted({str(part.adjacency) for part in parts})
-    if len(names) > 1:
-        raise ValueError(f"these guarantees speak of different neighbours and do not compose: {names}")
-    return Adjacency(names[0])
-
-
 def _largest(parts: tuple[Guarantee, ...], mechanism: str) -> Guarantee:
-    kind = weakest(part.kind for part in parts)
-    epsilon = delta = rho = None
-    if kind != "none":
-        if all(part.epsilon is not None for part in parts):
-            epsilon = max(part.epsilon or 0.0 for part in parts)
-            delta = max(part.delta or 0.0 for part in parts)
-        if all(part.rho is not None for part in parts):
-            rho = max(part.rho or 0.0 for part in parts)
-        if epsilon is None and rho is None:
-            raise ValueError("the pieces share no form: give all epsilon and delta, or all rho")
-    return Guarantee(
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
-        adjacency=parts[0].adjacency,
-        calibration="tight" if all(part.calibration == "tight" for part in parts) else "paper",
-        kind=kind,
-        assumptions=merged_assumptions(parts),
-        mechanism=mechanism or " | ".join(part.mechanism or "release" for part in parts),
-        composition=parts,
-    )
+    forms = Forms.joined(parts, max)
+    if forms == Forms() and all(part.is_private for part in parts):
+        raise ValueError("the pieces share no form: give all epsilon and delta, or all rho")
+    return together(parts, forms, mechanism, " | ")
 
 
 def _mix(p: Fraction, pair: list[Any]) -> Any:
@@ -357,9 +331,4 @@ def _mix(p: Fraction, pair: list[Any]) -> Any:
 
 def _ball_up(build: Callable[[], Any]) -> float:
     """An upper bound of the number, in float64, by ball arithmetic."""
-    import flint
-
-    with flint.ctx.workprec(128):
-        mantissa, exponent = build().upper().man_exp()
-    scale = Fraction(2) ** int(exponent)
-    return float_up(int(mantissa) * scale)
+    return float_up(upper(build, 128))

@@ -6,10 +6,11 @@ Proof: docs/proofs/composition.md
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
+from sosdp.privacy.calibrate import check_delta, zcdp_epsilon
 from sosdp.privacy.guarantee.loss import Part, PrivacyLoss
 from sosdp.privacy.guarantee.rounding import add_up
 
@@ -54,17 +55,20 @@ class Forms:
     loss: PrivacyLoss | None = None
 
     @classmethod
-    def added(cls, parts: Sequence[Promise]) -> Forms:
-        """The plain sums, of each form that all parts have."""
+    def joined(cls, parts: Sequence[Promise], total: Callable[[list[float]], float]) -> Forms:
+        """Sums or largest numbers, of each form that all parts have."""
         approximate = all(part.epsilon is not None for part in parts)
         concentrated = all(part.rho is not None for part in parts)
         return cls(
-            add_up([part.epsilon or 0.0 for part in parts]) if approximate else None,
-            add_up([part.delta or 0.0 for part in parts]) if approximate else None,
-            add_up([part.rho or 0.0 for part in parts]) if concentrated else None,
-            _add_renyi(parts),
-            _add_losses(parts),
+            total([part.epsilon or 0.0 for part in parts]) if approximate else None,
+            total([part.delta or 0.0 for part in parts]) if approximate else None,
+            total([part.rho or 0.0 for part in parts]) if concentrated else None,
         )
+
+    @classmethod
+    def added(cls, parts: Sequence[Promise]) -> Forms:
+        """The plain sums, of each form that all parts have."""
+        return replace(cls.joined(parts, add_up), renyi=_add_renyi(parts), loss=_add_losses(parts))
 
 
 def renyi_epsilon(order: float, bound: float, delta: float) -> float:
@@ -136,8 +140,6 @@ def at_delta(parts: Sequence[Promise], delta: float, sums: Forms) -> tuple[float
 
 def _compose_to_delta(parts: Sequence[Promise], delta: float, sums: Forms) -> tuple[float, float, str]:
     """(epsilon, delta, sentence for the assumptions) of the composition at the wanted total delta."""
-    from sosdp.privacy.calibrate import check_delta, zcdp_epsilon
-
     delta = check_delta(delta)
     if sums.rho is not None:
         candidate = zcdp_epsilon(sums.rho, delta)

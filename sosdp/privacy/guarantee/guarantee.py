@@ -6,12 +6,13 @@ Proof of the composition rules: docs/proofs/composition.md
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
 
+from sosdp.privacy.calibrate import check_positive, zcdp_epsilon
 from sosdp.privacy.guarantee.adjacency import (
     ONE_EDGE,
     ONE_RECORD_ADDED,
@@ -92,13 +93,7 @@ class Guarantee:
         for name in ("epsilon", "delta", "rho"):
             number = getattr(self, name)
             if number is not None:
-                try:
-                    number = _promised(number)
-                except (TypeError, ValueError) as error:
-                    raise ValueError(f"{name} must be a finite number >= 0, got {number!r}") from error
-                if not (math.isfinite(number) and number >= 0.0):
-                    raise ValueError(f"{name} must be a finite number >= 0, got {number}")
-                object.__setattr__(self, name, number)
+                object.__setattr__(self, name, check_positive(_promised(number), name, zero=True))
         if self.delta is not None and self.delta >= 1.0:
             raise ValueError(f"delta must be below 1, got {self.delta}: at delta = 1 nothing is promised")
         if (self.epsilon is None) != (self.delta is None):
@@ -222,11 +217,8 @@ class Guarantee:
 
         The keys "renyi" and "loss" are there only where such a form is claimed.
         """
-        more: dict[str, Any] = {}
-        if self.renyi is not None:
-            more["renyi"] = [list(pair) for pair in self.renyi]
-        if self.loss is not None:
-            more["loss"] = self.loss.to_dict()
+        renyi = None if self.renyi is None else [list(pair) for pair in self.renyi]
+        more = {"renyi": renyi, "loss": None if self.loss is None else self.loss.to_dict()}
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
@@ -239,7 +231,7 @@ class Guarantee:
             "conditions": [{"text": str(text), "everywhere": text.everywhere} for text in self.conditions],
             "composition": [part.to_dict() for part in self.composition],
             "mechanism": self.mechanism,
-            **more,
+            **{name: form for name, form in more.items() if form is not None},
         }
 
     @classmethod
@@ -268,8 +260,6 @@ class Guarantee:
         Raises:
             ValueError: delta outside [0, 1).
         """
-        from sosdp.privacy.calibrate import zcdp_epsilon
-
         if not 0.0 <= delta < 1.0:
             raise ValueError(f"delta must lie in [0, 1), got {delta}")
         result = [math.inf]
@@ -352,11 +342,6 @@ def check_chains(parts: Iterable[Guarantee], what: str) -> None:
             )
 
 
-def merged_assumptions(parts: Iterable[Guarantee]) -> tuple[str, ...]:
-    """The sentences of all parts, see `merged`."""
-    return merged(text for part in parts for text in part.assumptions)
-
-
 class _Carrier(Protocol):
     @property
     def guarantee(self) -> Guarantee: ...
@@ -394,39 +379,52 @@ def compose(
             `delta` too small for the parts.
     """
     parts = tuple(map(_guarantee_of, guarantees))
-    if not parts:
-        raise ValueError("nothing to compose: give at least one guarantee")
-    adjacencies = sorted({part.adjacency for part in parts})
-    if len(adjacencies) > 1:
-        raise ValueError(f"these guarantees speak of different neighbours and do not compose: {adjacencies}")
-    kind = weakest(part.kind for part in parts)
-    assumptions = merged_assumptions(parts)
-    forms = Forms.added(parts) if kind != "none" else Forms()
-    if kind != "none":
+    same_adjacency(parts)
+    forms, note = Forms.added(parts), ""
+    if all(part.is_private for part in parts):
         if delta is not None:
             epsilon, total, note = at_delta(parts, delta, forms)
             forms = replace(forms, epsilon=epsilon, delta=total)
-            assumptions = (*assumptions, Fact(note)) if note else assumptions
         if forms == Forms():
             raise ValueError("some parts are zCDP and some are not: give the total delta to convert to")
         if forms.delta is not None and forms.delta >= 1.0:
             raise ValueError(f"the deltas add up to {forms.delta:.3g} >= 1: nothing is promised")
+    return together(parts, forms, mechanism, " + ", note)
+
+
+def same_adjacency(parts: Sequence[Guarantee]) -> Adjacency:
+    """The neighbours of all parts; ValueError where they differ, or there is no part."""
+    if not parts:
+        raise ValueError("nothing to compose: give at least one guarantee")
+    names = sorted({str(part.adjacency) for part in parts})
+    if len(names) > 1:
+        raise ValueError(f"these guarantees speak of different neighbours and do not compose: {names}")
+    return Adjacency(names[0])
+
+
+def together(
+    parts: tuple[Guarantee, ...], forms: Forms, mechanism: str, joined: str, note: str = ""
+) -> Guarantee:
+    """The parts as one guarantee of these forms, as weak as its weakest part, resting on what each rests on;
+    none where one of them promises nothing."""
+    kind = weakest(part.kind for part in parts)
+    sentences = merged(text for part in parts for text in part.assumptions)
     return Guarantee(
-        **vars(forms),
-        adjacency=adjacencies[0],
+        **vars(Forms() if kind == "none" else forms),
+        adjacency=parts[0].adjacency,
         calibration="tight" if all(part.calibration == "tight" for part in parts) else "paper",
         kind=kind,
-        assumptions=assumptions,
-        mechanism=mechanism or " + ".join(part.mechanism or "release" for part in parts),
+        assumptions=(*sentences, Fact(note)) if note else sentences,
+        mechanism=mechanism or joined.join(part.mechanism or "release" for part in parts),
         composition=parts,
     )
 
 
-def _promised(number: Any) -> float:
-    """The number as a float64 that is not below it: a promise is rounded up."""
+def _promised(number: Any) -> Any:
+    """An exact number as a float64 that is not below it: a promise is rounded up."""
     if isinstance(number, Fraction | int) and not isinstance(number, bool):
         return float_up(Fraction(number))
-    return float(number)
+    return number
 
 
 def _check_sampling(loss: PrivacyLoss | None, adjacency: Adjacency | str) -> None:

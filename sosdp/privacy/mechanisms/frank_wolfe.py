@@ -23,7 +23,7 @@ from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import root_down
 from sosdp.privacy.inputs import integer
 from sosdp.privacy.randomness.bits import RandomBits
-from sosdp.privacy.randomness.softmax import softmax_rows
+from sosdp.privacy.randomness.choice import softmax_rows
 from sosdp.privacy.terms import Terms, on_terms
 from sosdp.structured.l1_logistic import Integers, Regressions, Select, frank_wolfe, largest_residual
 

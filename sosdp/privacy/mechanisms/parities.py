@@ -24,7 +24,7 @@ from sosdp.privacy.guarantee.rounding import root_down
 from sosdp.privacy.inputs import integer
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
-from sosdp.privacy.randomness.softmax import softmax_rows
+from sosdp.privacy.randomness.choice import softmax_rows
 from sosdp.privacy.terms import Terms, on_terms
 from sosdp.structured.parities import gibbs, mask, walsh_hadamard
 from sosdp.structured.parity_oracle import best_point

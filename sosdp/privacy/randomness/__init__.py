@@ -10,7 +10,7 @@ from sosdp.privacy.randomness.arrays import (
     generator_assumption,
     laplace,
 )
-from sosdp.privacy.randomness.choice import bernoulli_exp, permute_and_flip
+from sosdp.privacy.randomness.choice import permute_and_flip
 from sosdp.privacy.randomness.grid import (
     LARGEST_DATA,
     LARGEST_UNITS,
@@ -25,7 +25,6 @@ __all__ = [
     "LARGEST_UNITS",
     "SMALLEST_UNITS",
     "add",
-    "bernoulli_exp",
     "coin_flips",
     "gaussian",
     "generator_assumption",

@@ -5,7 +5,6 @@ Laws and total variation: docs/proofs/noise.md
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -24,7 +23,6 @@ GAUSSIAN_LAWS = ("rounded", "discrete")
 BACKENDS = ("cells", "opendp")
 
 _FLIPS = 1 << 16
-_ROWS = 1 << 20
 _FEW = 1 << 12
 
 
@@ -55,20 +53,14 @@ def gaussian(
     Raises:
         ValueError: s out of range, an unknown law or backend. Depends on public values only.
 
-    Cost: about 10 nanoseconds a count (40 without the ChaCha20 keystream), 2 MB besides the result. The law
-        is
-    exact. Source: docs/proofs/noise.md, Theorem 1.
+    Cost: about 10 nanoseconds a count (40 without the ChaCha20 keystream), 2 MB besides the result. Exact.
+    Source: docs/proofs/noise.md, Theorem 1.
     """
     if law not in GAUSSIAN_LAWS:
         raise ValueError(f'law must be "rounded" or "discrete", got {law!r}')
-    units = noise_units(scale, grid)
-    if _use_opendp(backend, source, insecure_seed):
-        if law != "discrete":
-            raise ValueError(
-                'OpenDP has the discrete Gaussian only: pass law="discrete" with backend="opendp"'
-            )
-        return _copied(opendp_sampler.counts("gaussian", _shape(shape)[1], units), shape, out)
-    return _filled(shape, law, units, source, insecure_seed, out)
+    if backend == "opendp" and law != "discrete":
+        raise ValueError('OpenDP has the discrete Gaussian only: pass law="discrete" with backend="opendp"')
+    return _drawn(law, shape, noise_units(scale, grid), backend, source, insecure_seed, out)
 
 
 def laplace(
@@ -86,10 +78,7 @@ def laplace(
     Exact, with all integers in its support (saturated beyond 2^62), so integer data plus this noise are
     purely private. Arguments, errors and cost as for `gaussian`.
     """
-    units = noise_units(scale, grid)
-    if _use_opendp(backend, source, insecure_seed):
-        return _copied(opendp_sampler.counts("laplace", _shape(shape)[1], units), shape, out)
-    return _filled(shape, "laplace", units, source, insecure_seed, out)
+    return _drawn("laplace", shape, noise_units(scale, grid), backend, source, insecure_seed, out)
 
 
 def coin_flips(
@@ -104,28 +93,19 @@ def coin_flips(
     """
     if isinstance(threshold, bool) or not isinstance(threshold, int) or not 0 <= threshold <= 1 << 64:
         raise ValueError(f"threshold must be an integer between 0 and 2^64, got {threshold!r}")
-    sizes, count = _shape(shape)
+    flips = np.ones(_sizes(shape), dtype=np.bool_)
     if threshold == 1 << 64:
-        return np.ones(sizes, dtype=np.bool_)
-    bits = _bits(source, insecure_seed, 0)
-    flips = np.empty(count, dtype=np.bool_)
-    for start in range(0, count, _FLIPS):
-        part = flips[start : start + _FLIPS]
+        return flips
+    bits, flat = _bits(source, insecure_seed, 0), flips.reshape(flips.size)
+    for start in range(0, flat.size, _FLIPS):
+        part = flat[start : start + _FLIPS]
         np.less(bits.u64(part.size), np.uint64(threshold), out=part)
-    return flips.reshape(sizes)
+    return flips
 
 
 def generator_assumption(backend: str = "cells") -> str:
     """The sentence about randomness that every guarantee made with this package carries."""
     return opendp_sampler.assumption() if backend == "opendp" else sources.generator_assumption()
-
-
-def _use_opendp(backend: str, source: RandomBits | None, insecure_seed: int | None) -> bool:
-    if backend not in BACKENDS:
-        raise ValueError(f'backend must be "cells" or "opendp", got {backend!r}')
-    if backend == "opendp" and (source is not None or insecure_seed is not None):
-        raise ValueError('OpenDP draws its own random bits: use backend="cells" with a source or a seed')
-    return backend == "opendp"
 
 
 def _bits(source: RandomBits | None, insecure_seed: int | None, count: int) -> RandomBits:
@@ -137,39 +117,36 @@ def _bits(source: RandomBits | None, insecure_seed: int | None, count: int) -> R
     return source
 
 
-def _filled(
-    shape: Shape,
+def _drawn(
     law: str,
+    shape: Shape,
     units: float,
+    backend: str,
     source: RandomBits | None,
     insecure_seed: int | None,
     out: Counts | None,
 ) -> Counts:
-    sizes, count = _shape(shape)
-    bits = _bits(source, insecure_seed, count)
-    drawn = np.empty(sizes, dtype=np.int64) if out is None else _checked(out, sizes)
-    cells.fill(drawn.reshape(count), cells.plan(law, units), bits)
+    """Counts of a law, in a new array or in `out`."""
+    sizes = _sizes(shape)
+    drawn = np.empty(sizes, dtype=np.int64) if out is None else out
+    if drawn.dtype != np.int64 or drawn.shape != sizes or not drawn.flags.c_contiguous:
+        raise ValueError(
+            f"out must be a contiguous int64 array of shape {sizes}, got {drawn.dtype} {drawn.shape}"
+        )
+    if backend not in BACKENDS:
+        raise ValueError(f'backend must be "cells" or "opendp", got {backend!r}')
+    if backend == "cells":
+        bits = _bits(source, insecure_seed, drawn.size)
+        cells.fill(drawn.reshape(drawn.size), cells.plan(law, units), bits)
+        return drawn
+    if source is not None or insecure_seed is not None:
+        raise ValueError('OpenDP draws its own random bits: use backend="cells" with a source or a seed')
+    drawn[...] = opendp_sampler.counts(law, drawn.size, units).reshape(sizes)
     return drawn
 
 
-def _copied(drawn: Counts, shape: Shape, out: Counts | None) -> Counts:
-    sizes, _ = _shape(shape)
-    if out is None:
-        return drawn.reshape(sizes)
-    _checked(out, sizes)[...] = drawn.reshape(sizes)
-    return out
-
-
-def _checked(out: Counts, sizes: tuple[int, ...]) -> Counts:
-    if out.dtype != np.int64 or out.shape != sizes or not out.flags.c_contiguous:
-        raise ValueError(
-            f"out must be a contiguous int64 array of shape {sizes}, got {out.dtype} {out.shape}"
-        )
-    return out
-
-
-def _shape(shape: Shape) -> tuple[tuple[int, ...], int]:
+def _sizes(shape: Shape) -> tuple[int, ...]:
     sizes = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(size) for size in shape)
     if any(size < 0 for size in sizes):
         raise ValueError(f"sizes must be >= 0, got {sizes}")
-    return sizes, math.prod(sizes)
+    return sizes

@@ -23,7 +23,7 @@ _OLDEST_OPENDP = (0, 14, 2)
 
 
 def counts(law: str, count: int, units: float) -> Counts:
-    """`count` draws of "gaussian" or "laplace" with parameter `units` on all cores; 15 or 9 us each."""
+    """`count` draws of "discrete" or "laplace" with parameter `units` on all cores; 15 or 9 us each."""
     if count < _THREADED_FROM:
         return single_thread(law, count, units)
     from concurrent.futures import ThreadPoolExecutor
@@ -49,7 +49,7 @@ def single_thread(law: str, count: int, units: float) -> Counts:
     domain = vector_domain(atom_domain(T="i64"))
     # The integer measurement turns `units` into the exact rational it is, samples with big integers, and
     # saturates at the ends of 64 bits (see `add`).
-    if law == "gaussian":
+    if law == "discrete":
         measurement = make_gaussian(domain, l2_distance(T="f64"), scale=units)
     else:
         measurement = make_laplace(domain, l1_distance(T="i64"), scale=units)

@@ -77,9 +77,6 @@ LONGEST_CURVE = 100_000
 """Values of an acceptance curve that are computed again: some seconds."""
 
 
-_SMALLEST = 4096  # binary digits after the point of a number that is rounded up
-
-
 class TooLong(ValueError):
     """A law whose price would take too long to recompute."""
 
@@ -135,7 +132,7 @@ def price(law: Law, guarantee: Guarantee) -> Price:
         return Price(epsilon, Fraction(0), None)
     if law.name == "laplace threshold":
         units, sensitivity, margin = n
-        tail = _upper(lambda: _ratio(units) ** int(margin) / (1 + _ratio(units)))
+        tail = calibrate.upper(lambda: _ratio(units) ** int(margin) / (1 + _ratio(units)))
         return Price(sensitivity / _above_zero(units, law), tail, None)
     units, top, moves, new = n  # truncated geometric
     if not 1 <= new <= max(moves, Fraction(1)):
@@ -146,7 +143,7 @@ def price(law: Law, guarantee: Guarantee) -> Price:
         once = a ** int(top) * (1 - a) / (1 + a - a ** (int(top) + 1))
         return once if new == 1 else once * (a ** -int(new) - 1) / (1 / a - 1)
 
-    return Price(moves / _above_zero(units, law), _upper(most), None)
+    return Price(moves / _above_zero(units, law), calibrate.upper(most), None)
 
 
 def _curve(epsilon: Fraction, delta: Fraction) -> Price:
@@ -204,7 +201,7 @@ def check_release(data: Mapping[str, Any], verify: Verify | None = None) -> Rele
         return replace(verdict, status="not recomputable", reason=str(problem))
     except ValueError as problem:
         return replace(verdict, status="invalid", reason=str(problem))
-    except (OverflowError, ArithmeticError) as problem:
+    except ArithmeticError as problem:
         return replace(verdict, status="invalid", reason=f"a law out of range: {problem}")
     if wrong:
         return replace(verdict, status="invalid", reason=wrong)
@@ -428,17 +425,4 @@ def _ratio(units: Fraction) -> Any:
 
 def _log_up(times: int, ratio: Fraction) -> Fraction:
     """An upper bound of times * ln(ratio), within 2^-100."""
-    return _upper(lambda: times * calibrate.ball(ratio).log())
-
-
-def _upper(build: Any) -> Fraction:
-    import flint
-
-    with flint.ctx.workprec(256):
-        mantissa, exponent = map(int, build().upper().man_exp())
-    size = mantissa.bit_length() + exponent
-    if mantissa > 0 and size > 1024:
-        raise OverflowError("a number beyond the largest float")
-    if mantissa and size < -_SMALLEST:  # not computed: it may have as many digits as a law likes
-        return Fraction(1, 2**_SMALLEST) if mantissa > 0 else Fraction(0)
-    return mantissa * Fraction(2) ** exponent
+    return calibrate.upper(lambda: times * calibrate.ball(ratio).log())
