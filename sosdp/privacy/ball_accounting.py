@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import betainc, gammainc, gammaincc, gammaincinv
 
-from sosdp.privacy.calibrate import check_delta, check_epsilon
+from sosdp.privacy.calibrate import check_delta, check_epsilon, narrowed
 from sosdp.privacy.randomness.ball import distance
 
 RADII = 240  # cells of the noise's length
@@ -46,13 +46,7 @@ def largest_rate(epsilon: float, delta: float, before: Fraction, dimension: int)
     high = 2.0 * low
     while proven(high, epsilon, delta, before, dimension):
         low, high = high, 2.0 * high
-    while high > low * (1.0 + 1e-4):
-        middle = math.sqrt(low * high)
-        if proven(middle, epsilon, delta, before, dimension):
-            low = middle
-        else:
-            high = middle
-    return low
+    return narrowed(lambda rate: not proven(rate, epsilon, delta, before, dimension), low, high, 1e-4)[0]
 
 
 def proven(rate: float, epsilon: float, delta: float, before: Fraction, dimension: int) -> bool:

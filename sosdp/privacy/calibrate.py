@@ -10,6 +10,7 @@ Proofs: docs/proofs/gaussian_release.md
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -178,6 +179,24 @@ def decide(build: Any, bits: int = 128, most: int = 1 << 14) -> bool | None:
                 return False
         bits *= 2
     return None
+
+
+def least(holds: Callable[[int], bool], low: int = 0, high: int = 1) -> int:
+    """The least integer above `low` that holds, where all above one that holds do: doubling, then halving."""
+    while not holds(high):
+        low, high = high, 2 * high + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def narrowed(holds: Callable[[float], bool], low: float, high: float, within: float) -> tuple[float, float]:
+    """Numbers > 0 within a factor 1 + `within`: the larger holds as `high` does, the smaller does not."""
+    while high > low * (1.0 + within):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return low, high
 
 
 def ball(number: Fraction | float | int) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import sosdp.privacy.randomness as noise
-from sosdp.privacy.calibrate import ball, check_epsilon, decide
+from sosdp.privacy.calibrate import ball, check_epsilon, decide, least
 from sosdp.privacy.randomness.bits import RandomBits
 
 WORD_BITS = 64
@@ -57,10 +57,7 @@ def flip_rule(epsilon: float) -> FlipRule:
         share = Fraction(threshold, 2**WORD_BITS)
         return decide(lambda: ball(share) * (1 + ball(epsilon).exp()) - 1) is True
 
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return FlipRule(high)
+    return FlipRule(least(enough, low, high))
 
 
 def flip_edges(adjacency: sp.csr_array, rule: FlipRule, bits: RandomBits | None = None) -> np.ndarray:

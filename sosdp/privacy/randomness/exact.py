@@ -41,6 +41,16 @@ def random_below(n: int, bits: RandomBits | None = None) -> int:
             return drawn
 
 
+def shuffled(n: int, bits: RandomBits | None = None) -> list[int]:
+    """The integers 0, ..., n-1 in a uniformly random order (Fisher and Yates)."""
+    bits = bits or RandomBits()
+    order = list(range(n))
+    for last in range(n - 1, 0, -1):
+        other = random_below(last + 1, bits)
+        order[last], order[other] = order[other], order[last]
+    return order
+
+
 def bernoulli(p: Rational, bits: RandomBits | None = None) -> bool:
     """True with probability exactly p, a rational in [0, 1].
 

@@ -11,6 +11,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.privacy.guarantee.rounding import float_up
+
 Counts = npt.NDArray[np.int64]
 
 SMALLEST_UNITS = 0.1
@@ -36,8 +38,7 @@ def noise_units(scale: float | Fraction, grid: float | Fraction) -> float:
             f"scale must be between 0.1 and 2^40 grid units, got {float(exact):.3g}: take a grid near "
             f"{float(scale):.3g} * 2^-20"
         )
-    units = float(exact)
-    return units if Fraction(units) >= exact else math.nextafter(units, math.inf)
+    return float_up(exact)
 
 
 def quantise(

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy.inputs import floats
-from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction
+from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction, whole_records
 
 Integers = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]
@@ -127,16 +126,8 @@ class ConsensusScore(ScoreFunction):
 
     def on(self, data: Any) -> ConsensusLevels:
         """Rounds and clips each record by itself; ValueError if the shape is not the public one."""
-        table = floats(data, (len(self.units),))
-        if table.shape != (self.records, len(self.units)):
-            raise ValueError(
-                f"data must have the public shape ({self.records}, {len(self.units)}), got {table.shape}"
-            )
-        low, high = (np.array(end, dtype=np.float64) for end in zip(*self.ends, strict=True))
-        with np.errstate(all="ignore"):
-            scaled = np.rint(table / np.array(self.units))
-        clipped = np.clip(np.where(np.isnan(scaled), low, scaled), low, high)
-        return ConsensusLevels(self, clipped.astype(np.int64))
+        lows = [low for low, _ in self.ends]
+        return ConsensusLevels(self, whole_records(data, self.records, self.units, self.ends, lows))
 
 
 class ConsensusLevels(Levels):

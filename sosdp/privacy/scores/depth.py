@@ -11,9 +11,9 @@ import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from sosdp.privacy.inputs import floats
-from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction
+from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction, whole_records
 
 Vector = tuple[int, ...]
 
@@ -35,7 +35,9 @@ class TukeyDepth(ScoreFunction):
 
     def on(self, data: Any) -> Levels:
         """Rounds the records; depths are computed when asked for."""
-        return _DepthLevels(self, _rounded(data, self.records, self.lattice))
+        lattice = self.lattice
+        units = [float(lattice.spacing)] * lattice.dimension
+        return _DepthLevels(self, _vectors(whole_records(data, self.records, units, lattice.box or ())))
 
 
 class _DepthLevels(Levels):
@@ -189,7 +191,7 @@ class RegressionDepth(ScoreFunction):
     def on(self, data: Any) -> Levels:
         """Rounds the records; (n, 2) with columns x, y."""
         reach = tuple(math.floor(b / u) for b, u in zip(self.largest, self.units, strict=True))
-        rows = _integers(data, self.records, self.units, [(-b, b) for b in reach])
+        rows = _vectors(whole_records(data, self.records, self.units, [(-b, b) for b in reach]))
         return _RegressionLevels(self, rows)
 
 
@@ -215,17 +217,5 @@ class _RegressionLevels(Levels):
         return self.score.lattice.box
 
 
-def _rounded(data: Any, records: int, lattice: Lattice) -> list[Vector]:
-    assert lattice.box is not None
-    return _integers(data, records, (float(lattice.spacing),) * lattice.dimension, lattice.box)
-
-
-def _integers(data: Any, records: int, units: tuple[float, ...], bounds: Any) -> list[Vector]:
-    """Records as integer vectors: rounded, clipped, NaN read as 0; a function of each record alone."""
-    table = floats(data, (len(units),))
-    if table.shape != (records, len(units)):
-        raise ValueError(f"data must have the public shape ({records}, {len(units)}), got {table.shape}")
-    with np.errstate(all="ignore"):
-        scaled = np.nan_to_num(np.rint(table / np.array(units)), nan=0.0, posinf=2.0**60, neginf=-(2.0**60))
-    low, high = np.array(bounds, dtype=np.float64).T
-    return [tuple(int(entry) for entry in row) for row in np.clip(scaled, low, high)]
+def _vectors(records: npt.NDArray[np.int64]) -> list[Vector]:
+    return [tuple(row) for row in records.tolist()]

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.privacy.inputs import floats
-from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction
+from sosdp.privacy.calibrate import least
+from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction, whole_records
 
 _UNBOUNDED_REACH = 1 << 44
 
@@ -208,20 +208,7 @@ class LocationScore(ScoreFunction):
             ValueError: the shape is not the public (n, d).
         """
         d = self.lattice.dimension
-        table = floats(data, (d,) if d > 1 else None)
-        if table.ndim == 1:
-            table = table[:, None]
-        if table.shape != (self.records, self.lattice.dimension):
-            raise ValueError(
-                f"data must have the public shape ({self.records}, {self.lattice.dimension}), "
-                f"got {table.shape}"
-            )
-        with np.errstate(all="ignore"):
-            scaled = np.nan_to_num(
-                np.rint(table / float(self.unit)), nan=0.0, posinf=2.0**60, neginf=-(2.0**60)
-            )
-        low, high = np.array(self.bounds(), dtype=np.float64).T
-        return np.clip(scaled, low, high).astype(np.int64)
+        return whole_records(data, self.records, [float(self.unit)] * d, self.bounds())
 
     def on(self, data: Any) -> LocationLevels:
         """Sorts every projection: O(directions * n log n)."""
@@ -319,16 +306,10 @@ class LocationLevels(Levels):
             return 0
         from sosdp.privacy.scores.enclosure import polytope_is_empty
 
-        def empty(k: int) -> bool:
-            return polytope_is_empty(self.halfspaces(k), self.factor, box)
+        def settled(k: int) -> bool:
+            return k >= self.score.top or not polytope_is_empty(self.halfspaces(k), self.factor, box)
 
-        low, high = -1, 0  # `low` is certified empty, `high` is not
-        while high < self.score.top and empty(high):
-            low, high = high, 2 * high + 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if empty(middle) else (low, middle)
-        return high
+        return least(settled, -1, 0)
 
 
 def _windows(values: np.ndarray, weights: Sequence[int], beyond: int, clip: bool) -> list[int]:

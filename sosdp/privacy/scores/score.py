@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
+from sosdp.privacy.inputs import floats
 
 Point = tuple[int, ...]
 """A lattice point, in multiples of the spacing."""
@@ -93,6 +94,27 @@ def box_size(box: Box) -> int:
     for low, high in box:
         size *= max(0, high - low + 1)
     return size
+
+
+def whole_records(
+    data: Any,
+    records: int,
+    units: Sequence[float],
+    bounds: Sequence[tuple[int, int]],
+    missing: npt.ArrayLike = 0.0,
+) -> npt.NDArray[np.int64]:
+    """Records (n, d) in their units: rounded, NaN read as `missing`, clipped; each by itself.
+
+    Raises:
+        ValueError: another shape than the public one, (records, len(units)).
+    """
+    table = floats(data, (len(units),))
+    if table.shape != (records, len(units)):
+        raise ValueError(f"data must have the public shape ({records}, {len(units)}), got {table.shape}")
+    low, high = np.array(bounds, dtype=np.float64).T
+    with np.errstate(all="ignore"):
+        scaled = np.rint(table / np.array(units))
+    return np.clip(np.where(np.isnan(scaled), missing, scaled), low, high).astype(np.int64)
 
 
 def intersect(first: Box | None, second: Box | None) -> Box | None:

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.privacy.calibrate import check_positive, float_up
+from sosdp.privacy.calibrate import check_positive
+from sosdp.privacy.guarantee.rounding import float_down, float_up, root_down
 from sosdp.privacy.inputs import choose, integer
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
@@ -75,7 +76,7 @@ class FiniteList(Distinguisher):
         scores = [abs(data.count(q) - Fraction(guess(q))) for q in self.queries]
         # rounding to the grid lets neighbouring scores differ by one more grid unit
         levels = [-round(score * GRID) for score in scores]
-        epsilon = _root_down(8 * Fraction(rho))
+        epsilon = root_down(8 * Fraction(rho))
         return self.queries[choose(levels, epsilon / (2 * (GRID + 1)), bits)]
 
 
@@ -152,8 +153,8 @@ def plan_offline(rho: float, rounds: int, share: float = SELECT_SHARE) -> Offlin
     if not 0.0 < share < 1.0:
         raise ValueError(f"share must lie in (0, 1), got {share}")
     each = Fraction(rho) / rounds
-    select = _down(each * Fraction(share))
-    return OfflinePlan(rounds, select, _down(each - Fraction(select)))
+    select = float_down(each * Fraction(share))
+    return OfflinePlan(rounds, select, float_down(each - Fraction(select)))
 
 
 @dataclass(frozen=True)
@@ -196,14 +197,3 @@ def run_offline(
         variance = plan.answer_variance(max(1, query.sensitivity))
         answer = data.count(query) + exact.discrete_gaussian(variance, bits)
         update(query, float(answer * query.unit), math.sqrt(variance) * float(query.unit))
-
-
-def _down(number: Fraction) -> float:
-    result = float(number)
-    return math.nextafter(result, 0.0) if Fraction(result) > number else result
-
-
-def _root_down(square: Fraction) -> Fraction:
-    """A rational at most the square root, to 2^-40 relative."""
-    scaled = square * 4**60
-    return Fraction(math.isqrt(math.floor(scaled)), 2**60)

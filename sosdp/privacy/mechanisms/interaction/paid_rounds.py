@@ -18,7 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sosdp.privacy.calibrate import check_delta, check_epsilon
+from sosdp.privacy.calibrate import check_delta, check_epsilon, narrowed
 from sosdp.privacy.inputs import integer
 
 CALIBRATIONS = ("tight", "tight-rdp", "paper")
@@ -176,12 +176,7 @@ def _by_renyi(epsilon: float, delta: float, paid: int) -> float:
     low, high = LEAST_SCALE, 1.0
     while _renyi_epsilon(high, paid, delta) > epsilon:
         low, high = high, 2.0 * high
-    for _ in range(60):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if _renyi_epsilon(middle, paid, delta) <= epsilon else (middle, high)
-        if high <= low * (1.0 + 1e-9):
-            break
-    return high
+    return narrowed(lambda scale: _renyi_epsilon(scale, paid, delta) <= epsilon, low, high, 1e-9)[1]
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -232,7 +227,4 @@ def _by_curve(epsilon: float, delta: float, paid: int, enough: float) -> float:
         if low == LEAST_SCALE:
             return low
         high, low = low, max(low / 1.4, LEAST_SCALE)
-    while high > low * (1.0 + 2e-5):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if exact_delta(epsilon, middle, paid) <= target else (middle, high)
-    return high
+    return narrowed(lambda scale: exact_delta(epsilon, scale, paid) <= target, low, high, 2e-5)[1]

@@ -94,10 +94,7 @@ def accept_rule(epsilon: float, delta: float, sensitivity: int) -> AcceptRule:
             f"epsilon = {epsilon} asks for noise of more than 2^40 grid units: "
             "take a coarser grid or a larger epsilon"
         )
-    units = float(wanted)
-    if Fraction(units) < wanted:
-        units = math.nextafter(units, math.inf)
-    units = max(units, 0.1)
+    units = max(calibrate.float_up(wanted), 0.1)
     return AcceptRule(
         sensitivity=sensitivity, units=units, margin=tail_margin(units, delta), epsilon=epsilon, delta=delta
     )
@@ -110,19 +107,7 @@ def tail_margin(units: float, probability: float) -> int:
     Ball arithmetic decides: equality cannot occur (exp of a non-zero rational is transcendental), and an
     undecided comparison would count as "too large".
     """
-    guess = -units * (math.log(probability) + math.log1p(math.exp(-1.0 / units)))
-    # the guess is off by its rounding, which is many steps where the noise is large: double them, then halve
-    low, high, step = 0, max(1, math.floor(min(guess, 1e308)) - 1), 1
-    while not _tail_at_most(units, high, probability):
-        low, high, step = high, high + step, 2 * step
-    if low == 0:
-        while high > step and _tail_at_most(units, high - step, probability):
-            high, step = high - step, 2 * step
-        low = max(high - step, 0)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _tail_at_most(units, middle, probability) else (middle, high)
-    return high
+    return calibrate.least(lambda j: _tail_at_most(units, j, probability))
 
 
 def _tail_at_most(units: float, j: int, probability: float) -> bool:

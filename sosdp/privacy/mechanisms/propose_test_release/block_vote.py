@@ -48,12 +48,7 @@ def split_blocks(size: int, blocks: int, bits: RandomBits | None = None) -> list
     blocks = integer(blocks, "blocks")
     if size < blocks:
         raise ValueError(f"{blocks} blocks need at least as many records, got {size}")
-    bits = bits or RandomBits()
-    order = list(range(size))
-    for last in range(size - 1, 0, -1):
-        other = exact.random_below(last + 1, bits)
-        order[last], order[other] = order[other], order[last]
-    each = size // blocks
+    order, each = exact.shuffled(size, bits), size // blocks
     return [order[b * each : (b + 1) * each] for b in range(blocks)]
 
 

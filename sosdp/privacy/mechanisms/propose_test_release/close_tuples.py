@@ -119,12 +119,7 @@ def find_partition(
 
     The outcome is epsilon-DP for the epsilon of the sizes.
     """
-    n = len(table)
-    order = list(range(n))
-    for place in range(sizes.sample):
-        other = place + exact.random_below(n - place, bits)
-        order[place], order[other] = order[other], order[place]
-    sample = order[: sizes.sample]
+    sample = exact.shuffled(len(table), bits)[: sizes.sample]
     passed = [
         count + exact.discrete_laplace(Fraction(sizes.count_scale), bits) <= sizes.count_limit
         for count in unpartitioned(table, sample, ratio)

@@ -166,10 +166,7 @@ def noisy_mean(
     variance = moved**2 / (2 * Fraction(rho))
     # drawn whatever happened, so that neither the randomness nor the time tells
     noise = [[exact.discrete_gaussian(variance, bits) for _ in range(d)] for _ in range(k)]
-    order = list(range(k))
-    for last in range(k - 1, 0, -1):
-        other = exact.random_below(last + 1, bits)
-        order[last], order[other] = order[other], order[last]
+    order = exact.shuffled(k, bits)
     value = None
     if passed and mean is not None:
         noisy = [
