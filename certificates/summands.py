@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from certificates.identity import Claim, Identity, Multiplier
+from certificates.identity import Identity, Multiplier
 from sosdp.algebra.polynomial import Polynomial
-
-SQUARES = ("sos", "inequality", "product")
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,29 +34,31 @@ class Summand:
         return value
 
 
-def summands(proof: Identity, target: int = 0) -> list[Summand]:
+def summands(
+    proof: Identity, target: int = 0, squares: Callable[[Multiplier], list] = Multiplier.squares
+) -> list[Summand]:
     """The summands whose sum is the target (claim.targets[target]), exactly.
 
-    ValueError for proofs that are no sums of squares times polynomials (matrix inequalities, distributions,
-    refusals).  Cost: an exact LDL^T for each Gram matrix.
+    `squares`: how a Gram matrix becomes weighted squares.  ValueError for proofs that are no sums of squares
+    times polynomials (matrix inequalities, distributions, refusals).  Cost: an exact LDL^T for each Gram
+    matrix.
     """
     claim = proof.claim
     if claim.kind == "no_certificate" or claim.expectations or claim.squares or claim.matrices:
         raise ValueError(
-            "only a proof that is a sum of squares times polynomials is such a list: not one about matrices, "
-            "distributions, or that there is no certificate"
+            "only a proof that is a sum of squares times polynomials is such a list: not one about a matrix, "
+            "about distributions, or that there is no certificate"
         )
     if not 0 <= target < len(claim.targets):
         raise ValueError(f"the claim has {len(claim.targets)} targets; there is no number {target}")
-    return [_summand(claim, m) for m in proof.multipliers if m.target == target]
-
-
-def _summand(claim: Claim, multiplier: Multiplier) -> Summand:
-    if multiplier.kind in SQUARES:
-        factors = tuple(claim.inequalities[k] for k in multiplier.index)
-        return Summand(tuple(multiplier.squares()), None, factors, multiplier.index)
-    equality = claim.equalities[multiplier.index[0]]
-    return Summand((), multiplier.polynomial, (equality,), multiplier.index)
+    out = []
+    for m in proof.multipliers:
+        if m.target == target and m.polynomial is not None:
+            out.append(Summand((), m.polynomial, (claim.equalities[m.index[0]],), m.index))
+        elif m.target == target:
+            factors = tuple(claim.inequalities[k] for k in m.index)
+            out.append(Summand(tuple(squares(m)), None, factors, m.index))
+    return out
 
 
 def squares_of(proof: Identity, target: int = 0) -> list[tuple[Fraction, Polynomial]]:

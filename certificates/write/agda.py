@@ -15,7 +15,7 @@ from fractions import Fraction
 from certificates.exact import monomials_of, monos_of
 from certificates.identity import Identity, Multiplier
 from certificates.into_kernel import squares_of
-from certificates.summands import Summand
+from certificates.summands import Summand, summands
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import variable_name
 
@@ -36,11 +36,12 @@ def proof_agda(proof: Identity, name: str = "Claim") -> str:
     claim = proof.claim
     if claim.kind not in CLAIMS or len(claim.targets) != 1:
         raise NoAgda(f"a claim of kind {claim.kind!r} is not a single polynomial inequality")
+    try:
+        parts = summands(proof, squares=_short_squares)
+    except ValueError as error:
+        raise NoAgda(str(error)) from None
     if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name) or name == "Sos":
         raise NoAgda(f"{name!r} is no name for a module")
-    if claim.matrices or claim.expectations or claim.squares:
-        raise NoAgda("claims about matrices and distributions have no Agda form here")
-    parts = [_part(m) for m in proof.multipliers]
     ids = sorted({int(v) for p in _polynomials(proof, parts) for v in p.variable_ids})
     places = {identifier: k for k, identifier in enumerate(ids)}
     bounds = [_whole(g) for g in claim.inequalities]
@@ -82,12 +83,10 @@ def proof_agda(proof: Identity, name: str = "Claim") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _part(multiplier: Multiplier) -> Summand:
-    if multiplier.polynomial is not None:
-        return Summand((), multiplier.polynomial, (), multiplier.index)
+def _short_squares(multiplier: Multiplier) -> list[tuple[Fraction, Polynomial]]:
+    """A Gram matrix as squares with short numbers."""
     monos = monos_of(list(multiplier.basis))
-    pairs = [(w, Polynomial.from_arrays(monos, row)) for w, row in squares_of(multiplier.matrix.tolist())]
-    return Summand(tuple(pairs), None, (), multiplier.index)
+    return [(w, Polynomial.from_arrays(monos, row)) for w, row in squares_of(multiplier.matrix.tolist())]
 
 
 def _polynomials(proof: Identity, parts: list[Summand]) -> Iterable[Polynomial]:

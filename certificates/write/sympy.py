@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
-from certificates.identity import Identity, Multiplier
+from certificates.identity import Identity
+from certificates.summands import Summand, summands
 from sosdp.extras import need
-
-_SQUARES = ("sos", "inequality", "product")
 
 
 def proof_sympy(proof: Identity, target: int = 0) -> Any:
@@ -21,34 +19,17 @@ def proof_sympy(proof: Identity, target: int = 0) -> Any:
     need("sympy", "the bridge to sympy")
     import sympy
 
-    claim = proof.claim
-    if claim.kind == "no_certificate" or claim.expectations or claim.squares or claim.matrices:
-        raise ValueError(
-            "only proofs that are squares times polynomials have a sympy form: not those about matrices, "
-            "distributions or refusals"
-        )
-    if not 0 <= target < len(claim.targets):
-        raise ValueError(f"the claim has {len(claim.targets)} targets; there is no number {target}")
-    summands = [_summand(proof, m) for m in proof.multipliers if m.target == target]
-    right = sympy.Add(*[s for s in summands if s != 0], evaluate=False)
-    return sympy.Eq(claim.targets[target].to_sympy(), right, evaluate=False)
+    def times(*factors: Any) -> Any:
+        return sympy.Mul(*factors, evaluate=False)
 
+    def written(part: Summand) -> Any:
+        squares = [
+            times(sympy.Rational(w.numerator, w.denominator), sympy.Pow(q.to_sympy(), 2, evaluate=False))
+            for w, q in part.squares
+        ]
+        first = part.cofactor.to_sympy() if part.cofactor is not None else sympy.Add(*squares, evaluate=False)
+        return times(first, *(factor.to_sympy() for factor in part.factors)) if part.factors else first
 
-def _summand(proof: Identity, multiplier: Multiplier) -> Any:
-    need("sympy", "the bridge to sympy")
-    import sympy
-
-    claim = proof.claim
-    if multiplier.polynomial is not None:
-        factor = claim.equalities[multiplier.index[0]].to_sympy()
-        return sympy.Mul(multiplier.polynomial.to_sympy(), factor, evaluate=False)
-    squares = []
-    for weight, q in multiplier.squares():
-        w = Fraction(weight)
-        square = sympy.Pow(q.to_sympy(), 2, evaluate=False)
-        squares.append(sympy.Mul(sympy.Rational(w.numerator, w.denominator), square, evaluate=False))
-    if not squares:
-        return sympy.Integer(0)
-    total = sympy.Add(*squares, evaluate=False)
-    factors = [claim.inequalities[k].to_sympy() for k in multiplier.index]
-    return sympy.Mul(total, *factors, evaluate=False) if factors else total
+    parts = [p for p in summands(proof, target) if p.squares or p.cofactor is not None]
+    right = sympy.Add(*map(written, parts), evaluate=False)
+    return sympy.Eq(proof.claim.targets[target].to_sympy(), right, evaluate=False)

@@ -59,7 +59,7 @@ def test_nothing_is_postulated_or_imported():
 
 def test_what_has_no_agda_form_is_refused_in_words():
     for name, words in (
-        ("matrix_ball", "matrices"),
+        ("matrix_ball", "matrix"),
         ("second_moment", "distributions"),
         ("two_sums", "single"),
     ):

@@ -80,10 +80,10 @@ def test_facts_are_named_for_what_they_prove():
     proof = _proof(PROGRAMS["a product of constraints"]())
     text = proof_lean(proof)
     read = read_lean(text)
-    assert len(read.inequalities) == 3 and read.equalities == ()
-    low, high = read.conclusion
-    assert low.constant == proof.bound and high == x * y
-    assert sum((w * q**2 for w, q in read.squares[0]), sd.polynomial(0)).degree <= 2
+    assert {"h0", "h1", "h2"} <= read.keys() and "e0" not in read
+    low, relation, high = read["conclusion"]
+    assert low.constant == proof.bound and relation == "≤" and high == x * y
+    assert read["s0"][2].degree <= 2
     assert re.search(r"have t\d+ : 0 ≤ .* := mul_nonneg \(mul_nonneg s\d+ h\d\) h\d", text)
 
 
@@ -122,6 +122,6 @@ def test_a_point_that_attains_the_bound_is_a_theorem_of_its_own():
     last = text.splitlines()[-1]
     assert last.count(" ∧ ") == 2 and last.endswith(":= by norm_num")
     # a false fact, a missing one, a missing theorem: each is noticed
-    assert "point" in agrees(text.replace(" = (1 : ℝ) ∧", " = (2 : ℝ) ∧"), proof)
-    assert "constraint" in agrees(text[: text.rindex(" ∧ ")] + " := by norm_num\n", proof)
+    assert "at 0" in agrees(text.replace(" = (1 : ℝ) ∧", " = (2 : ℝ) ∧"), proof)
+    assert "at 2" in agrees(text[: text.rindex(" ∧ ")] + " := by norm_num\n", proof)
     assert agrees(text.partition("\n\n-- where")[0] + "\n", proof)
