@@ -341,10 +341,6 @@ def settle(goal: Goal, facts: Iterable[Theorem], bound: Any = None, empty: bool 
     return Answer(_KEY, goal, None if refuted else end)
 
 
-def _same(p: Polynomial) -> Polynomial:
-    return p
-
-
 class _Reader:
     """Reads the polynomials of a problem, in `known` names, by the grammar of docs/certificates.md alone."""
 
@@ -424,19 +420,17 @@ class _Reader:
             one, two = two, self.times(_sum([(2, x)]), two) - one
         return one
 
-    def set(self, stated: Any, of: Any = _same) -> frozenset:
-        """The hypotheses that "subject_to", "psd", "for_all" state; `of` is applied to every polynomial."""
-        found: list[frozenset] = []
-        matrices: list[Any] = []
+    def set(self, stated: Any, mean: bool = False) -> frozenset:
+        """The hypotheses that "subject_to", "psd", "for_all" state, of points or (`mean`) of expectations."""
+        of, matrices = integral if mean else (lambda p: p), list[Any]()
         for rows in _is(_is(stated, dict).get("psd", []), list):
             matrices.append([[self.read(p) for p in _is(row, list)] for row in _is(rows, list)])
         for k, (over, q) in enumerate(_is(stated.get("for_all", []), list)):
             _need({_is(n, str) for n in _is(over, list)} <= {*self.known}, "a quantified name is no variable")
             _need(not any(n.startswith(FREE) for n in self.known), "a name is reserved")
-            matrices.append(for_all(self.read(q), over, f"{'es'[of is _same]}{k}"))
-        for rows in matrices:
-            form = quadratic_form([[of(p) for p in row] for row in rows], (), (), ())
-            found.append(form.hypotheses)
+            matrices.append(for_all(self.read(q), over, f"{'se'[mean]}{k}"))
+        forms = [quadratic_form([[of(p) for p in row] for row in rows], (), (), ()) for rows in matrices]
+        found = [form.hypotheses for form in forms]
         for item in _is(stated.get("subject_to", []), list):
             text = type(item) is str
             parts = re.split("(<=|>=|==)", item) if text else [_is(item, list)[0], *_relation(item[1])]
@@ -485,7 +479,7 @@ def state(problem: Mapping[str, Any], values: Mapping[str, Any] | None = None) -
     sets = [reader.set(s) for s in stated["on"]] if "on" in stated else [points] * len(listed)
     parts = tuple((str(full.read(p)), fixed.read(p), h) for p, h in zip(listed, sets, strict=True))
     if mean:
-        means = reader.set(stated.get("in_expectation", {}), integral) | {("on E", h) for h in points}
+        means = reader.set(stated.get("in_expectation", {}), True) | {("on E", h) for h in points}
         squares = [(number(w), integral(reader.read(q))) for w, q in stated.get("squares", [])]
         _need(all(w > 0 and question == "minimize" for w, _ in squares), "weights of squares are positive")
         _need(len(parts) == 1, "expectations are those of one polynomial")
@@ -526,8 +520,8 @@ def _measured(stated: dict, question: str, known: dict, left: list[int]) -> Goal
     _need(question in ("minimize", "maximize") or stated[question] is True, "measures are for one objective")
     wanted = ZERO if question == "feasible" else moments(_is(stated[question], dict))
     hypotheses = hypotheses.union(*(assume(*m).hypotheses for m in more))
-    about = f"measures {', '.join(labels.values())}"
-    return Goal(_KEY, question, about, ((str(wanted), wanted, hypotheses),), "", "", tuple(more))
+    parts = ((str(wanted), wanted, hypotheses),)
+    return Goal(_KEY, question, f"measures {', '.join(labels.values())}", parts, "", "", tuple(more))
 
 
 def dual(goal: Goal, values: Mapping[str, Any], empty: bool) -> tuple[Theorem, list[tuple[str, Polynomial]]]:
@@ -550,9 +544,11 @@ def replay(problem: Mapping[str, Any], proof: Mapping[str, Any]) -> Answer:
     unknowns = [_pick(names, v) for v in claim.get("unknowns", [])]
     values = dict(zip(unknowns, claim.get("values", []), strict=True))
     goal = state(problem, {n: values.get(n, 0) for n in problem.get("unknowns", [])})
-    proven: list[list] = [[] for _ in claim.get("objectives", [0])]
-    means: list = []
-    for block in proof["multipliers"]:
+    proven, means = [list[Any]() for _ in claim.get("objectives", [0])], list[Any]()
+    used = [block["index"][0] for block in proof["multipliers"] if block["kind"] == "square"]
+    rest = [k for k in range(len(claim.get("squares", []))) if k not in used]
+    unused = [{"kind": "square", "index": [k], "polynomial": []} for k in rest]
+    for block in [*proof["multipliers"], *unused]:
         mean = block["kind"].startswith("expectation") or block["kind"] == "square"
         fact = (1, _multiplier(block, claim, names, mean))
         (means if mean else _pick(proven, block.get("target", 0))).append(fact)
@@ -563,8 +559,8 @@ def replay(problem: Mapping[str, Any], proof: Mapping[str, Any]) -> Answer:
     if goal.about.startswith("measures"):
         constants = any(() in p.terms for _, p in goal.more)
         empty = goal.question == "feasible" or (claim["objective"] == [] and constants)
-        total, rest = dual(goal, values, empty)
-        for name, p in rest:
+        total, parts = dual(goal, values, empty)
+        for name, p in parts:
             of = next((a for f in facts if (a := average(f, name)).conclusion == p), weighted_sum([]))
             total = weighted_sum([(1, total), (1, of)])
         value = abs(total.conclusion.terms.get((), 0)) if empty else 1

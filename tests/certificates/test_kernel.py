@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from certificates import kernel
+from certificates.check import check_certificate
 from certificates.into_kernel import replay, squares_of
 from certificates.kernel import (
     NotProven,
@@ -28,17 +29,15 @@ from certificates.kernel import (
     weighted_sum,
 )
 from tests.certificates.classics import CLASSICS
-from tests.certificates.semantic import agree, mutant, run
 from tests.certificates.solved import CERTIFIED, certificate_of, path_of
 
 X, Y = polynomial({("x",): 1}), polynomial({("y",): 1})
 ONE = kernel.ONE
-SEEDS = [make() for make in CLASSICS.values() if make()["claim"]["kind"] != "no_certificate"]
 
 
 def test_it_is_short_and_needs_the_standard_library_only():
     source = Path(kernel.__file__).read_text(encoding="utf-8")
-    assert len(source.splitlines()) <= 623
+    assert len(source.splitlines()) <= 620
     names = {n.module if isinstance(n, ast.ImportFrom) else n.names[0].name
              for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Import | ast.ImportFrom)}  # fmt: skip
     assert {name.split(".")[0] for name in names} <= set(sys.stdlib_module_names)
@@ -235,6 +234,13 @@ def test_expectations_are_not_points():
         settle(squares, [weighted_sum([(2, once)])], 0)
 
 
+def test_a_square_that_no_multiplier_uses_is_nonnegative():
+    p = [["1", [[0, 1]]]]
+    claim = {"kind": "lower_bound", "objective": [], "bound": "0", "squares": [["1", p], ["2", p]]}
+    proof = {"variables": ["x"], "claim": claim, "format": "sosdp-certificate/1", "multipliers": []}
+    assert check_certificate(proof) and replay(proof).show().endswith("3 E[x]^2 >= 0")
+
+
 def test_the_mass_of_a_measure_is_what_the_problem_says():
     """E[1] is 1, the mass of a measure need not be."""
     goal = state({"variables": ["x"], "measures": {"mu": {"mass": "1/2"}}, "minimize": {"mu": "1"}})
@@ -288,36 +294,6 @@ def test_factors_are_those_of_the_matrix():
     for gram in ([["1", "2"], ["2", "1"]], [["0", "1"], ["1", "0"]], [["1", "0"], ["1", "1"]]):
         with pytest.raises(NotProven):
             squares_of(gram)
-
-
-def test_fast_path_and_kernel_agree_on_mutants():
-    found = run(SEEDS, 1500, 11)
-    assert found["valid"] > 300 and found["invalid"] > 600 and found["unreadable"] < 400, found
-
-
-@pytest.mark.slow
-def test_fast_path_and_kernel_agree_on_ten_thousand_mutants():
-    found = run(SEEDS, 10_000, 12)
-    assert found["valid"] > 2000 and found["invalid"] > 4000
-
-
-def test_the_comparison_notices_a_wrong_fast_path(monkeypatch):
-    """Negative control: a fast path that accepts everything is found out at once."""
-    import tests.certificates.semantic as semantic
-    from certificates.check import Verdict
-
-    monkeypatch.setattr(semantic, "check_certificate", lambda content, work: Verdict("valid", "", ""))
-    with pytest.raises(AssertionError):
-        run(SEEDS, 50, 3)
-
-
-def test_mutants_change_something():
-    import random
-
-    generator = random.Random(0)
-    changed = sum(mutant(seed, generator) != seed for seed in SEEDS for _ in range(20))
-    assert changed > 15 * len(SEEDS)
-    assert agree(SEEDS[0]) == "valid"
 
 
 @pytest.mark.parametrize(

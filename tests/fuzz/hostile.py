@@ -26,7 +26,7 @@ import scipy.sparse as sp
 from sosdp.cli import main
 from sosdp.privacy.guarantee.evidence import LAWS
 from tests.certificates.classics import CLASSICS
-from tests.certificates.damage import places
+from tests.certificates.forgeries import places
 
 LONGEST = 5.0  # CPU seconds of one case
 CODES = {"solve": {0, 1, 2}, "verify": {0, 1, 2}, "check-release": {0, 1, 2, 3}, "private": {0, 2}}

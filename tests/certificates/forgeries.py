@@ -1,36 +1,107 @@
-"""Mutants of certificates that keep the format and change the mathematics, some of them still true."""
+"""Certificates that are changed at random, and what everyone has to say about them.
+
+`damage` edits the tree of a file without regard to its format; `mutant` keeps the format and changes the
+mathematics, some of it to what is true as well; `damaged_text` edits bytes.  `judged` compares the fast path
+with the kernel and with a second opinion in plain fractions.
+"""
 
 from __future__ import annotations
 
 import copy
 import json
 import random
+from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from certificates.check import check_certificate
 from certificates.into_kernel import replay
-from tests.certificates.damage import places
+from tests.certificates.independent import proves
 
+CORPUS = Path(__file__).with_name("corpus.jsonl")  # (status, text): each led to a verdict with new words once
 KINDS = ("sos", "inequality", "product", "equality", "psd", "expectation", "expectation_equality", "square")
+JUNK = [
+    None, True, False, 0, 1, -1, 2, 10**9, 10**30, 0.5, "", "0", "1", "-1", "1/2", "-1/3", "1/0", "NaN",
+    "1e9", "9" * 4000, "9" * 4001, "sos", "psd", "product", "equality", "inequality", "upper_bound",
+    "infeasible", "program", "no_certificate",
+    "expectation", "square", [], {}, [[]], [[[]]], [0], ["1"], [[0, 1]], [["1", []]],
+    [["1", "0"], ["0", "1"]], {"kind": "sos"},
+]  # fmt: skip
+KEYS = [
+    "index", "target", "entry", "basis", "gram", "polynomial", "x", "functional", "degree", "in_expectation",
+    "squares", "attained_at", "unique", "on", "values", "unknowns", "sense",
+]  # fmt: skip
 
 
-def agree(content: dict[str, Any], work: int = 3_000_000) -> str:
-    """The verdict, when the fast path and the kernel say the same; AssertionError when they differ.
+def judged(content: Any, work: int = 3_000_000, opinion: bool = True) -> str:
+    """The verdict of the fast path; AssertionError where the kernel or (`opinion`) plain fractions differ.
 
-    What the fast path calls unreadable is not compared: the kernel reads no files.
+    What the fast path calls unreadable is not compared: the kernel reads no files, and has no rules for
+    points and for the absence of certificates.
     """
-    content = {key: value for key, value in content.items() if key != "digest"}
-    content["claim"] = {k: v for k, v in content["claim"].items() if k not in ("attained_at", "unique")}
     verdict = check_certificate(content, work=work)
     if verdict.status == "unreadable":
         return "unreadable"
-    try:
-        proven = bool(replay(content).show())
-    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError):
-        proven = False
-    assert proven == bool(verdict), (verdict, json.dumps(content))
+    assert not verdict or not opinion or proves(content), json.dumps(content)
+    if content["claim"]["kind"] != "no_certificate":
+        plain = {key: value for key, value in content.items() if key != "digest"}
+        plain["claim"] = {k: v for k, v in content["claim"].items() if k not in ("attained_at", "unique")}
+        try:
+            proven = bool(replay(plain).show())
+        except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError):
+            proven = False
+        assert proven == bool(check_certificate(plain, work=work)), (verdict, json.dumps(content))
     return verdict.status
+
+
+def corpus() -> Iterator[tuple[str, str]]:
+    """(status, text) of every kept input."""
+    yield from map(json.loads, CORPUS.read_text(encoding="ascii").splitlines())
+
+
+def places(value: Any, path: tuple = ()) -> Iterator[tuple]:
+    """The paths of a tree."""
+    yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield from places(item, (*path, key))
+
+
+def damage(content: Any, generator: random.Random) -> None:
+    """One to three random edits of the tree."""
+    for _ in range(generator.randint(1, 3)):
+        found = [p for p in places(content) if p]
+        if not found:
+            return
+        path = generator.choice(found)
+        place, action = _get(content, path[:-1]), generator.randrange(5)
+        if action == 0:
+            place[path[-1]] = copy.deepcopy(generator.choice(JUNK))
+        elif action == 1:
+            del place[path[-1]]
+        elif action == 2 and isinstance(place, list):
+            place.insert(path[-1], copy.deepcopy(place[path[-1]]))
+        elif action == 3 and isinstance(place, list):
+            generator.shuffle(place)
+        elif isinstance(place, dict):
+            place[generator.choice(KEYS)] = copy.deepcopy(generator.choice(JUNK))
+
+
+def damaged_text(text: str, generator: random.Random) -> str:
+    """The text with a few bytes changed, removed, added or repeated."""
+    data = list(text)
+    for _ in range(generator.randint(1, 4)):
+        k, action = generator.randrange(len(data) or 1), generator.randrange(4)
+        if action == 0 and data:
+            data[k] = chr(generator.randrange(256))
+        elif action == 1:
+            del data[k : k + generator.randint(1, 20)]
+        elif action == 2:
+            data[k:k] = generator.choice([*'[]{},:"-/', "9" * 30, "1e9", "NaN"])
+        else:
+            data[k:k] = data[k : k + generator.randint(1, 60)]
+    return "".join(data)
 
 
 def _numbers(content: Any) -> list[tuple]:
@@ -132,6 +203,12 @@ def _constraints(content: dict, generator: random.Random) -> None:
         claim.setdefault(other, []).append(listed.pop(k))
 
 
+def _one_term(content: dict, generator: random.Random) -> None:
+    claim = content["claim"]
+    polynomial = generator.choice([claim.get("objective"), *claim.get("equalities", ())])
+    del polynomial[generator.randrange(len(polynomial))]
+
+
 def _question(content: dict, generator: random.Random) -> None:
     claim = content["claim"]
     swap = {"lower_bound": "upper_bound", "upper_bound": "lower_bound"}
@@ -177,6 +254,7 @@ MUTATIONS = (
     _one_number,
     _one_number,
     _one_exponent,
+    _one_term,
     _multiplier,
     _constraints,
     _question,
@@ -191,15 +269,15 @@ def mutant(content: dict[str, Any], generator: random.Random) -> dict[str, Any]:
     for _ in range(generator.choice([1, 1, 2])):
         try:
             generator.choice(MUTATIONS)(out, generator)
-        except (LookupError, TypeError):  # a second change that the first one leaves no place for
+        except (LookupError, TypeError, ValueError):  # a second change that the first one leaves no place for
             continue
     return out
 
 
-def run(seeds: list[dict], count: int, seed: int) -> dict[str, int]:
-    """How many mutants got each verdict; AssertionError where fast path and kernel disagree."""
+def run(seeds: list[dict], count: int, seed: int, opinion: bool = True) -> dict[str, int]:
+    """How many mutants got each verdict; AssertionError where one is judged in two ways."""
     generator = random.Random(seed)
     found = {"valid": 0, "invalid": 0, "unreadable": 0}
     for k in range(count):
-        found[agree(mutant(seeds[k % len(seeds)], generator))] += 1
+        found[judged(mutant(seeds[k % len(seeds)], generator), opinion=opinion)] += 1
     return found

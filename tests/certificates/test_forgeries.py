@@ -1,0 +1,108 @@
+"""Changed certificates: always a verdict, never a crash or a false `valid`; fast path and kernel agree."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+
+import pytest
+
+import tests.certificates.forgeries as forgeries
+from certificates.check import Verdict, check_certificate, check_file
+from tests.certificates.classics import CLASSICS
+from tests.certificates.forgeries import corpus, damage, damaged_text, judged, mutant, run
+from tests.certificates.solved import CERTIFIED, certificate_of
+
+SEEDS = [make() for make in CLASSICS.values()]
+
+
+def damaged(name: str, seed: int, rounds: int) -> Counter:
+    """How often each verdict came."""
+    generator, counts = random.Random(f"{name} {seed}"), Counter[str]()
+    for _ in range(rounds):
+        content = CLASSICS[name]()
+        damage(content, generator)
+        counts[judged(content)] += 1
+    return counts
+
+
+@pytest.mark.parametrize("name", CLASSICS)
+def test_damaged_certificates_get_a_verdict(name):
+    counts = damaged(name, 0, 200)
+    assert counts["unreadable"] > 40 and counts["valid"] < 100
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("name", CLASSICS)
+def test_damaged_certificates_at_length(name):
+    assert damaged(name, 1, 20_000)["unreadable"] > 1000
+
+
+def judge(text: str, path) -> Verdict:
+    """The verdict on a text, as a file."""
+    path.write_bytes(text.encode("latin-1"))
+    verdict = check_file(path, work=3_000_000)
+    assert not verdict or judged(json.loads(text)) == "valid"
+    return verdict
+
+
+def test_damaged_bytes_get_a_verdict(tmp_path):
+    generator, texts = random.Random(5), [json.dumps(seed) for seed in SEEDS]
+    statuses = Counter(
+        judge(damaged_text(generator.choice(texts), generator), tmp_path / "c.json").status
+        for _ in range(400)
+    )
+    assert statuses["unreadable"] > 200
+
+
+def test_the_corpus_keeps_its_verdicts(tmp_path):
+    """Inputs that once led to a verdict with new words."""
+    kept = list(corpus())
+    assert len(kept) > 150 and {status for status, _ in kept} == {"valid", "invalid", "unreadable"}
+    for status, text in kept:
+        assert judge(text, tmp_path / "c.json").status == status, text
+
+
+def test_mutants_of_hand_made_certificates_are_judged_alike():
+    found = run(SEEDS, 1500, 11)
+    assert found["valid"] > 200 and found["invalid"] > 600 and found["unreadable"] < 500, found
+
+
+@pytest.mark.slow
+def test_ten_thousand_mutants_are_judged_alike():
+    found = run(SEEDS, 10_000, 12)
+    assert found["valid"] > 1500 and found["invalid"] > 4000
+
+
+@pytest.mark.parametrize("name", CERTIFIED)
+def test_mutants_of_solved_cases_are_judged_alike(name):
+    content = certificate_of(name)
+    content.pop("digest")
+    assert judged(content, work=10**8, opinion=False) == "valid"
+    found = run([content], 20, 7, opinion=False)
+    assert found["invalid"] > found["valid"]
+
+
+def test_the_comparison_notices_a_wrong_fast_path(monkeypatch):
+    """Negative control: a fast path that accepts everything is found out at once, by the kernel alone too."""
+    monkeypatch.setattr(forgeries, "check_certificate", lambda content, work: Verdict("valid", "", ""))
+    for opinion in (True, False):
+        with pytest.raises(AssertionError):
+            run(SEEDS, 50, 3, opinion)
+
+
+def test_mutants_change_something():
+    generator = random.Random(0)
+    changed = sum(mutant(seed, generator) != seed for seed in SEEDS for _ in range(20))
+    assert changed > 15 * len(SEEDS)
+    assert all(judged(seed) == "valid" for seed in SEEDS)
+
+
+def test_the_digest_notices_whatever_is_left():
+    """With the digest even a change that makes another true statement (a variable renamed) is noticed."""
+    content = certificate_of("six_hump_camel")
+    assert check_certificate(content)
+    content["variables"][0] = "renamed"
+    verdict = check_certificate(content)
+    assert verdict.status == "invalid" and "digest" in verdict.reason
