@@ -14,34 +14,57 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.algebra.coefficients import Number, as_number, plus, times
-from sosdp.algebra.parse import ParseError, Reader
-from sosdp.algebra.polynomial import Polynomial
+from sosdp.algebra.coefficients import Number, as_number, exact_quotient, plus, times
+from sosdp.algebra.combination import Combination
+from sosdp.algebra.grammar import Grammar, ParseError
+from sosdp.algebra.polynomial import Polynomial, variable
 from sosdp.algebra.printing import exact_text
 from sosdp.algebra.variables import variable_id, variable_name
 
 Term = tuple[tuple[int, int], ...]  # (variable id, degree) with degree > 0, ids ascending; () is 1
 _HALF = Fraction(1, 2)
 MAX_DEGREE = 100_000
-_MOST_PRODUCTS = 500_000  # of two terms, in a power
-_FACTOR = re.compile(r"\bT(?P<degree>[0-9]{1,6})\(\s*(?P<name>[^\W\d]\w*)\s*\)")
 
 
-class ChebyshevPolynomial:
+class ChebyshevPolynomial(Combination):
     """An immutable polynomial in Chebyshev coefficients; ``terms`` maps a term to its coefficient.
 
     Combines with +, - and * with numbers and its like, with integer powers; ``p(x=0.3)`` is a value. Exact
     coefficients stay exact under sums and products, and where they meet floats.
     """
 
-    __slots__ = ("terms",)
+    __slots__ = ()
     terms: dict[Term, Number]
+    _times = staticmethod(times)  # type: ignore[assignment]  # of narrower types
 
     def __init__(self, terms: Mapping[Term, Number]) -> None:
-        object.__setattr__(self, "terms", {k: v for k, v in terms.items() if v != 0})
+        super().__init__({k: v for k, v in terms.items() if v != 0})
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError("polynomials are immutable")
+    @classmethod
+    def _of(cls, value: Any) -> ChebyshevPolynomial | None:  # type: ignore[override]
+        if isinstance(value, ChebyshevPolynomial):
+            return value
+        if isinstance(value, Polynomial):
+            return from_polynomial(value)
+        number = None if isinstance(value, bool) else as_number(value)
+        return None if number is None else ChebyshevPolynomial({(): number})
+
+    @staticmethod
+    def _add_to(terms: dict[Term, Number], term: Term, c: Number) -> None:
+        terms[term] = plus(terms[term], c) if term in terms else c
+
+    @staticmethod
+    def _inverse(a: Number) -> Number:
+        return exact_quotient(1, a)  # type: ignore[no-any-return]
+
+    @classmethod
+    def _product(cls, p: Mapping[Term, Number], q: Mapping[Term, Number]) -> dict[Term, Number]:
+        out: dict[Term, Number] = {}
+        for a, c in p.items():
+            for b, d in q.items():
+                for term, weight in _product(a, b):
+                    cls._add_to(out, term, times(times(c, d), weight))
+        return out
 
     def __reduce__(self) -> tuple:
         named = [(tuple((variable_name(v), k) for v, k in term), c) for term, c in self.terms.items()]
@@ -57,7 +80,9 @@ class ChebyshevPolynomial:
     @classmethod
     def parse(cls, text: str) -> ChebyshevPolynomial:
         """The inverse of ``str``: numbers, ``T3(x)``, ``+ - *``, ``/`` between numbers; raises ParseError."""
-        return _parse(text)
+        value = cls._of(_Reader().value(text))
+        assert value is not None
+        return value
 
     @property
     def variable_ids(self) -> np.ndarray:
@@ -111,73 +136,11 @@ class ChebyshevPolynomial:
             total = total + part
         return total
 
-    def __add__(self, other: Any) -> ChebyshevPolynomial:
-        right = _operand(other)
-        if right is None:
-            return NotImplemented
-        out = dict(self.terms)
-        for term, c in right.terms.items():
-            out[term] = plus(out[term], c) if term in out else c
-        return ChebyshevPolynomial(out)
-
-    __radd__ = __add__
-
-    def __neg__(self) -> ChebyshevPolynomial:
-        return ChebyshevPolynomial({term: -c for term, c in self.terms.items()})
-
-    def __sub__(self, other: Any) -> ChebyshevPolynomial:
-        right = _operand(other)
-        return NotImplemented if right is None else self + -right
-
-    def __rsub__(self, other: Any) -> ChebyshevPolynomial:
-        return -self + other
-
-    def __mul__(self, other: Any) -> ChebyshevPolynomial:
-        right = _operand(other)
-        if right is None:
-            return NotImplemented
-        out: dict[Term, Number] = {}
-        for a, p in self.terms.items():
-            for b, q in right.terms.items():
-                for term, weight in _product(a, b):
-                    part = times(times(p, q), weight)
-                    out[term] = plus(out[term], part) if term in out else part
-        return ChebyshevPolynomial(out)
-
-    __rmul__ = __mul__
-
-    def __pow__(self, power: int) -> ChebyshevPolynomial:
-        if not isinstance(power, int) or power < 0:
-            raise ValueError(f"a power must be an integer >= 0, not {power!r}")
-        if self.degree * power > MAX_DEGREE:
-            raise ValueError(f"a power of degree {self.degree * power} is too large")
-        if not self.degree:
-            constant = Polynomial(self.terms.get((), 0)) ** power
-            return ChebyshevPolynomial({(): constant.constant})
-        result, square, products = ChebyshevPolynomial({(): 1}), self, 0
-        while power:
-            factors = [f for f, used in ((result, power & 1), (square, power > 1)) if used]
-            products += sum(len(f.terms) for f in factors) * len(square.terms)
-            if products > _MOST_PRODUCTS:
-                raise ValueError(f"this power needs more than {_MOST_PRODUCTS:.0e} products of two terms")
-            result = result * square if power & 1 else result
-            power >>= 1
-            square = square * square if power else square
-        return result
-
-    def __truediv__(self, number: Any) -> ChebyshevPolynomial:
-        divisor = _number(number)
-        if divisor == 0:
-            raise ZeroDivisionError("a polynomial was divided by zero")
-        quotients = {term: (Polynomial(c) / divisor).constant for term, c in self.terms.items()}
-        return ChebyshevPolynomial(quotients)
-
     def __eq__(self, other: object) -> bool:
-        right = _operand(other)
+        right = self._of(other)
         return NotImplemented if right is None else self.terms == right.terms
 
-    def __hash__(self) -> int:
-        return hash(frozenset(self.terms.items()))
+    __hash__ = Combination.__hash__
 
     def __str__(self) -> str:
         parts = []
@@ -220,15 +183,6 @@ def _number(value: Any) -> Number:
     if number is None:
         raise TypeError(f"a coefficient must be a number, not {type(value).__name__}")
     return number
-
-
-def _operand(other: Any) -> ChebyshevPolynomial | None:
-    if isinstance(other, ChebyshevPolynomial):
-        return other
-    if isinstance(other, Polynomial):
-        return from_polynomial(other)
-    number = None if isinstance(other, bool) else as_number(other)
-    return None if number is None else ChebyshevPolynomial({(): number})
 
 
 def from_polynomial(p: Polynomial) -> ChebyshevPolynomial:
@@ -282,24 +236,19 @@ def _restore(named: list) -> ChebyshevPolynomial:
     )
 
 
-def _parse(text: str) -> ChebyshevPolynomial:
-    """Each ``Tk(x)`` is read as a variable of its own, by the one reader there is."""
-    names: dict[str, tuple[str, int]] = {}
+class _Reader(Grammar):
+    """Reads series: a name is ``T3`` and has a variable in parentheses."""
 
-    def named(match: re.Match) -> str:
-        name = f"T{match['degree']}_{match['name']}"
-        names[name] = (match["name"], int(match["degree"]))
-        return name
+    _most_degree = MAX_DEGREE
 
-    p = Reader().polynomial(_FACTOR.sub(named, text))
-    total = ChebyshevPolynomial({})
-    for coef, powers in p.terms():
-        part = ChebyshevPolynomial({(): coef})
-        for name, power in powers.items():
-            if name not in names:
-                raise ParseError(f"{name!r} is not part of a Chebyshev series: write T1({name})")
-            variable, degree = names[name]
-            factor = ChebyshevPolynomial({((variable_id(variable), degree),) if degree else (): 1})
-            part = part * factor**power
-        total = total + part
-    return total
+    def _named(self, name: str, depth: int) -> ChebyshevPolynomial:
+        match = re.fullmatch("T([0-9]{1,6})", name)
+        if match is None or self._token != "(":
+            raise ParseError(f"{name!r} is not part of a Chebyshev series: write T1({name})")
+        self._next()
+        x = variable(variable_id(self._token))
+        self._next()
+        if self._token != ")":
+            raise ParseError(f"{name} is of one variable: write {name}({x})")
+        self._next()
+        return chebyshev(x, int(match[1]))

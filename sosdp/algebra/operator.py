@@ -1,4 +1,4 @@
-"""Polynomials in noncommuting operators, and the constraints that comparisons build.
+"""Polynomials in words: in noncommuting operators, and what they share with those in complex variables.
 
 The letters of a process are in one register, `LETTERS`: a family (`letters`) adds its own with their
 relations, which never change. Coefficients are exact complex numbers; a float is the binary number that it
@@ -7,15 +7,16 @@ is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from sosdp.algebra.coefficients import as_number
+from sosdp.algebra.combination import Combination
 from sosdp.algebra.polynomial import Polynomial
-from sosdp.algebra.words import IMAGINARY, ONE, Number, Terms, Words, times
+from sosdp.algebra.words import IMAGINARY, Monoid, Number, Terms, Word, Words, add_to, inverse, times
 
 LETTERS = Words()
 MIXED = (
@@ -28,7 +29,7 @@ def as_complex_number(value: Any) -> Number | None:
     """A number of any kind as an exact complex one; None for anything else."""
     if isinstance(value, Polynomial):
         if not value.is_constant:
-            raise ValueError(f"{MIXED} ({value!r})")
+            return None
         value = value.constant
     if isinstance(value, complex | np.complexfloating):
         parts = as_number(float(value.real)), as_number(float(value.imag))
@@ -37,79 +38,34 @@ def as_complex_number(value: Any) -> Number | None:
     return None if number is None else (Fraction(number), Fraction(0))
 
 
-class OperatorPolynomial:
-    """An immutable polynomial in noncommuting operators, in normal form.
+class WordPolynomial(Combination):
+    """A combination of the words of a monoid, in normal form, with exact complex numbers.
 
-    ``p.adjoint`` (also ``p.H``), ``p.is_hermitian``, ``p.degree``; +, -, * with numbers (complex ones too)
-    and operators, / by numbers, ** and comparisons: ``p >= 0`` for a Hermitian p, ``p == q`` for any.
-    ``terms``: exact coefficients by word, a tuple of letter numbers.
+    ``p.adjoint`` (also ``p.H``), ``p.is_hermitian``, ``p.degree``, arithmetic with numbers (complex ones
+    too), and comparisons: ``p >= 0`` for a Hermitian p, ``p == q`` for any.
     """
 
-    __slots__ = ("terms",)
-    __array_ufunc__ = None
-    terms: Terms
+    __slots__ = ()
+    monoid: ClassVar[Monoid]
+    _add_to = staticmethod(add_to)
+    _times = staticmethod(times)
+    _inverse = staticmethod(inverse)
 
-    def __init__(self, terms: Terms):
-        object.__setattr__(self, "terms", terms)
+    @classmethod
+    def _of(cls, value: Any) -> Self | None:
+        if isinstance(value, cls):
+            return value
+        c = as_complex_number(value)
+        return None if c is None else cls._made({(): c} if c[0] or c[1] else {})
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError("polynomials in operators do not change")
-
-    @staticmethod
-    def _of(other: Any) -> OperatorPolynomial | None:
-        if isinstance(other, OperatorPolynomial):
-            return other
-        c = as_complex_number(other)
-        return None if c is None else OperatorPolynomial({(): c} if c[0] or c[1] else {})
-
-    def __add__(self, other: Any) -> Any:
-        q = self._of(other)
-        if q is None:
-            return NotImplemented
-        out = dict(self.terms)
-        for word, c in q.terms.items():
-            old = out.get(word)
-            out[word] = c if old is None else (old[0] + c[0], old[1] + c[1])
-        return OperatorPolynomial({w: c for w, c in out.items() if c[0] or c[1]})
-
-    __radd__ = __add__
-
-    def __neg__(self) -> OperatorPolynomial:
-        return OperatorPolynomial({w: (-c[0], -c[1]) for w, c in self.terms.items()})
-
-    def __sub__(self, other: Any) -> Any:
-        q = self._of(other)
-        return NotImplemented if q is None else self + -q
-
-    def __rsub__(self, other: Any) -> Any:
-        return -self + other
-
-    def __mul__(self, other: Any) -> Any:
-        if isinstance(other, OperatorPolynomial):
-            return OperatorPolynomial(LETTERS.product(self.terms, other.terms))
-        c = as_complex_number(other)
-        if c is None:
-            return NotImplemented
-        return OperatorPolynomial({w: times(c, d) for w, d in self.terms.items()} if c[0] or c[1] else {})
-
-    __rmul__ = __mul__  # only numbers come from the left
-
-    def __truediv__(self, other: Any) -> Any:
-        c = as_number(other)
-        return NotImplemented if c is None else self * (1 / Fraction(c))
-
-    def __pow__(self, power: int) -> OperatorPolynomial:
-        if isinstance(power, bool) or not isinstance(power, int) or power < 0:
-            raise ValueError(f"a power must be a non-negative integer, not {power!r}")
-        out = OperatorPolynomial({(): ONE})
-        for _ in range(power):
-            out = out * self
-        return out
+    @classmethod
+    def _product(cls, p: Mapping[Word, Number], q: Mapping[Word, Number]) -> Terms:
+        return cls.monoid.product(p, q)
 
     @property
-    def adjoint(self) -> OperatorPolynomial:
+    def adjoint(self) -> Self:
         """The adjoint."""
-        return OperatorPolynomial(LETTERS.star_of(self.terms))
+        return self._made(self.monoid.star_of(self.terms))
 
     H = adjoint
 
@@ -132,18 +88,37 @@ class OperatorPolynomial:
     def __eq__(self, other: Any) -> Any:
         return self._compared("equality", self - other)
 
-    def __hash__(self) -> int:
-        return hash(frozenset(self.terms.items()))
+    __hash__ = Combination.__hash__
 
     @staticmethod
     def _compared(kind: str, difference: Any) -> Any:
-        return difference if difference is NotImplemented else OperatorConstraint(kind, difference)
-
-    def __bool__(self) -> bool:
-        return bool(self.terms)
+        return difference if difference is NotImplemented else WordConstraint(kind, difference)
 
     def __repr__(self) -> str:
-        return LETTERS.text(self.terms)
+        return self.monoid.text(self.terms)
+
+
+class OperatorPolynomial(WordPolynomial):
+    """An immutable polynomial in noncommuting operators, in normal form.
+
+    ``p.adjoint`` (also ``p.H``), ``p.is_hermitian``, ``p.degree``; +, -, * with numbers (complex ones too)
+    and operators, / by numbers, ** and comparisons: ``p >= 0`` for a Hermitian p, ``p == q`` for any.
+    ``terms``: exact coefficients by word, a tuple of letter numbers.
+    """
+
+    __slots__ = ()
+    monoid = LETTERS
+
+    @classmethod
+    def _of(cls, value: Any) -> OperatorPolynomial | None:  # type: ignore[override]
+        if isinstance(value, Polynomial | WordPolynomial) and not isinstance(value, OperatorPolynomial):
+            if value.degree:
+                raise ValueError(f"{MIXED} ({value!r})")
+        return value if isinstance(value, OperatorPolynomial) else super()._of(value)
+
+    @classmethod
+    def _made(cls, terms: Terms) -> OperatorPolynomial:  # type: ignore[override]
+        return OperatorPolynomial(terms)
 
     def __reduce__(self) -> tuple:
         raise TypeError("polynomials in operators belong to their process: letters are numbered in it")
@@ -162,18 +137,19 @@ class SingleOperator(OperatorPolynomial):
         yield self
 
 
-class OperatorConstraint:
-    """``polynomial >= 0`` (as an operator), ``polynomial == 0``, or with the kind ``relation`` an equation
-    that is used by multiplication. The truth value of an equality: whether both sides were the same."""
+class WordConstraint:
+    """``polynomial >= 0`` (of operators: as an operator), ``polynomial == 0``, or with the kind ``relation``
+    an equation that is used by multiplication. The truth value of an equality: whether both sides were the
+    same."""
 
     __slots__ = ("kind", "polynomial", "taken")
 
-    def __init__(self, kind: str, polynomial: OperatorPolynomial):
+    def __init__(self, kind: str, polynomial: WordPolynomial):
         self.kind, self.polynomial, self.taken = kind, polynomial, False
 
     def __bool__(self) -> bool:
         if self.kind != "equality":
-            raise TypeError("an inequality between operators has no truth value; write them one by one")
+            raise TypeError("an inequality has no truth value; write them one by one")
         self.taken = True
         return not self.polynomial.terms
 
@@ -181,7 +157,7 @@ class OperatorConstraint:
         return f"{self.polynomial!r} {'>=' if self.kind == 'inequality' else '=='} 0"
 
 
-def relation(left: Any, right: Any = 0) -> OperatorConstraint:
+def relation(left: Any, right: Any = 0) -> WordConstraint:
     """The relation ``left == right`` between operators of one party, for the list of constraints: products
     are rewritten with it and with its adjoint, so that it costs nothing and gives the best bounds.
 
@@ -190,4 +166,4 @@ def relation(left: Any, right: Any = 0) -> OperatorConstraint:
     difference = left - right
     if not isinstance(difference, OperatorPolynomial):
         raise TypeError(f"a relation is between operators, not {type(difference).__name__}")
-    return OperatorConstraint("relation", difference)
+    return WordConstraint("relation", difference)

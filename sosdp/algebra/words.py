@@ -4,12 +4,13 @@ A word is a tuple of letter numbers, the empty one is 1. Letters of different pa
 word in normal form is the concatenation, party by party, of words to which no rule applies. A rule replaces
 a word of one party by a combination of smaller words (length, then letters) and holds in every model, with
 its adjoint. What is proven needs only that the rules are true; confluence makes normal forms unique
-(`confluence`). Commuting monomials (`monomials`) are the monoid in which rows are sorted; there nothing is
-rewritten.
+(`confluence`). Of monomials in complex variables (`complex`) all letters commute: words are sorted, and
+nothing is rewritten. Monomials in real variables (`monomials`) are the same as arrays.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -74,7 +75,60 @@ class Letter:
     stated: bool = False
 
 
-class Words:
+class Monoid(ABC):
+    """Words with an adjoint, and combinations of them: all that is known of a word is here."""
+
+    @abstractmethod
+    def normal(self, word: Word) -> Terms:
+        """Normal form of any word (of a concatenation: the product): {word: number}."""
+
+    @abstractmethod
+    def adjoint(self, word: Word) -> tuple[Number, Word]:
+        """The adjoint, not reduced: a number and a word."""
+
+    @abstractmethod
+    def show(self, word: Word) -> str:
+        """The word as one writes it."""
+
+    def reduce(self, terms: Mapping[Word, Number]) -> Terms:
+        """Normal form of a combination."""
+        out: Terms = {}
+        for word, c in terms.items():
+            for w, d in self.normal(word).items():
+                add_to(out, w, times(c, d))
+        return out
+
+    def product(self, p: Mapping[Word, Number], q: Mapping[Word, Number]) -> Terms:
+        """Normal form of a product."""
+        out: Terms = {}
+        for u, c in p.items():
+            for v, d in q.items():
+                e = times(c, d)
+                for w, f in self.normal(u + v).items():
+                    add_to(out, w, times(e, f))
+        return out
+
+    def star_of(self, p: Mapping[Word, Number]) -> Terms:
+        """Normal form of the adjoint."""
+        out: Terms = {}
+        for word, c in p.items():
+            d, other = self.adjoint(word)
+            e = times(conjugate(c), d)
+            for w, f in self.normal(other).items():
+                add_to(out, w, times(e, f))
+        return out
+
+    def text(self, p: Mapping[Word, Number]) -> str:
+        """A combination as one writes it."""
+        return (
+            " + ".join(
+                _term(c, self.show(w)) for w, c in sorted(p.items(), key=lambda t: order(t[0]))
+            ).replace("+ -", "- ")
+            or "0"
+        )
+
+
+class Words(Monoid):
     """Letters and rules. Nothing in it changes after it was made, but that `grow` adds new letters."""
 
     def __init__(
@@ -201,44 +255,6 @@ class Words:
         """The word as one writes it."""
         return "*".join(self.letters[i].name for i in word) or "1"
 
-    # combinations of words
-    def reduce(self, terms: Mapping[Word, Number]) -> Terms:
-        """Normal form of a combination."""
-        out: Terms = {}
-        for word, c in terms.items():
-            for w, d in self.normal(word).items():
-                add_to(out, w, times(c, d))
-        return out
-
-    def product(self, p: Mapping[Word, Number], q: Mapping[Word, Number]) -> Terms:
-        """Normal form of a product."""
-        out: Terms = {}
-        for u, c in p.items():
-            for v, d in q.items():
-                e = times(c, d)
-                for w, f in self.normal(u + v).items():
-                    add_to(out, w, times(e, f))
-        return out
-
-    def star_of(self, p: Mapping[Word, Number]) -> Terms:
-        """Normal form of the adjoint."""
-        out: Terms = {}
-        for word, c in p.items():
-            d, other = self.adjoint(word)
-            e = times(conjugate(c), d)
-            for w, f in self.normal(other).items():
-                add_to(out, w, times(e, f))
-        return out
-
-    def text(self, p: Mapping[Word, Number]) -> str:
-        """A combination as one writes it."""
-        return (
-            " + ".join(
-                _term(c, self.show(w)) for w, c in sorted(p.items(), key=lambda t: order(t[0]))
-            ).replace("+ -", "- ")
-            or "0"
-        )
-
     def restricted(self, families: set[int]) -> tuple[Words, dict[int, int]]:
         """The letters of some families with numbers of their own, and the new number of each."""
         kept = [i for i, letter in enumerate(self.letters) if letter.family in families]
@@ -259,14 +275,19 @@ class Words:
         return Words(letters, rules), number
 
 
+def _text(value: Fraction) -> str:
+    """A number; what was a float in its shortest decimal."""
+    return str(value) if value.denominator < 1 << 20 or float(value) != value else repr(float(value))
+
+
 def _term(c: Number, word: str) -> str:
     """One term in Python's syntax."""
     if c[1] and c[0]:
-        number = f"({c[0]} + {c[1]}j)"
+        number = f"({_text(c[0])} + {_text(c[1])}j)"
     elif c[1]:
-        number = "1j" if c[1] == 1 else "-1j" if c[1] == -1 else f"{c[1]}j"
+        number = "1j" if c[1] == 1 else "-1j" if c[1] == -1 else f"{_text(c[1])}j"
     else:
-        number = str(c[0])
+        number = _text(c[0])
     if word == "1":
         return number
     return word if number == "1" else f"-{word}" if number == "-1" else f"{number}*{word}"

@@ -4,42 +4,30 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations_with_replacement
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from ..algebra.build import monomials, polynomial
-from ..algebra.complex import (
-    ComplexConstraint,
-    ComplexPolynomial,
-    as_complex,
-    in_real_variables,
-    real_parts,
-)
+from ..algebra.build import polynomial
+from ..algebra.complex import ComplexPolynomial, complex_variable, in_real_variables, real_parts
 from ..algebra.pickled_by_name import PickledByName
-from ..algebra.polynomial import Polynomial, variable
+from ..algebra.polynomial import Polynomial
 from ..algebra.variables import variable_ids, variable_name
-from ..algebra.words import Word
+from ..algebra.words import ONE, Word
 from ..model.options import Options, SolveOptions, read_options
 from ..model.system import System
 from ..progress import shown
 from .answers import Asked, answered
 from .atoms import RANK, checked, joint_eigenvalues, size_of_bound, value_at
-from .hermitian import (
-    HermitianDemand,
-    modulus_bounds,
-    permutations,
-    stated_in_words,
-    with_symmetry,
-    words_of,
-)
+from .hermitian import HermitianDemand, modulus_bounds, stated_in_words, with_symmetry, words_of
 from .ladder import State, run
 from .operators.assemble import Layout
 from .operators.bases import level_words
+from .operators.stated import by_kind
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import Relaxation
 from .statement import BOUND, Statement
@@ -98,7 +86,7 @@ class ComplexExpectation(PickledByName):
     @property
     def variables(self) -> tuple[ComplexPolynomial, ...]:
         """The complex variables, in the order of the columns of ``atoms``."""
-        return tuple(ComplexPolynomial(variable(i), Polynomial(0)) for i in self.ids)
+        return tuple(map(complex_variable, self.ids))
 
     def in_reals(self) -> PseudoExpectation:
         """The answer to the same problem in the real and imaginary parts of its variables: ``real`` itself
@@ -191,11 +179,11 @@ class ComplexExpectation(PickledByName):
     def __call__(self, p: Any) -> complex:
         """The pseudo-expectation of a polynomial in z and its conjugate; ValueError where a moment is not
         part of the relaxation."""
-        q = as_complex(p)
+        q = ComplexPolynomial._of(p)
         if q is None:
             raise TypeError(f"expected a polynomial in complex variables, not {type(p).__name__}")
         if self.basis == "real":
-            turned = q * as_complex(-1j)
+            turned = q * -1j
             return complex(
                 self.real(in_real_variables(q, self.parts)), self.real(in_real_variables(turned, self.parts))
             )
@@ -227,7 +215,9 @@ class ComplexExpectation(PickledByName):
         top = self._order if degree is None else degree
         if self.basis != "real":
             return self._layout.matrix(self._words(top), self._moments)
-        basis = [ComplexPolynomial(m, Polynomial(0)) for m in monomials([variable(i) for i in self.ids], top)]
+        letters = [2 * i for i in sorted(self.ids)]
+        words = [w for n in range(top + 1) for w in combinations_with_replacement(letters, n)]
+        basis = [ComplexPolynomial({w: ONE}) for w in words]
         return np.array([[self(b * a.conj()) for b in basis] for a in basis])
 
 
@@ -274,20 +264,27 @@ def minimize_complex(
     )
     if basis not in BASES:
         raise ValueError(f"basis={basis!r} is not known; choose one of {', '.join(map(repr, BASES))}")
-    target = as_complex(objective)
+    target = ComplexPolynomial._of(objective)
     if target is None:
         raise TypeError(f"expected a polynomial in complex variables, not {type(objective).__name__}")
     if not target.is_real:
         raise ValueError(f"the objective {target!r} is not real everywhere: it must equal its conjugate")
     sign = 1 if sense == "minimize" else -1
-    inequalities, equalities = _collected(constraints)
+    kinds = by_kind(constraints, ComplexPolynomial)
+    inequalities, equalities = kinds["inequality"], [h for h in kinds["equality"] if h]
     data = [target, *inequalities, *equalities]
     ids = sorted({i for p in data for i in p.variable_ids})
     if not ids:
         raise ValueError("there is no complex variable")
     parts = real_parts(ids)
     system = System.from_parts(
-        [in_real_variables(h, parts) for h in _real(equalities)],
+        # of a complex equality both parts
+        [
+            in_real_variables(q, parts)
+            for h in equalities
+            for q in ([h] if h.is_real else [h.real, h.imag])
+            if q
+        ],
         [in_real_variables(g, parts) for g in inequalities],
     )
     signed = target if sense == "minimize" else -target
@@ -296,14 +293,14 @@ def minimize_complex(
     order = least if degree is None else degree // 2
     if order < least:
         raise ValueError(f"degree {degree} is too small for powers up to {least}; use degree={2 * least}")
-    moves, names = permutations(symmetry, ids), tuple(variable_name(i) for i in ids)
-    stated = with_symmetry(stated, moves)
+    names = tuple(variable_name(i) for i in ids)
+    stated = with_symmetry(stated, symmetry)
     whole = in_real_variables(target, parts)
     building: dict[str, Any] = {} if sparsity is None else {"sparsity": sparsity}
-    if moves:
+    if stated.group:
         building["symmetries"] = [
-            {a: b for i, j in enumerate(g) for a, b in zip(parts[ids[i]], parts[ids[j]], strict=True)}
-            for g in moves
+            {a: b for i, j in zip(ids, g[::2], strict=True) for a, b in zip(parts[i], parts[ids[j // 2]])}
+            for g in stated.group
         ]
     if basis == "real":
         best = _in_parts(whole, system, 2 * order, sense, building, **solver_options)
@@ -375,33 +372,6 @@ def _in_parts(
     relaxation = Relaxation(system, top + top % 2, **building)
     ask = relaxation.maximize if sense == "maximize" else relaxation.minimize
     return ask(objective, **solver_options)
-
-
-def _collected(constraints: Any) -> tuple[list[ComplexPolynomial], list[ComplexPolynomial]]:
-    """Inequalities and equalities."""
-    inequalities: list[ComplexPolynomial] = []
-    equalities: list[ComplexPolynomial] = []
-    stack = [constraints]
-    while stack:
-        item = stack.pop()
-        if item is None:
-            continue
-        if isinstance(item, ComplexConstraint):
-            if item.kind == "inequality":
-                inequalities.append(item.polynomial)
-            else:
-                equalities.append(item.polynomial)
-        elif isinstance(item, Iterable) and not isinstance(item, str):
-            stack.extend(reversed(list(item)))
-        else:
-            raise TypeError(f"expected constraints between complex polynomials, not {type(item).__name__}")
-    return inequalities, [h for h in equalities if h.first or h.second]
-
-
-def _real(equalities: list[ComplexPolynomial]) -> list[ComplexPolynomial]:
-    """Equalities of real polynomials: a complex one has two parts."""
-    parts = [q for h in equalities for q in ([h] if h.is_real else [h.real, h.imag])]
-    return [q for q in parts if q.first or q.second]
 
 
 def _with_parts(

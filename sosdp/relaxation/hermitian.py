@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -24,16 +23,16 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from ..algebra import monomials as mono
-from ..algebra.complex import ComplexPolynomial, as_complex, conjugate_id, own_id
+from ..algebra.complex import ComplexPolynomial, conjugate_id
 from ..algebra.polynomial import Polynomial
 from ..algebra.variables import variable_name
-from ..algebra.words import ONE, Letter, Terms, Word, Words, add_to
+from ..algebra.words import ONE, Letter, Terms, Word, Words
 from ..model.system import System
 from ..reduction.bounds import VariableBounds, deduce_bounds
 from .assemble.identity import Identity
 from .assemble.plan import Plan
 from .operators.assemble import Layout, assembled
-from .operators.stated import Stated, checked_symmetry
+from .operators.stated import Stated, checked_symmetry, permutations
 from .statement import Demand
 
 Parts = Mapping[int, tuple[Polynomial, Polynomial]]
@@ -42,14 +41,8 @@ Parts = Mapping[int, tuple[Polynomial, Polynomial]]
 def words_of(p: ComplexPolynomial, ids: Sequence[int]) -> Terms:
     """The polynomial in letters: 2k for the variable number k of ``ids``, 2k + 1 for its conjugate. KeyError
     for others."""
-    place = {i: k for k, i in enumerate(ids)}
-    result: Terms = {}
-    for unit, source in enumerate((p.first, p.second)):
-        for row, coef in zip(source.monos.tolist(), source.coefs.tolist(), strict=True):
-            word = tuple(sorted(2 * place[own_id(i)] + (own_id(i) != i) for i in row if i))
-            value = Fraction(coef)
-            add_to(result, word, (Fraction(0), value) if unit else (value, Fraction(0)))
-    return result
+    place = {2 * i + bar: 2 * k + bar for k, i in enumerate(ids) for bar in (0, 1)}
+    return {tuple(sorted(place[i] for i in word)): c for word, c in p.terms.items()}
 
 
 def stated_in_words(
@@ -77,34 +70,15 @@ def stated_in_words(
         inequalities=tuple(words_of(g, ids) for g in inequalities),
         equalities=tuple(words_of(h, ids) for h in equalities),
         norms=tuple(letter.norm for letter in letters),
+        given=tuple(2 * i + bar for i in ids for bar in (0, 1)),
         squares=tuple(range(0, 2 * len(ids), 2)),
     )
 
 
-def permutations(symmetry: Any, ids: Sequence[int]) -> list[list[int]]:
-    """Permutations ``{z: w, w: z}`` of variables by the number of each image; ValueError for what is none."""
-    listed = [symmetry] if isinstance(symmetry, Mapping) else list(symmetry or ())
-    single: dict[Any, int] = {((2 * k,),): k for k in range(len(ids))}
-    result = []
-    for given in listed:
-        images = list(range(len(ids)))
-        for source, target in given.items() if isinstance(given, Mapping) else [(given, None)]:
-            try:
-                a, b = (words_of(as_complex(p), ids) for p in (source, target))  # type: ignore[arg-type]
-                images[single[tuple(a)]] = single[tuple(b)]
-                if not [*a.values()] == [*b.values()] == [ONE]:
-                    raise KeyError
-            except (KeyError, AttributeError, TypeError):
-                raise ValueError(
-                    f"a symmetry is a mapping of complex variables to complex variables, not {given!r}"
-                ) from None
-        result.append(images)
-    return result
-
-
-def with_symmetry(stated: Stated, permutations: Iterable[Sequence[int]]) -> Stated:
-    """The statement with a symmetry, after an exact check that it changes nothing."""
-    moves = [tuple(2 * images[i // 2] + i % 2 for i in range(2 * len(images))) for images in permutations]
+def with_symmetry(stated: Stated, symmetry: Any) -> Stated:
+    """The statement with a symmetry ``{z: w, w: z}`` or several, after an exact check that it changes
+    nothing."""
+    moves = permutations(stated, symmetry)
     count = len(stated.norms)
     from_, to = np.tile(np.arange(count), len(moves)), np.concatenate([*moves, []]).astype(int)
     graph = sp.coo_matrix((np.ones(to.size), (from_, to)), shape=(count, count))

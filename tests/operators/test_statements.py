@@ -262,7 +262,7 @@ def test_answers_read_like_other_answers(letters):
     assert "<table>" in r._repr_html_() and r.sizes["moments"] == 17
     with pytest.raises(ValueError, match="raise the level"):
         r(A[0] * A[1] * A[0] * A[1] * A[0] * B[0])
-    with pytest.raises(ValueError, match="not an operator of this problem"):
+    with pytest.raises(ValueError, match="not part of this problem"):
         r(sd.operators("elsewhere"))
     with pytest.raises(ValueError, match="basis of words"):
         r.moment_matrix([A[0] + A[1]])

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ...algebra.coefficients import to_float
-from ...algebra.complex import ComplexConstraint
+from ...algebra.complex import ComplexPolynomial
 from ...algebra.confluence import closed_relations
 from ...algebra.constraint import PSD, Equality, ForAll, Inequality
-from ...algebra.operator import LETTERS, MIXED, OperatorConstraint, OperatorPolynomial
+from ...algebra.operator import LETTERS, MIXED, OperatorPolynomial, WordConstraint, WordPolynomial
 from ...algebra.words import ONE, Terms, Word, Words, add_to
 from ...model.expectation import ExpectationConstraint
 from ...model.system import System
@@ -77,12 +77,12 @@ class Stated:
         """Names of the letters whose norm nothing bounds."""
         return [l.name for l, n in zip(self.algebra.letters, self.norms, strict=True) if not math.isfinite(n)]
 
-    def local(self, p: OperatorPolynomial) -> Terms:
+    def local(self, p: WordPolynomial) -> Terms:
         """A polynomial over the local algebra; ValueError for letters that the statement does not have."""
         number = {i: k for k, i in enumerate(self.given)}
         strange = next((i for w in p.terms for i in w if i not in number), None)
         if strange is not None:
-            raise ValueError(f"{LETTERS.letters[strange].name} is not an operator of this problem")
+            raise ValueError(f"{p.monoid.show((strange,))} is not part of this problem")
         return self.algebra.reduce({tuple(number[i] for i in w): c for w, c in p.terms.items()})
 
     def shown(self, word: Word) -> OperatorPolynomial:
@@ -92,19 +92,16 @@ class Stated:
 
 def is_about_operators(objective: Any, constraints: Any) -> bool:
     """Whether the objective or a constraint is about operators."""
-    return isinstance(objective, OperatorPolynomial) or any(map(_of_operators, _flat(constraints)))
+    items = (getattr(item, "polynomial", getattr(item, "body", item)) for item in flat(constraints))
+    return any(isinstance(item, OperatorPolynomial) for item in (objective, *items))
 
 
-def _of_operators(item: Any) -> bool:
-    body = item.body if isinstance(item, ExpectationConstraint) else item
-    return isinstance(body, OperatorConstraint | OperatorPolynomial)
-
-
-def _flat(items: Any) -> list[Any]:
+def flat(items: Any) -> list[Any]:
+    """The constraints of nested lists."""
     if items is None:
         return []
-    if isinstance(items, Iterable) and not isinstance(items, str | System | OperatorPolynomial):
-        return [c for item in items for c in _flat(item)]
+    if isinstance(items, Iterable) and not isinstance(items, str | System | WordPolynomial):
+        return [c for item in items for c in flat(item)]
     return [items]
 
 
@@ -125,7 +122,7 @@ def read(
     target = OperatorPolynomial._of(objective)
     if target is None:
         raise TypeError(f"expected a polynomial in operators, not {type(objective).__name__}")
-    kinds = _sorted(_flat(constraints))
+    kinds = by_kind(constraints, OperatorPolynomial)
     every = [target, *(p for family in kinds.values() for p in family)]
     families = {LETTERS.letters[i].family for p in every for w in p.terms for i in w}
     if not families:
@@ -157,27 +154,33 @@ def read(
             )
     norms, hypotheses = _norms(stated)
     stated = replace(stated, norms=norms, hypotheses=hypotheses)
-    group = tuple(checked_symmetry(stated, _letters_of(stated, g)) for g in _permutations(symmetry))
+    group = tuple(checked_symmetry(stated, g) for g in permutations(stated, symmetry))
     return replace(stated, group=group)
 
 
-def _sorted(items: Sequence[Any]) -> dict[str, list[OperatorPolynomial]]:
-    """Polynomials by the kind of their constraint."""
+_MIXED = {
+    OperatorPolynomial: MIXED,
+    ComplexPolynomial: "complex and real variables are not mixed: a real one is complex with z.imag == 0",
+}
+
+
+def by_kind(constraints: Any, about: type[WordPolynomial]) -> dict[str, list[Any]]:
+    """Polynomials by the kind of their constraint, all of which are about one sort of letters."""
     names = ("relation", "inequality", "equality", "state inequality", "state equality")
-    result: dict[str, list[OperatorPolynomial]] = {name: [] for name in names}
-    for item in items:
-        if isinstance(item, OperatorConstraint):
+    result: dict[str, list[Any]] = {name: [] for name in names}
+    for item in flat(constraints):
+        if isinstance(item, WordConstraint) and isinstance(item.polynomial, about):
             if item.taken:
                 raise TypeError(
                     f"the truth value of {item!r} was asked for before it was given as a constraint"
                 )
             result[item.kind].append(item.polynomial)
-        elif isinstance(item, ExpectationConstraint) and isinstance(item.body, OperatorPolynomial):
+        elif isinstance(item, ExpectationConstraint) and isinstance(item.body, about):
             result[f"state {item.kind}"].append(item.body)
         elif isinstance(
-            item, Equality | Inequality | PSD | ForAll | System | ExpectationConstraint | ComplexConstraint
+            item, Equality | Inequality | PSD | ForAll | System | ExpectationConstraint | WordConstraint
         ):
-            raise ValueError(f"{MIXED} ({item!r})")
+            raise ValueError(f"{_MIXED[about]} ({item!r})")
         elif isinstance(item, bool | np.bool_):
             raise TypeError(f"a constraint came out as {item}: the comparison had no operator in it")
         else:
@@ -270,25 +273,24 @@ def _ellipsoid(algebra: Words, g: Terms) -> dict[int, float]:
     return result
 
 
-def _permutations(symmetry: Any) -> list[Any]:
+def permutations(stated: Stated, symmetry: Any) -> list[tuple[int, ...]]:
+    """Permutations of letters by the number of each image; ValueError for what is none."""
     if symmetry is None:
         return []
-    if isinstance(symmetry, Mapping):
-        return [symmetry]
-    listed = list(symmetry)
-    return [listed] if listed and not any(isinstance(g, Mapping | Sequence) for g in listed) else listed
+    listed = [symmetry] if isinstance(symmetry, Mapping) else list(symmetry)
+    single = listed and not any(isinstance(g, Mapping | Sequence) for g in listed)
+    return [_letters_of(stated, g) for g in ([listed] if single else listed)]
 
 
 def _letters_of(stated: Stated, given: Any) -> tuple[int, ...]:
     """A permutation of letters from a mapping of operators (or tuples of them), or the images in their
     order."""
     count = len(stated.algebra.letters)
-    if not isinstance(given, Mapping):
-        images = list(given)
-        if len(images) == count and all(isinstance(j, int | np.integer) for j in images):
-            return tuple(int(j) for j in images)
-        if len(images) == count and all(isinstance(p, OperatorPolynomial) for p in images):
-            given = {stated.shown((i,)): p for i, p in enumerate(images)}
+    images = [] if isinstance(given, Mapping) else list(given)
+    if len(images) == count and all(isinstance(j, int | np.integer) for j in images):
+        return tuple(int(j) for j in images)
+    if len(images) == count and all(isinstance(p, OperatorPolynomial) for p in images):
+        given = {stated.shown((i,)): p for i, p in enumerate(images)}
     if not isinstance(given, Mapping):
         raise ValueError(
             f"a symmetry is a mapping {{operator: image}} or the numbers of the images of all {count} letters"
@@ -300,15 +302,14 @@ def _letters_of(stated: Stated, given: Any) -> tuple[int, ...]:
             for a, b in zip(source, target, strict=True):
                 put(a, b)
             return
-        p, q = stated.local(source), stated.local(target)
-        if len(p) != 1 or len(q) != 1 or len(next(iter(p))) != 1 or len(next(iter(q))) != 1:
+        u, v = (list(stated.local(p).items()) for p in (source, target))
+        if not all(len(p) == 1 and len(p[0][0]) == 1 for p in (u, v)):
             raise ValueError(f"a symmetry permutes single operators, not {source!r} to {target!r}")
-        ((u, c),), ((v, d),) = p.items(), q.items()
-        if c != d or image.get(u[0], v[0]) != v[0]:
+        (((i,), c),), (((j,), d),) = u, v
+        if c != d or image.setdefault(i, j) != j:
             raise ValueError(
                 f"a symmetry permutes operators without factors: {source!r} to {target!r} does not"
             )
-        image[u[0]] = v[0]
 
     for source, target in given.items():
         put(source, target)
@@ -322,6 +323,8 @@ def checked_symmetry(stated: Stated, g: tuple[int, ...]) -> tuple[int, ...]:
     a = stated.algebra
     if sorted(g) != list(range(len(a.letters))):
         raise ValueError("a symmetry must be a permutation of all letters")
+    if stated.squares is not None and not {g[i] for i in stated.squares} <= {*stated.squares}:
+        raise ValueError("a symmetry takes variables to conjugates")
     parties_of(a, g)
     for i, letter in enumerate(a.letters):
         if a.letters[g[i]].star != (letter.star[0], g[letter.star[1]]):
