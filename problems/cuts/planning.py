@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive, gaussian_sigma_tight
 from sosdp.privacy.inputs import integer
@@ -55,14 +56,12 @@ class Recommendation:
                 `sosdp.privacy.mechanisms.release_vector`, l2 sensitivity sqrt(number of queries).
         """
         chosen = self.best.mechanism if mechanism is None else mechanism
+        seed: dict[str, Any] = {"insecure_seed": insecure_seed}
         if chosen == "online":
-            return QueryRelease(
-                self.epsilon, self.delta, expected_queries=self.queries or 1000, insecure_seed=insecure_seed
-            )
-        if chosen == "graph":
-            return CutRelease(self.epsilon, insecure_seed=insecure_seed)
-        if chosen == "constant":
-            return CutRelease(self.epsilon, method="constant", insecure_seed=insecure_seed)
+            return QueryRelease(self.epsilon, self.delta, expected_queries=self.queries or 1000, **seed)
+        if chosen in ("graph", "constant"):
+            method = "posterior" if chosen == "graph" else "constant"
+            return CutRelease(self.epsilon, method=method, **seed)
         raise ValueError(
             "Gaussian noise needs the queries beforehand: compute their answers and pass them to "
             "release_vector with sensitivity sqrt(number of queries)"
@@ -110,27 +109,30 @@ def recommend(
     left = sampling * (deviation := flip_deviation(epsilon)) / math.hypot(sampling, deviation)
     spikes = 2.0 * edges / n * contrast  # size of the leading eigenvalue that structure makes
     seen = spikes > 2.0 * math.hypot(sampling, deviation) * math.sqrt(n)
-    result = []
     if queries is None:
-        constant = max(MAX_CUT_OF_NOISE * sampling * n**1.5, contrast * edges / 2.0)
-        result.append(Forecast("constant", constant))
-        if n <= DENSE_GRAPH:
-            graph = MAX_CUT_OF_NOISE * left * n**1.5 if seen else constant
-            result.append(Forecast("graph", graph))
+        errors = {"constant": max(MAX_CUT_OF_NOISE * sampling * n**1.5, contrast * edges / 2.0)}
+        graph = MAX_CUT_OF_NOISE * left * n**1.5
     else:
-        constant = contrast * answer + sampling * math.sqrt(typical * 2.0 * log)
-        result.append(Forecast("constant", constant))
-        if n <= DENSE_GRAPH:
-            graph = left * math.sqrt(2.0 * typical * log) if seen else constant
-            result.append(Forecast("graph", graph))
-        if delta:
-            scale = float(paid_rounds(0.9 * epsilon, delta, 20).scale)
-            result.append(Forecast("online", min(scale * log, answer)))
-            if not adaptive:
-                noise = gaussian_sigma_tight(epsilon, delta) * math.sqrt(queries)
-                result.append(Forecast("gaussian", noise * math.sqrt(2.0 * log)))
-    order = tuple(sorted(result, key=lambda forecast: forecast.error))
-    return Recommendation(order, _notes(n, edges, epsilon, delta, queries, seen), epsilon, delta, queries)
+        errors = {"constant": contrast * answer + sampling * math.sqrt(typical * 2.0 * log)}
+        graph = left * math.sqrt(2.0 * typical * log)
+    if n <= DENSE_GRAPH:
+        errors["graph"] = graph if seen else errors["constant"]
+    if queries is not None and delta:
+        errors["online"] = min(float(paid_rounds(0.9 * epsilon, delta, 20).scale) * log, answer)
+        if not adaptive:
+            noise = gaussian_sigma_tight(epsilon, delta) * math.sqrt(queries)
+            errors["gaussian"] = noise * math.sqrt(2.0 * log)
+    order = tuple(Forecast(*pair) for pair in sorted(errors.items(), key=lambda pair: pair[1]))
+    raw = MAX_CUT_OF_NOISE * deviation * n**1.5
+    notes = {
+        f"the raw flipped graph gets some cut wrong by about {raw:.3g} of {edges:.3g} edges": True,
+        "structure of this size is below the spectral noise: a constant density is about as good": not seen,
+        "the online mechanism needs delta > 0; it answers any number of adaptive queries": not delta
+        and queries is not None,
+        "above 4000 vertices the online mechanism keeps no matrix and answers cuts only": n > DENSE_LIMIT,
+    }
+    said = tuple(text for text, holds in notes.items() if holds)
+    return Recommendation(order, said, epsilon, delta, queries)
 
 
 def offline_budget(n: int, signal: float, density: float, *, rounds: int = 4, steps: int = 5) -> float:
@@ -157,19 +159,3 @@ def offline_budget(n: int, signal: float, density: float, *, rounds: int = 4, st
         return math.inf
     # a selection has the share of the plan in what the number of edges leaves of rho
     return steps / variance * rounds / (SELECT_SHARE * (1.0 - DENSITY_SHARE))
-
-
-def _notes(
-    n: int, edges: float, epsilon: float, delta: float, queries: int | None, seen: bool
-) -> tuple[str, ...]:
-    noise = MAX_CUT_OF_NOISE * flip_deviation(epsilon) * n**1.5
-    notes = [f"the raw flipped graph gets some cut wrong by about {noise:.3g} of {edges:.3g} edges"]
-    if not seen:
-        notes.append(
-            "structure of this size is below the spectral noise: a constant density is about as good"
-        )
-    if queries is not None and not delta:
-        notes.append("the online mechanism needs delta > 0; it answers any number of adaptive queries")
-    if n > DENSE_LIMIT:
-        notes.append("above 4000 vertices the online mechanism keeps no matrix and answers cuts only")
-    return tuple(notes)

@@ -11,9 +11,6 @@ import math
 MAX_CUT_OF_NOISE = 0.3816
 """max over S of noise(S, complement) / (sigma n^1.5) for large n: half of Parisi's constant .7632."""
 
-OPERATOR_NORM_OF_NOISE = 2.0
-"""||noise||_op / (sigma sqrt n) for large n."""
-
 
 def flip_deviation(epsilon: float) -> float:
     """Standard deviation of a debiased flipped bit, whatever the bit: 1 / (2 sinh(epsilon / 2))."""

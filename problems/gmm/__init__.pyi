@@ -21,7 +21,7 @@ from .program import ClusteringProgram as ClusteringProgram
 from .program import ClusteringSolution as ClusteringSolution
 from .program import literal_program as literal_program
 from .program import pairwise_program as pairwise_program
-from .published import ModeVerdict as ModeVerdict
-from .published import direct_verdict as direct_verdict
-from .published import paper_verdict as paper_verdict
 from .theory import DirectBounds as DirectBounds
+from .theory import ModeVerdict as ModeVerdict
+from .theory import direct_verdict as direct_verdict
+from .theory import paper_verdict as paper_verdict

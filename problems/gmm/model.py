@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+import sosdp.privacy.calibrate as calibrate
+
 Array = npt.NDArray[np.float64]
 
 
@@ -91,6 +93,18 @@ class SphericalMixture:
         points[spoiled] = means.mean(axis=0) + reach * generator.normal(size=(len(spoiled), d))
         labels[spoiled] = -1
         return SampledMixture(points, labels.astype(np.int64), means)
+
+
+def light_share(k: int, least_weight: float | None) -> float:
+    """The promised least weight of a cluster, by default 1 / (2 k).
+
+    Raises:
+        ValueError: more than 1 / k.
+    """
+    light = 1.0 / (2 * k) if least_weight is None else calibrate.check_positive(least_weight, "least_weight")
+    if light * k > 1.0 + 1e-9:
+        raise ValueError(f"least_weight is at most 1/k = {1 / k:.4g}, got {light}")
+    return light
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,14 @@ blocks will answer is forecast with made-up data (`forecast.py`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from itertools import islice
 
 import sosdp.privacy.calibrate as calibrate
-from sosdp.estimator.planner import least
+from sosdp.estimator.planner import best, least
 from sosdp.model.gathering import gathering
 from sosdp.privacy.guarantee.rounding import float_down
 from sosdp.privacy.inputs import integer
@@ -22,7 +23,7 @@ from sosdp.privacy.mechanisms.propose_test_release.friendly_core import MOST_TUP
 
 from .blocks import BlockSolver, block_solver
 from .forecast import PILOTS, Agreement, SolverRecord, agreements, before_trial, try_solver
-from .model import Facts
+from .model import Facts, light_share
 from .plan import CONFIDENCE, FAILURE, AggregatePlan
 
 GRID = 2.0**-14
@@ -128,12 +129,10 @@ def _checked(facts: tuple[int, int, int, float, float, float], promises: Promise
     epsilon, delta = calibrate.check_epsilon(epsilon), calibrate.check_delta(delta)
     separation = calibrate.check_positive(separation, "separation")
     elongation = calibrate.check_positive(promises.elongation, "elongation")
-    lightest, block_size, radius = promises.least_weight, fixed.block_size, fixed.radius
-    light = 1.0 / (2 * k) if lightest is None else calibrate.check_positive(lightest, "least_weight")
-    if k == 1:
-        light = 1.0
-    if light * k > 1.0 + 1e-9 or elongation < 1.0:
-        raise ValueError(f"least_weight is at most 1/k = {1 / k:.4g}, elongation at least 1")
+    block_size, radius = fixed.block_size, fixed.radius
+    light = max(light_share(k, promises.least_weight), float(k == 1))
+    if elongation < 1.0:
+        raise ValueError(f"elongation is at least one sigma, got {elongation}")
     scales = tuple(sorted(calibrate.check_positive(value, "sigma") for value in promises.scales))
     if not scales or len(set(scales)) < len(scales) or not 1e-12 <= scales[0] <= scales[-1] <= 1e12:
         raise ValueError("sigma must be one number, or different ones, between 1e-12 and 1e12")
@@ -165,14 +164,12 @@ def _planned(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
 
 def _at_budget(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
     facts = search.facts
-    names = ("sos", "kmeans") if solver == "auto" else (solver,)
-    functions = {name: block_solver(name, facts) for name in names}
-    untried = before_trial(facts)
-    choice = _search(search, untried)
+    choice = _search(search, before_trial(facts))
     if choice is None:
         return _hopeless(search, solver)
-    tried = []
-    for name, function in functions.items():
+    tried: list[tuple[AggregatePlan, SolverRecord]] = []
+    for name in ("sos", "kmeans") if solver == "auto" else (solver,):
+        function = block_solver(name, facts)
         for factor in _LARGER if search.block_size is None else (1.0,):
             size = round(choice.size * factor)
             if search.n // size < 8:
@@ -180,19 +177,17 @@ def _at_budget(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
             record = try_solver(function, facts, size)
             chosen = _search(replace(search, block_size=size), record)
             if chosen is not None:
-                made = _finish(chosen, search, record, "")
+                made = _finish(chosen, search, record, name if isinstance(name, str) else "given")
                 chance = _forecast(made, record)
                 passes = made.feasible and chance >= CONFIDENCE - 0.01
-                tried.append(((passes, min(chance, CONFIDENCE), -made.error), chosen, record, name))
+                tried.append((replace(made, pass_probability=chance, feasible=passes), record))
                 if passes and record.failed <= 1.0 / PILOTS:
                     break
     if not tried:
         return _hopeless(search, solver)
-    _, chosen, record, label = max(tried, key=lambda one: one[0])
-    label = label if isinstance(label, str) else "given"
-    plan = _finish(chosen, search, record, label)
-    chance = _forecast(plan, record)
-    plan = replace(plan, pass_probability=chance, feasible=plan.feasible and chance >= CONFIDENCE - 0.01)
+    plan, record = max(
+        tried, key=lambda one: (one[0].feasible, min(one[0].pass_probability, CONFIDENCE), -one[0].error)
+    )
     return plan if plan.feasible else replace(plan, advice=_advice(search, record, plan))
 
 
@@ -219,10 +214,8 @@ def required_n(
 
     For an untried solver; `aggregate_plan` tries it.
     """
-    scales, lightest = tuple(sorted(map(float, promises.scales))), promises.least_weight
-    light = 1.0 / k if k == 1 else 1.0 / (2 * k) if lightest is None else float(lightest)
-    facts = Facts(d, k, float(separation), light, float(promises.elongation))
-    return _required(_Search(1, facts, float(epsilon), float(delta), scales), before_trial(facts), most)
+    search = _checked((1, d, k, separation, epsilon, delta), promises, Fixed())
+    return _required(search, before_trial(search.facts), most)
 
 
 def _required(search: _Search, record: SolverRecord, most: int) -> int | None:
@@ -327,8 +320,8 @@ def _finish(choice: _Choice, search: _Search, record: SolverRecord, solver: str)
     enough = blocks >= 3 * choice.reach + 3
     sensitivity = joint * float(mean_sensitivity(blocks, choice.reach)) if enough else math.inf
     light = n * facts.least_weight
-    best: tuple[float, ...] | None = None
-    for part in _MEAN_SHARES:
+
+    def split(part: float) -> tuple[float, float, float, int, float, float]:
         rho_mean = total * part
         noise = sensitivity / math.sqrt(2.0 * rho_mean) * (math.sqrt(d) + several)
         rough = noise + math.sqrt(trace / light) + record.bias
@@ -342,9 +335,9 @@ def _finish(choice: _Choice, search: _Search, record: SolverRecord, solver: str)
             ratio = (1.0 - (k - 1) * facts.least_weight) / facts.least_weight
             outside = float(norm.sf((separation - missed) / 2.0 / facts.elongation))
             error += (k - 1) * separation * min(ratio, 10.0) * outside
-        if best is None or error < best[0]:
-            best = (error, rho_mean, rho_refine, rounds, reach, rough)
-    assert best is not None
+        return error, rho_mean, rho_refine, rounds, reach, rough
+
+    error, rho_mean, rho_refine, rounds, reach, rough = best(_MEAN_SHARES, split, lambda made: made[0])
     return AggregatePlan(
         n=n,
         dimension=d,
@@ -365,14 +358,14 @@ def _finish(choice: _Choice, search: _Search, record: SolverRecord, solver: str)
         delta_test=budget[1],
         epsilon_then=then[0],
         delta_then=then[1],
-        rho_mean=best[1],
-        rho_refine=best[2],
-        rounds=int(best[3]),
-        refine_radius=best[4],
+        rho_mean=rho_mean,
+        rho_refine=rho_refine,
+        rounds=rounds,
+        refine_radius=reach,
         pass_probability=choice.chance,
-        rough_error=best[5],
-        error=best[0],
-        feasible=choice.chance >= CONFIDENCE and (k == 1 or best[5] <= separation / 3.0),
+        rough_error=rough,
+        error=error,
+        feasible=choice.chance >= CONFIDENCE and (k == 1 or rough <= separation / 3.0),
         seconds=round(record.seconds * blocks * count + 4e-9 * (blocks * k) ** 2 * d, 2),
     )
 
@@ -394,11 +387,6 @@ def _hopeless(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
     return replace(made, advice=_advice(search, before_trial(search.facts), made))
 
 
-def _first(group: list[tuple[str, _Search]], works: Callable[[_Search], bool]) -> list[str]:
-    """The first text of a group whose change works, if one does."""
-    return next(([text] for text, other in group if works(other)), [])
-
-
 def _advice(search: _Search, record: SolverRecord, plan: AggregatePlan) -> str:
     """What would help, tried in turn on public facts."""
     facts = search.facts
@@ -408,8 +396,11 @@ def _advice(search: _Search, record: SolverRecord, plan: AggregatePlan) -> str:
     if record.failed > 0.1:
         kind = f"the block solver {plan.solver!r} fails on {record.failed:.0%} of made-up blocks like these"
         return f"expected to decline: {kind}; try another solver, or clusters further apart"
-    needed = _required(free, record, 10**8)
-    larger: list[list[tuple[str, _Search]]] = [
+
+    def facts_with(**changes: float) -> _Search:
+        return replace(free, facts=replace(facts, **changes))  # type: ignore[arg-type]
+
+    ideas = [
         [
             (f"epsilon = {free.epsilon * factor:.3g}", replace(free, epsilon=free.epsilon * factor))
             for factor in (1.5, 2.0, 4.0, 8.0)
@@ -417,18 +408,20 @@ def _advice(search: _Search, record: SolverRecord, plan: AggregatePlan) -> str:
         [
             (
                 f"a separation of {facts.separation * factor:.3g} sigma",
-                replace(free, facts=replace(facts, separation=facts.separation * factor)),
+                facts_with(separation=facts.separation * factor),
             )
             for factor in (1.25, 1.5, 2.0, 3.0, 5.0)
         ],
     ]
     if facts.clusters > 1 and facts.least_weight < 0.99 / facts.clusters:
-        equal = replace(free, facts=replace(facts, least_weight=1.0 / facts.clusters))
-        larger.append([("a promise that no cluster is lighter than the others (least_weight)", equal)])
+        equal = facts_with(least_weight=1.0 / facts.clusters)
+        ideas.append([("a promise that no cluster is lighter than the others (least_weight)", equal)])
     if len(search.scales) > 1:
-        larger.append([("one known sigma instead of a grid", replace(free, scales=search.scales[-1:]))])
+        ideas.append([("one known sigma instead of a grid", replace(free, scales=search.scales[-1:]))])
+    needed = _required(free, record, 10**8)
     helps = [] if needed is None else [f"about {needed} records"]
-    helps += [text for group in larger for text in _first(group, lambda other: _feasible(other, record))]
+    for group in ideas:
+        helps += [*islice((text for text, other in group if _feasible(other, record)), 1)]
     if not helps:
         return (
             "these public facts leave no room for blocks that agree: fewer clusters or coordinates are needed"

@@ -1,13 +1,14 @@
-"""Proven bounds for the pairwise clustering program: stability, optimal value, integrality, utility, weights.
+"""The published algorithm with free constants: what its steps cost, and how many records its modes need.
 
-Every function is a formula of docs/proofs/gmm_program.md, named there; the tests hold measured numbers
-against all of them. n points, k clusters, row cap s, weight c, variance budget B.
+Both modes refuse by public numbers: no input that fits into a computer satisfies their conditions. Every
+function is a formula of docs/proofs/gmm_program.md, which tests hold measured numbers against. n points,
+k clusters, row cap s, weight c, variance budget B.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -36,84 +37,6 @@ def dropped_bound(n: int, cap: float, weight: float = 1.0) -> float:
     return 2.0 * (2.0 * (weight * mass - mass**2 / (n - 1)) + weight**2 / 4.0)
 
 
-def whole_bound(cap: float, weight: float = 1.0) -> float:
-    """4 c s: bound on |W - W'|_F^2 (Theorem S(b))."""
-    return 4.0 * weight * cap
-
-
-def value_sensitivity(n: int, cap: float, weight: float = 1.0) -> float:
-    """D_c: bound on the change of the optimal value min |W - cJ|^2 (Corollary).
-
-    Raises:
-        ValueError: c < 1, where this formula is false, or a cap below 1.
-    """
-    if weight < 1.0 or cap < 1.0:
-        raise ValueError(f"the bound is proven for weight >= 1 and cap >= 1, got {weight} and {cap}")
-    mass = min(cap, n - 1.0)
-    return 2.0 * (2.0 * weight * mass - mass**2 / (n - 1)) + max(2.0 * weight - 1.0, 0.0)
-
-
-def integrality(low: float, high: float, n: int, weights: tuple[float, float] = (1.0, 2.0)) -> float:
-    """T <= |W|_F^2 at the larger weight, from the optimal values at two weights 1 <= c0 < c1.
-
-    Args:
-        low, high: min |W - cJ|^2 at c0 and c1 (a lower bound on the first and an upper one on the second will
-            do).
-        n: number of points. T = n^2/k on an ideal input.
-    """
-    c0, c1 = weights
-    return (c1 * (low - c0**2 * n**2) - c0 * (high - c1**2 * n**2)) / (c1 - c0)
-
-
-def integrality_sensitivity(n: int, cap: float, weights: tuple[float, float] = (1.0, 2.0)) -> float:
-    """Bound on the change of `integrality`."""
-    c0, c1 = weights
-    return (c1 * value_sensitivity(n, cap, c0) + c0 * value_sensitivity(n, cap, c1)) / (c1 - c0)
-
-
-def off_mass(matrix: npt.ArrayLike, labels: npt.ArrayLike, clusters: int) -> float:
-    """Off(W): sum of W over pairs of different true clusters, over n^2/k."""
-    w, z = np.asarray(matrix, dtype=np.float64), np.asarray(labels)
-    return float(w[z[:, None] != z[None, :]].sum() * clusters / len(z) ** 2)
-
-
-def distance_bound(off: float) -> float:
-    """U1: |W - W*|_F^2 over n^2/k is at most 2 Off(W), for clusters of n/k = s points, W* feasible."""
-    return 2.0 * off
-
-
-def off_mass_bound(clusters: int, separation: float, moment: float, bound: float, order: int = 1) -> float:
-    """U2: Off(W) <= (k-1) 3^(2t-1) Delta^(-2t) (2 m_2t + 2^(t-1) k B_t).
-
-    Args:
-        separation: least distance of two cluster means.
-        moment: m_2t, largest average of <y - mean, v>^2t over a cluster, v along the line joining two means.
-        bound: B_t of the program.
-    """
-    t = order
-    return (
-        (clusters - 1)
-        * 3.0 ** (2 * t - 1)
-        / separation ** (2 * t)
-        * (2.0 * moment + 2.0 ** (t - 1) * clusters * bound)
-    )
-
-
-def mean_shift_factor(distance: float, order: int = 1) -> float:
-    """F_s(eta) = [(1 - eta) + (1 - eta)^2s eta^(1-2s)]^(-1/2s), with explicit constants for Theorem 3.21.
-
-    Means of laws at total variation distance eta < 1 with 2s-moments at most M_p, M_q about them differ along
-    a unit vector by at most (M_p^(1/2s) + M_q^(1/2s)) F_s(eta).
-    """
-    if not 0.0 <= distance < 1.0:
-        raise ValueError(f"the total variation distance must lie in [0, 1), got {distance}")
-    if distance == 0.0:
-        return 0.0
-    p = 2 * order
-    stay = 1.0 - distance
-    return (stay + stay**p * distance ** (1 - p)) ** (-1.0 / p)
-
-
 def ramp(matrix: npt.ArrayLike, low: float, high: float) -> Array:
     """phi(W) = clip((W - lo)/(hi - lo), 0, 1)."""
     return np.clip((np.asarray(matrix, dtype=np.float64) - low) / (high - low), 0.0, 1.0)
@@ -125,15 +48,6 @@ def published_log10_n(clusters: int) -> float:
     10 n (12 10^10 k^300 n)^(1/2) <= n^1.6. The result is above 500 for k = 2.
     """
     return 10.0 * (1.0 + 0.5 * math.log10(12e10) + 150.0 * math.log10(clusters))
-
-
-def bin_mean_sensitivity(diameter: float, least: int) -> float:
-    """l2 bound on all bin means together when one point leaves, enters or changes bins of >= `least` points.
-
-    2 D / N: a point that leaves or enters a bin of N moves its mean by at most D / N, one that moves within
-    it likewise, and at most two bins are touched. D bounds the distance of two points of one bin.
-    """
-    return 2.0 * diameter / least
 
 
 @dataclass(frozen=True)
@@ -195,15 +109,6 @@ class DirectBounds:
         spread = self.clusters * (5.0 * self.low - 4.0) * (1.0 - self.saturation) ** 2 * self.cap**2
         return doubling * self.bound * self.n**2 * self.high**2 / spread
 
-    def movement_of(self, change: float) -> float:
-        """eta of a row saturated on both sides whose change off column i has l2 norm `change`.
-
-        (L sqrt(2 s / lo) change + 2) hi / ((1 - x) s): bound on the total variation of its weights.
-        """
-        slope = 1.0 / (self.high - self.low)
-        moved = slope * math.sqrt(2.0 * self.cap / self.low) * change + 2.0
-        return moved * self.high / ((1.0 - self.saturation) * self.cap)
-
     @property
     def movers(self) -> float:
         """Bound on the number of saturated rows whose weights move by more than eta; infinite for small n."""
@@ -218,3 +123,79 @@ class DirectBounds:
     def arbitrary_rows(self) -> float:
         """b: rows about which nothing is proven, unsaturated ones included; at most n is useful."""
         return 2.0 * self.shortfall * self.n / self.saturation + self.movers + 1.0
+
+
+@dataclass(frozen=True)
+class ModeVerdict:
+    """Whether a mode can run at a size, from public numbers.
+
+    Attributes:
+        mode: "paper" or "direct".
+        possible: False at every size that can be solved.
+        reason: why, in numbers.
+        log10_needed: log10 of the number of records needed.
+    """
+
+    mode: str
+    possible: bool
+    reason: str
+    log10_needed: float
+
+
+def paper_verdict(n: int, clusters: int) -> ModeVerdict:
+    """The published constants: n^1.6 is a sensitivity only from a number of records with 500 digits on."""
+    needed = published_log10_n(clusters)
+    possible = math.log10(n) >= needed
+    return ModeVerdict(
+        "paper",
+        possible,
+        f"the published sensitivity n^1.6 is proven from n = 10^{needed:.0f} on for k = {clusters}",
+        needed,
+    )
+
+
+def direct_verdict(
+    n: int, clusters: int, epsilon: float, delta: float, bounds: DirectBounds | None = None
+) -> ModeVerdict:
+    """Free constants: the test must be able to pass, and arbitrary rows must be rare in the sample."""
+    here = bounds or DirectBounds(n, clusters)
+    needed = direct_required_log10_n(clusters, epsilon, delta)
+    shift = here.test_shift(epsilon / 2.0, delta / 4.0) / (here.n * here.cap)
+    fraction = min(1.0, here.arbitrary_rows / here.n)
+    return ModeVerdict(
+        "direct",
+        math.log10(n) >= needed,
+        f"the test lowers its statistic by {shift:.3g} of its range and {fraction:.3g} of the rows may move "
+        f"arbitrarily; about 10^{needed:.1f} records are needed",
+        needed,
+    )
+
+
+def direct_required_log10_n(clusters: int, epsilon: float, delta: float) -> float:
+    """log10 of the least n, in half decades, for which some constants pass every condition on an ideal input.
+
+    Conditions: the test can pass (its shift is below zeta n s); in a sample of r rows at most q are
+    arbitrary, except with probability delta / 4; q (e2 + e3) <= epsilon / 4 with the k bins of the histogram
+    above its shift. Utility of the noisy rows is not asked for: this is a lower limit. A grid search.
+    """
+    from scipy.stats import poisson
+
+    for half in range(4, 60):
+        n = 10.0 ** (half / 2.0)
+        for eta in (0.01, 0.03, 0.1, 0.3):
+            for x in (0.1, 0.25, 0.5):
+                base = DirectBounds(int(n), clusters, saturation=x, movement=eta)
+                zeta = base.test_shift(epsilon / 2.0, delta / 4.0) / (n * base.cap / base.high) * 1.01
+                if zeta >= 1.0:
+                    continue
+                rare = replace(base, shortfall=zeta).arbitrary_rows / n
+                for sample in np.logspace(2, 6, 17):
+                    if sample >= n or sample * rare > 1e4:
+                        continue
+                    q = int(poisson.isf(delta / 4.0, sample * rare))
+                    each = epsilon / 4.0 / max(q, 1) / 2.0
+                    share = delta / 4.0 / max(q, 1) / math.exp(epsilon / 4.0)
+                    shift = 2.0 / each * math.log((math.expm1(each / 2.0) + share / 2.0) / share)
+                    if sample / clusters - q >= shift + 2.0:
+                        return half / 2.0
+    return math.inf

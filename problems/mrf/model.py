@@ -17,8 +17,7 @@ import numpy.typing as npt
 from sosdp.algebra import Polynomial, variables
 from sosdp.structured.parities import code_signs, gibbs, mask, walsh_hadamard
 
-from .elimination import Elimination, eliminate
-from .samplers import coupled_samples, gibbs_samples
+from .samplers import Elimination, coupled_samples, eliminate, gibbs_samples
 
 Array = npt.NDArray[np.float64]
 Signs = npt.NDArray[np.int8]

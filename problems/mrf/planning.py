@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from sosdp.privacy.calibrate import gaussian_sigma_tight, zcdp_rho
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_profile
-from sosdp.privacy.mechanisms.propose_test_release.block_vote import blocks_needed
 
 from .theory import balanced_iterations
 
@@ -20,11 +19,6 @@ def choose_iterations(n: int, radius: float, rho: float, candidates: int) -> int
     The balance is that of a worst case; measured, the optimisation error is a hundred times below its bound.
     """
     return min(max(balanced_iterations(radius, n, rho, candidates) // 10, FEWEST), MOST)
-
-
-def suggested_blocks(epsilon: float, delta: float, chance: float = 0.9) -> int:
-    """Blocks of a vote that releases with probability .95 when each block is right with this chance."""
-    return blocks_needed(epsilon, delta, chance)
 
 
 @dataclass(frozen=True)
@@ -64,12 +58,11 @@ def recommend(
     steps = 2.0 * p * sigma * gaussian * math.sqrt(60.0) / n
     gradient = extreme * math.sqrt(sampling + (steps * 4.0 / math.sqrt(30.0) / 2.0 / math.sqrt(2.0)) ** 2)
     frank_wolfe = 1.65 * (2.0 * width) ** 0.36 / math.sqrt(n * math.sqrt(rho / p))
-    result = [
-        Forecast("MomentsIsing", moments, moments < smallest / 2.0),
-        Forecast("GradientIsing", gradient, gradient < smallest / 2.0),
-        Forecast("FrankWolfeIsing", frank_wolfe, frank_wolfe < smallest / 2.0),
-    ]
-    ordered = sorted(result, key=lambda forecast: forecast.error)
+    errors = {"MomentsIsing": moments, "GradientIsing": gradient, "FrankWolfeIsing": frank_wolfe}
+    ordered = sorted(
+        (Forecast(name, error, error < smallest / 2.0) for name, error in errors.items()),
+        key=lambda forecast: forecast.error,
+    )
     if not tree:
         return tuple(ordered)
     mean = math.tanh(smallest)

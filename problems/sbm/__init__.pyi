@@ -1,10 +1,11 @@
 """The public names of ``problems.sbm``, which load when they are first used, and where they are."""
 
-from .clustering import partition_error as partition_error
 from .datasets import LabelledGraph as LabelledGraph
 from .datasets import digits_graph as digits_graph
 from .datasets import karate_club as karate_club
+from .datasets import labelled_graph as labelled_graph
 from .datasets import mouse_connectome as mouse_connectome
+from .datasets import read_gml as read_gml
 from .estimators.auto import AutoRecovery as AutoRecovery
 from .estimators.certificate import CertificateRecovery as CertificateRecovery
 from .estimators.communities import CommunitiesRecovery as CommunitiesRecovery
@@ -22,9 +23,8 @@ from .estimators.vote import VotingRecovery as VotingRecovery
 from .graph_input import EdgeList as EdgeList
 from .graph_input import GraphInputError as GraphInputError
 from .graph_input import canonical_graph as canonical_graph
-from .labelled_files import labelled_graph as labelled_graph
-from .labelled_files import read_gml as read_gml
 from .labelling import error_rate as error_rate
+from .labelling import partition_error as partition_error
 from .model import PlantedPartition as PlantedPartition
 from .model import SampledEdges as SampledEdges
 from .model import SampledGraph as SampledGraph

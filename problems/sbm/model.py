@@ -96,6 +96,24 @@ def planted_edges(
     return EdgeList(n, np.column_stack([u.astype(np.int32), v.astype(np.int32)]))
 
 
+def planted_graph(labels: np.ndarray, p_in: float, p_out: float, rng: np.random.Generator) -> SampledGraph:
+    """A graph in which pairs with one label are joined with probability p_in, others with p_out.
+
+    Pair by pair: O(n^2) time, memory of one block of rows.
+    """
+    n, rows, columns = len(labels), [], []
+    block = max(1, 2_000_000 // n)
+    for first in range(0, n, block):
+        part = np.arange(first, min(first + block, n))
+        chosen = rng.random((len(part), n)) < np.where(labels[part][:, None] == labels, p_in, p_out)
+        i, j = np.nonzero(np.triu(chosen, first + 1))
+        rows.append(part[i])
+        columns.append(j)
+    i, j = np.concatenate(rows), np.concatenate(columns)
+    data = np.ones(2 * len(i), dtype=np.int64)
+    return SampledGraph(sp.csr_array((data, (np.r_[i, j], np.r_[j, i])), shape=(n, n)), labels)
+
+
 @dataclass(frozen=True)
 class StochasticBlockModel:
     """SBM_n(d, gamma): every pair {i, j} is an edge with probability (1 + gamma x_i x_j) d / n,
@@ -144,22 +162,7 @@ class StochasticBlockModel:
         block.
         """
         rng = np.random.default_rng(generator)
-        n = int(self.n)
-        labels = self._labels(rng)
-        rows, columns = [], []
-        block = max(1, 2_000_000 // n)
-        for first in range(0, n, block):
-            part = np.arange(first, min(first + block, n))
-            same = labels[part][:, None] == labels[None, :]
-            chosen = rng.random((len(part), n)) < np.where(same, self.p_in, self.p_out)
-            i, j = np.nonzero(chosen)
-            above = j > part[i]
-            rows.append(part[i[above]])
-            columns.append(j[above])
-        i, j = np.concatenate(rows), np.concatenate(columns)
-        data = np.ones(2 * len(i), dtype=np.int64)
-        adjacency = sp.csr_array((data, (np.r_[i, j], np.r_[j, i])), shape=(n, n))
-        return SampledGraph(adjacency, labels)
+        return planted_graph(self._labels(rng), self.p_in, self.p_out, rng)
 
     def sample_edges(self, generator: np.random.Generator | int | None = None) -> SampledEdges:
         """As `sample`, in time and memory linear in the edges; other draws than `sample` makes."""
@@ -197,10 +200,7 @@ class PlantedPartition:
     def sample(self, generator: np.random.Generator | int | None = None) -> SampledGraph:
         """Draw labels (n,) of 0..k-1 and a graph; generator: a numpy Generator or a seed. O(n^2)."""
         rng = np.random.default_rng(generator)
-        labels = self._labels(rng)
-        same = labels[:, None] == labels[None, :]
-        chosen = np.triu(rng.random((self.n, self.n)) < np.where(same, self.p_in, self.p_out), 1)
-        return SampledGraph(sp.csr_array((chosen | chosen.T).astype(np.int64)), labels)
+        return planted_graph(self._labels(rng), self.p_in, self.p_out, rng)
 
     def sample_edges(self, generator: np.random.Generator | int | None = None) -> SampledEdges:
         """As `sample`, in time and memory linear in the edges; other draws than `sample` makes."""

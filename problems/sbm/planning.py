@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sosdp.estimator.planner import least_budget
 from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
 
 from .estimators.base import RecoveryEstimator
@@ -23,9 +24,8 @@ from .estimators.output_perturbation import ProjectionRecovery
 from .estimators.rounds import RoundsRecovery
 from .estimators.vote import VotingRecovery
 from .program import DEFAULT_TAU0
-from .rounds_planning import plan_rounds
+from .rounds_planning import difference_law, plan_rounds
 from .theory import _vertices, predict_error, release_law
-from .votes import difference_law
 
 Method = Literal["certificate", "edge flips", "projection", "voting", "exponential", "rounds"]
 Goal = Literal["error", "exact"]
@@ -35,6 +35,15 @@ LARGEST_DENSE = LARGEST_N
 
 SPREAD = 1.03
 """How much larger r is than two vertices alone would make it: measured 1.01 to 1.07."""
+
+MAKERS: dict[str, type[RecoveryEstimator]] = {
+    "certificate": CertificateRecovery,
+    "edge flips": RandomizedResponseRecovery,
+    "projection": ProjectionRecovery,
+    "voting": VotingRecovery,
+    "exponential": ExponentialRecovery,
+    "rounds": RoundsRecovery,
+}
 
 UNWEIGHTED = ("edge flips", "exponential")
 """Methods that take unweighted graphs only."""
@@ -81,16 +90,9 @@ def make_estimator(
     method: Method | str, known: Mapping[str, float], options: Mapping[str, Any]
 ) -> RecoveryEstimator:
     """The estimator of a method from public parameters by name; what it does not take is left out."""
-    taken = {
-        "certificate": (CertificateRecovery, ("delta", "average_degree")),
-        "edge flips": (RandomizedResponseRecovery, ("average_degree",)),
-        "projection": (ProjectionRecovery, ("delta", "gamma", "average_degree")),
-        "voting": (VotingRecovery, ("delta", "gamma", "average_degree")),
-        "exponential": (ExponentialRecovery, ("average_degree",)),
-        "rounds": (RoundsRecovery, ("delta", "gamma", "average_degree")),
-    }
-    make, names = taken[method]
-    return make(known["epsilon"], **{name: known[name] for name in names if name in known}, **options)
+    make = MAKERS[method]
+    given: dict[str, Any] = {name: known[name] for name in make._declared if name in known}
+    return make(**given, **options)
 
 
 def recommend(
@@ -308,13 +310,7 @@ def achieved_epsilon(
         forecast = _forecasts(n, d, contrast, epsilon, float(delta)).get(method)
         return forecast is not None and forecast().exact >= 1 - failure
 
-    low, high = 1e-3, 64.0
-    if not enough(high):
-        return math.inf
-    while high / low > 1.01:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return least_budget(enough, 1e-3, 64.0, 1.01)
 
 
 def _normal_tail(t: float) -> float:

@@ -84,16 +84,6 @@ def slack_norm_bound(n: int, tau: float) -> float:
     return 2.0 * n * (1.0 + abs(tau))
 
 
-def slack_error_bound(n: int, tau: float) -> float:
-    """Public bound on the error of the computed dual slack: 1e-12 n times the norm bound.
-
-    The eigenvalue solver is backward stable with an error of a modest multiple of n u ||M_x||, u = 1.1e-16;
-    the factor 1e-12 leaves four orders of magnitude. For tests and planning; the release rests on proofs by
-    residuals (`resistance`).
-    """
-    return 1e-12 * n * slack_norm_bound(n, tau)
-
-
 def projection_error_bound(n: int, average_degree: float, gamma: float) -> float:
     """Public bound on the part of the projection's certified distance that is rounding, for every graph.
 

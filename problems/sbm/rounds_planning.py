@@ -9,16 +9,17 @@ rounds of the Gaussian plan see the same edges. docs/proofs/sbm_rounds.md, secti
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from scipy.special import erfc, erfcx, ndtr
 
+from sosdp.estimator.planner import best
 from sosdp.privacy.calibrate import check_positive, gaussian_sigma_tight
 
 from .rounds import GaussianRounds, Plan, SplitRounds
-from .votes import count_law, group_law
 
 STARTS = ((0.04, 0.025), (0.16, 0.13), (0.3, 0.39), (0.5, 1.15))
 """The overlap of random signs with the truth is |N| / sqrt(n), N normal: shares of cases, and their |N|."""
@@ -84,12 +85,7 @@ def _step(model: _Model, share: float, theta: float, noise: _Noise) -> float:
 
 def gaussian_noise(epsilon: float, delta: float, queries: int) -> _Noise:
     """Noise of the Gaussian rounds, to plan with."""
-    return _Noise("gauss", _multiplier(epsilon, delta) * math.sqrt(2 * queries))
-
-
-@lru_cache(maxsize=1000)
-def _multiplier(epsilon: float, delta: float) -> float:
-    return gaussian_sigma_tight(epsilon, delta)
+    return _Noise("gauss", gaussian_sigma_tight(epsilon, delta) * math.sqrt(2 * queries))
 
 
 def forecast_rounds(
@@ -140,6 +136,7 @@ def _convolved(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 # The search
 
 
+@lru_cache(maxsize=500)
 def plan_rounds(
     n: int,
     average_degree: float,
@@ -162,8 +159,15 @@ def plan_rounds(
         raise ValueError('the Gaussian plan needs delta > 0; use the plan "split" for pure privacy')
     if by_degree and (kind == "split" or not delta > 0):
         raise ValueError("balancing by noisy degrees needs the Gaussian plan and delta > 0")
-    gamma = min(float(gamma), 1.0)
-    return _plan(int(n), float(average_degree), gamma, float(epsilon), float(delta), kind, bool(by_degree))
+    given = int(n), float(average_degree), min(float(gamma), 1.0), float(epsilon), float(delta)
+    result = []
+    if delta > 0 and kind != "split":
+        result.append(_best(*given, _gaussian_plans(bool(by_degree))))
+    if kind != "gauss" and not by_degree and not (result and result[0].exact > 0.99):
+        result.append(_best(*given, _split_plans()))
+    # Where both are sure the Gaussian plan comes first: it is less at the mercy of its start.
+    sure = result[0].exact > 0.5
+    return min(result, key=lambda planned: -round(planned.exact, 2) if sure else _rank(planned))
 
 
 def _check(average_degree: float, gamma: float, epsilon: float) -> None:
@@ -171,28 +175,11 @@ def _check(average_degree: float, gamma: float, epsilon: float) -> None:
         check_positive(value, name)
 
 
-@lru_cache(maxsize=500)
-def _plan(
-    n: int, d: float, gamma: float, epsilon: float, delta: float, kind: str, by_degree: bool
-) -> PlannedRounds:
-    result = []
-    if delta > 0 and kind != "split":
-        result.append(_best(n, d, gamma, epsilon, delta, _gaussian_plans(by_degree)))
-    if kind != "gauss" and not by_degree and not (result and result[0].exact > 0.99):
-        result.append(_best(n, d, gamma, epsilon, delta, _split_plans()))
-    # Where both are sure the Gaussian plan comes first: it is less at the mercy of its start.
-    return (
-        max(result, key=lambda planned: round(planned.exact, 2))
-        if result[0].exact > 0.5
-        else max(result, key=_rank)
-    )
-
-
 def _rank(planned: PlannedRounds) -> tuple[float, float]:
-    return round(planned.exact, 3), -planned.error
+    return -round(planned.exact, 3), planned.error
 
 
-def _gaussian_plans(by_degree: bool) -> list[Plan]:
+def _gaussian_plans(by_degree: bool) -> list[GaussianRounds]:
     return [
         GaussianRounds(rounds, share, by_degree)
         for share in EPSILON_SHARES
@@ -213,14 +200,20 @@ def _split_plans() -> list[Plan]:
     return plans
 
 
-def _best(n: int, d: float, gamma: float, epsilon: float, delta: float, plans: list[Plan]) -> PlannedRounds:
-    rough = [_rough_forecast(n, d, gamma, epsilon, delta, plan) for plan in plans]
-    ahead = sorted(range(len(plans)), key=lambda k: rough[k])[:CANDIDATES]
-    best = max((forecast_rounds(n, d, gamma, epsilon, delta, plans[k]) for k in ahead), key=_rank)
-    if isinstance(best.plan, GaussianRounds):  # misses are unlucky starts: one round more than the optimum
-        longer = GaussianRounds(best.plan.rounds + 1, best.plan.share, best.plan.by_degree)
+def _best(
+    n: int, d: float, gamma: float, epsilon: float, delta: float, plans: Sequence[Plan]
+) -> PlannedRounds:
+    made = best(
+        plans,
+        lambda plan: forecast_rounds(n, d, gamma, epsilon, delta, plan),
+        _rank,
+        rough=lambda plan: _rough_forecast(n, d, gamma, epsilon, delta, plan),
+        kept=CANDIDATES,
+    )
+    if isinstance(made.plan, GaussianRounds):  # misses are unlucky starts: one round more than the optimum
+        longer = GaussianRounds(made.plan.rounds + 1, made.plan.share, made.plan.by_degree)
         return forecast_rounds(n, d, gamma, epsilon, delta, longer)
-    return best
+    return made
 
 
 def _rough_forecast(
@@ -269,6 +262,7 @@ def _scaled_tail(u: np.ndarray, bell: np.ndarray) -> np.ndarray:
 # More than two communities
 
 
+@lru_cache(maxsize=500)
 def plan_groups(
     n: int, average_degree: float, gamma: float, communities: int, epsilon: float, delta: float
 ) -> PlannedRounds:
@@ -276,25 +270,13 @@ def plan_groups(
     _check(average_degree, gamma, epsilon)
     if not delta > 0:
         raise ValueError("rounds for more than two communities need delta > 0")
-    return _plan_of_groups(
-        int(n), float(average_degree), float(gamma), int(communities), float(epsilon), float(delta)
-    )
 
+    def forecast(plan: GaussianRounds) -> PlannedRounds:
+        theta = _rough_error(n, average_degree, gamma, communities, plan.share * epsilon, delta, plan.rounds)
+        longer = GaussianRounds(plan.rounds + 1, plan.share)
+        return _voted(n, average_degree, gamma, communities, epsilon, theta, longer)
 
-@lru_cache(maxsize=500)
-def _plan_of_groups(n: int, d: float, gamma: float, k: int, epsilon: float, delta: float) -> PlannedRounds:
-    result = []
-    for share in EPSILON_SHARES:
-        for rounds in range(2, MOST_ROUNDS):
-            theta = _rough_error(n, d, gamma, k, share * epsilon, delta, rounds)
-            result.append((theta, share, rounds))
-    return max(
-        (
-            _voted(n, d, gamma, k, epsilon, theta, GaussianRounds(rounds + 1, share))
-            for theta, share, rounds in result
-        ),
-        key=_rank,
-    )
+    return best(_gaussian_plans(False), forecast, _rank)
 
 
 def _rough_error(n: int, d: float, gamma: float, k: int, epsilon: float, delta: float, rounds: int) -> float:
@@ -318,3 +300,73 @@ def _voted(
     error = (k - 1) * float(law @ noise.wrong(np.arange(len(law)) - offset))
     error = min(error, 1 - 1 / k)
     return PlannedRounds(plan, math.exp(-min(n * error, 700.0)), error)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Laws of counts of edges at a vertex: differences of binomials
+
+
+def binomial(trials: float, chance: float) -> np.ndarray:
+    """The law of a binomial as probabilities of 0, 1, ...; far tails (9 deviations and more) as 0."""
+    from scipy.stats import binom
+
+    count = round(trials)
+    if count <= 0 or chance <= 0:
+        return np.ones(1)
+    mean = count * min(chance, 1.0)
+    spread = 9.5 * math.sqrt(mean) + 40
+    low, high = max(0, math.floor(mean - spread)), min(count, math.ceil(mean + spread))
+    law = np.zeros(high + 1)
+    law[low:] = binom.pmf(np.arange(low, high + 1), count, min(chance, 1.0))
+    return law
+
+
+def difference_law(
+    plus: Sequence[tuple[float, float]], minus: Sequence[tuple[float, float]]
+) -> tuple[np.ndarray, int]:
+    """Law of the sum of the binomials `plus` less those of `minus`: probabilities from the value -offset on.
+
+    Each binomial is (trials, chance). Probabilities below 1e-18 are left out.
+    """
+    from scipy.signal import fftconvolve
+
+    sides = []
+    for side in (plus, minus):
+        law = np.ones(1)
+        for trials, chance in side:
+            law = fftconvolve(law, binomial(trials, chance))
+        sides.append(law)
+    difference = np.maximum(fftconvolve(sides[0], sides[1][::-1]), 0.0)
+    difference[difference < 1e-18] = 0.0
+    return difference / difference.sum(), len(sides[1]) - 1
+
+
+def count_law(n: int, average_degree: float, gamma: float, theta: float) -> tuple[np.ndarray, int]:
+    """Law of x_v (A z)_v, z wrong at a share theta of either side; see `difference_law`.
+
+    The pair of a vertex with itself is counted as a pair: for large n.
+    """
+    half = n / 2
+    p_in, p_out = (1 + gamma) * average_degree / n, (1 - gamma) * average_degree / n
+    return difference_law(
+        [(half * (1 - theta), p_in), (half * theta, p_out)],
+        [(half * theta, p_in), (half * (1 - theta), p_out)],
+    )
+
+
+def group_law(
+    n: int, average_degree: float, gamma: float, communities: int, theta: float
+) -> tuple[np.ndarray, int]:
+    """Law of (edges into the own group) - (edges into one other group) for k communities.
+
+    p_in = (1 + (k-1) gamma) d / n, p_out = (1 - gamma) d / n; a share theta of every group belongs elsewhere,
+    evenly. See `difference_law`.
+    """
+    k = communities
+    size = n / k
+    p_in, p_out = (1 + (k - 1) * gamma) * average_degree / n, (1 - gamma) * average_degree / n
+    stray = theta / (k - 1)
+    return difference_law(
+        [(size * (1 - theta), p_in), (size * theta, p_out)],
+        [(size * stray, p_in), (size * (1 - stray), p_out)],
+    )

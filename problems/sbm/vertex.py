@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import ndtr
 
+from sosdp.estimator.planner import best
 from sosdp.privacy import randomness as noise
 from sosdp.privacy.calibrate import gaussian_sigma_tight
 from sosdp.privacy.randomness.bits import RandomBits
@@ -74,7 +75,7 @@ def plan_vertex(
     mean = min(round(GRID * average_degree / n), GRID // 2)
     most = n - 1 if max_degree is None else min(int(max_degree), n - 1)  # those of numpy wrap around
     plans = [VertexPlan(n, most, mean, rounds, *budget) for rounds in range(1, MOST_ROUNDS + 1)]
-    return min((plan.forecast(gamma, average_degree) for plan in plans), key=lambda plan: plan.wrong_share)
+    return best(plans, lambda plan: plan.forecast(gamma, average_degree), lambda plan: plan.wrong_share)
 
 
 def cut_lists(adjacency: sp.csr_array, degree: int, key: int) -> sp.csr_array:

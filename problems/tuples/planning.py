@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 
 import sosdp.privacy.calibrate as calibrate
+from problems.gmm.model import light_share
 from sosdp.model.gathering import gathering
 from sosdp.privacy.inputs import integer
 from sosdp.privacy.mechanisms.propose_test_release.friendly_core import MOST_TUPLES, mean_sensitivity
@@ -153,18 +154,6 @@ def tuple_plan(n: int, d: int, k: int, epsilon: float, delta: float, *, known: K
         feasible=feasible,
         advice=advice,
     )
-
-
-def light_share(k: int, least_weight: float | None) -> float:
-    """The promised least weight of a cluster, by default 1 / (2 k).
-
-    Raises:
-        ValueError: more than 1 / k.
-    """
-    light = 1.0 / (2 * k) if least_weight is None else calibrate.check_positive(least_weight, "least_weight")
-    if light * k > 1.0 + 1e-9:
-        raise ValueError(f"least_weight is at most 1/k = {1 / k:.4g}, got {light}")
-    return light
 
 
 def _forecast(

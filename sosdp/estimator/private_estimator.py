@@ -19,7 +19,7 @@ from sosdp.estimator.not_fitted import FitFirst
 from sosdp.estimator.parameters import Parameters
 from sosdp.estimator.score_program import ScoreProgram
 from sosdp.laboratory.consensus import ConsensusProgram
-from sosdp.laboratory.minimiser import Minimiser
+from sosdp.laboratory.convex import Minimiser
 from sosdp.laboratory.packing import PackingProgram
 from sosdp.laboratory.release import check_report, release_statistic
 from sosdp.laboratory.report import StabilityReport, Undecided

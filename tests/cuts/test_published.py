@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import sosdp as sd
-from problems.cuts.program import disjoint_cut_program
 from sosdp.structured.disjoint_cut import bound_disjoint_cut
 
 
@@ -16,13 +15,10 @@ def test_the_fast_solver_solves_the_degree_two_relaxation(n):
     rng = np.random.default_rng(n)
     upper = np.triu(rng.standard_normal((n, n)), 1)
     matrix = upper + upper.T
-    values = []
-    for sign in (1.0, -1.0):
-        system, objective = disjoint_cut_program(sign * matrix)
-        values.append(sd.maximize(objective, system, degree=2).bound)
+    s, t = sd.variables("s", n), sd.variables("t", n)
+    system = sd.System([x**2 == x for x in (*s, *t)], [x * y == 0 for x, y in zip(s, t, strict=True)])
+    values = [sd.maximize(sign * (s @ matrix @ t), system, degree=2).bound for sign in (1.0, -1.0)]
     result = bound_disjoint_cut(matrix, gap=0.02)
     assert result.certified
     assert max(values) == pytest.approx(result.value, abs=0.02)
     assert result.value <= max(values) + 1e-5 and max(values) <= result.upper + 1e-5
-    with pytest.raises(ValueError, match="symmetric"):
-        disjoint_cut_program(np.ones((2, 2)))

@@ -6,20 +6,7 @@ import numpy as np
 import pytest
 
 from problems.gmm.model import SphericalMixture, cluster_matrix
-from problems.gmm.theory import (
-    DirectBounds,
-    distance_bound,
-    dropped,
-    dropped_bound,
-    integrality,
-    integrality_sensitivity,
-    off_mass,
-    off_mass_bound,
-    ramp,
-    row_term,
-    value_sensitivity,
-    whole_bound,
-)
+from problems.gmm.theory import DirectBounds, dropped, dropped_bound, ramp, row_term
 from sosdp.structured.clustering import kernel_program, membership
 
 
@@ -119,6 +106,12 @@ def solved(points, clusters, weight, tolerance=1e-7):
     return kernel_program(points, clusters, weight=weight, tolerance=tolerance)
 
 
+def value_sensitivity(n, cap, weight):
+    """D_c: bound on the change of min |W - cJ|^2 (Corollary), for c and s of at least 1."""
+    mass = min(cap, n - 1.0)
+    return 2.0 * (2.0 * weight * mass - mass**2 / (n - 1)) + max(2.0 * weight - 1.0, 0.0)
+
+
 def check_pair(one, two, index, clusters, weight):
     """Ratios of measured to proven for one pair: exact minimisers are within the square root of the gap."""
     n = len(one.matrix)
@@ -129,7 +122,7 @@ def check_pair(one, two, index, clusters, weight):
     slack = 2.0 * (abs(weight) + 1.0) * 2.0 * np.sqrt(n) * room  # u_i moves with W
     assert max(kept - room, 0.0) ** 2 <= terms + slack
     assert terms - slack <= dropped_bound(n, cap, weight)
-    assert max(np.linalg.norm(one.matrix - two.matrix) - room, 0.0) ** 2 <= whole_bound(cap, weight)
+    assert max(np.linalg.norm(one.matrix - two.matrix) - room, 0.0) ** 2 <= 4.0 * weight * cap  # Theorem S(b)
     moved = abs(one.value - two.value)
     assert moved - max(one.gap, two.gap, 0.0) <= value_sensitivity(n, cap, weight)
     bounds = DirectBounds(n, clusters, weight=weight)
@@ -141,7 +134,9 @@ def check_pair(one, two, index, clusters, weight):
         laws = [row / row.sum() for row in rows]
         difference = np.delete(np.abs(laws[0] - laws[1]), index).sum() + laws[0][index] + laws[1][index]
         change = float(np.linalg.norm(np.delete(one.matrix[a] - two.matrix[a], index)))
-        assert difference / 2.0 <= bounds.movement_of(change + room)
+        slope = np.sqrt(2.0 * bounds.cap / bounds.low) / (bounds.high - bounds.low)
+        most = (slope * (change + room) + 2.0) * bounds.high / ((1.0 - bounds.saturation) * bounds.cap)
+        assert difference / 2.0 <= most
     assert abs(ramps[0].sum() - ramps[1].sum()) <= bounds.statistic_sensitivity
     return kept**2 / dropped_bound(n, cap, weight), moved / value_sensitivity(n, cap, weight)
 
@@ -226,28 +221,33 @@ def test_utility_bounds_on_planted_data(n, k, d, separation, weight):
     budget = 1.6
     assert max(membership(points, truth, k, budget=budget, cap=n / k).values()) < 1e-9  # W* is feasible
     result = kernel_program(points, k, budget=budget, weight=weight, tolerance=1e-4)
-    off = off_mass(result.matrix, labels, k)
+    off = result.matrix[labels[:, None] != labels[None, :]].sum() * k / n**2
     distance = np.linalg.norm(result.matrix - truth) ** 2 * k / n**2
-    assert distance <= distance_bound(off) + 1e-6
+    assert distance <= 2.0 * off + 1e-6  # U1
     centred = [points[labels == a] - points[labels == a].mean(axis=0) for a in range(k)]
     means = np.array([points[labels == a].mean(axis=0) for a in range(k)])
     lines = [(means[a] - means[b]) for a in range(k) for b in range(k) if a != b]
     moment = max(np.mean((c @ (v / np.linalg.norm(v))) ** 2) for c in centred for v in lines)
     closest = min(np.linalg.norm(v) for v in lines)
-    assert off <= off_mass_bound(k, closest, moment, budget)
+    assert off <= (k - 1) * 3.0 / closest**2 * (2.0 * moment + k * budget)  # U2
 
 
 def test_certified_integrality():
+    """T <= |W|_F^2 at weight 2, from the optimal values at the weights 1 and 2; it moves little."""
     points, _ = balanced(60, 2, 2, 9.0, 1)
+
+    def integral_mass(low, high):
+        return 2.0 * (low - 60**2) - (high - 4.0 * 60**2)
+
     low, high = (kernel_program(points, 2, weight=c, tolerance=1e-6) for c in (1.0, 2.0))
-    result = integrality(low.lower_bound, high.value, 60)
+    result = integral_mass(low.lower_bound, high.value)
     assert result <= np.linalg.norm(high.matrix) ** 2 + 1e-3
     assert result > 0.8 * 60**2 / 2
     other = points.copy()
     other[0] = 100.0
     moved = [kernel_program(other, 2, weight=c, tolerance=1e-6) for c in (1.0, 2.0)]
-    change = abs(integrality(moved[0].lower_bound, moved[1].value, 60) - result)
-    assert change <= integrality_sensitivity(60, 30.0) + 1e-2
+    change = abs(integral_mass(moved[0].lower_bound, moved[1].value) - result)
+    assert change <= 2.0 * value_sensitivity(60, 30.0, 1.0) + value_sensitivity(60, 30.0, 2.0) + 1e-2
 
 
 def test_adversarial_neighbours_do_not_beat_the_bound():
@@ -257,7 +257,7 @@ def test_adversarial_neighbours_do_not_beat_the_bound():
     generator = np.random.default_rng(5)
     bases = [SphericalMixture(2, 1, 6.0, offset=0.0).sample(12, seed).points for seed in range(4)]
     candidates = [*np.linspace(-6.0, 6.0, 9)[:, None], np.array([1e3]), generator.normal(size=1)]
-    bound = float(np.sqrt(whole_bound(6.0, 1.0)))
+    bound = float(np.sqrt(4.0 * 6.0))
 
     def solve(points):
         result = kernel_program(points, 2, tolerance=1e-7)

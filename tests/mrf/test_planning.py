@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from problems.mrf import recommend, theory
-from problems.mrf.planning import choose_iterations, suggested_blocks
+from problems.mrf.planning import choose_iterations
 
 # medians of section 9 of the paper notes at (1, 1e-6): (p, width, n) -> error
 MEASURED = {
@@ -38,7 +38,6 @@ def test_trees_are_recommended_where_they_will_be_released():
 
 def test_iterations_and_blocks():
     assert choose_iterations(100, 2.0, 0.01, 20) == 20 and choose_iterations(10**9, 2.0, 1.0, 20) == 2000
-    assert suggested_blocks(1.0, 1e-6) == 48
 
 
 def test_the_balance_minimises_the_bound():

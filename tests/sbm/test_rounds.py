@@ -18,7 +18,6 @@ from problems.sbm import (
     StochasticBlockModel,
     error_rate,
     rounds,
-    rounds_groups,
 )
 from sosdp.privacy.calibrate import delta_at_most
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_rule
@@ -152,7 +151,7 @@ def test_group_vote_loses_epsilon_on_all_graphs_with_four_vertices(k):
     def loss(factor):
         worst = 0.0
         for assigned in groups:
-            counts = [rounds_groups.group_counts(exact.graph(code), assigned, k) for code in exact.GRAPHS]
+            counts = [rounds.group_counts(exact.graph(code), assigned, k) for code in exact.GRAPHS]
             for g, h in exact.NEIGHBOURS:
                 per_vertex = [
                     np.abs(np.log(law_of(a, factor) / law_of(b, factor))).max()
@@ -167,7 +166,7 @@ def test_group_vote_loses_epsilon_on_all_graphs_with_four_vertices(k):
 
 
 def test_geometric_law_from_folded_laplace():
-    counts = rounds_groups.geometric(np.arange(-5, 6))
+    counts = rounds.geometric(np.arange(-5, 6))
     assert np.array_equal(counts, [4, 3, 2, 1, 0, 0, 1, 2, 3, 4, 5])  # P(j) = P(L = j) + P(L = -j - 1)
 
 
@@ -176,11 +175,11 @@ def test_rows_are_never_longer_than_their_bound(width):
     generator = np.random.default_rng(width)
     values = generator.standard_normal((400, width)) * 10.0 ** generator.integers(-300, 300, (400, 1))
     values[:5] = [[0.0], [np.nan], [np.inf], [-np.inf], [1e-320]]
-    rows = rounds_groups.unit_rows(values)
-    assert rows.dtype == np.int64 and (rows**2).sum(axis=1).max() <= rounds_groups.ROW**2
+    rows = rounds.unit_rows(values)
+    assert rows.dtype == np.int64 and (rows**2).sum(axis=1).max() <= rounds.ROW**2
     # n = 2, k = 4: whitening a covariance of rank one gives no NaN that reaches the counts
-    tiny = rounds_groups.unit_rows(rounds_groups.whitened(np.array([[1.0] * width, [2.0] * width])))
-    assert (tiny**2).sum(axis=1).max() <= rounds_groups.ROW**2
+    tiny = rounds.unit_rows(rounds.whitened(np.array([[1.0] * width, [2.0] * width])))
+    assert (tiny**2).sum(axis=1).max() <= rounds.ROW**2
 
 
 # ------------------------------------------------------------------------------------------------------------

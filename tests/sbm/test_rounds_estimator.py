@@ -21,7 +21,7 @@ from problems.sbm import (
     plan_rounds,
 )
 from problems.sbm.edges import canonical_edges
-from problems.sbm.votes import count_law, group_law
+from problems.sbm.rounds_planning import count_law, group_law
 
 KEY = 0x1234_5678_9ABC_DEF0
 

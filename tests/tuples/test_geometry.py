@@ -6,10 +6,10 @@ import itertools
 import math
 from fractions import Fraction
 
+import facts as theory
 import numpy as np
 import pytest
 
-from problems.tuples import theory
 from sosdp.privacy.mechanisms.propose_test_release import tuple_geometry as geometry
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import h_score
 

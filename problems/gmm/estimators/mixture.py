@@ -18,7 +18,7 @@ from sosdp.privacy.guarantee.release import Release
 from ..aggregate import release_mixture
 from ..blocks import BlockSolver, check_solver
 from ..planning import AggregatePlan, aggregate_plan
-from ..published import direct_verdict, paper_verdict
+from ..theory import direct_verdict, paper_verdict
 
 MODES = ("aggregate", "direct", "paper")
 

@@ -23,7 +23,6 @@ from sosdp.privacy.randomness.bits import open_bits
 from sosdp.structured.l1_logistic import projected_gradient
 
 from ..model import Ising
-from ..planning import suggested_blocks
 from ..program import ising_parameters, ising_regressions, signs
 from ..structure import (
     THRESHOLD_STEP,
@@ -122,7 +121,7 @@ class VotedStructure(StructureEstimator):
         return block_structure(block, float(self.width), float(self.threshold or 0.0), int(self.iterations))
 
     def _release(self, data: np.ndarray) -> Release:
-        blocks = suggested_blocks(self.epsilon, self.delta) if self.blocks is None else self.blocks
+        blocks = blocks_needed(self.epsilon, self.delta, 0.9) if self.blocks is None else self.blocks
         seed = self.insecure_seed
         parts = split_blocks(len(data), blocks, open_bits(None if seed is None else 2 * seed + 1))
         edges, margin = pair_majority(run_blocks(self._learn, data, parts), data.shape[1])

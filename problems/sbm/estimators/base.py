@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from sosdp.estimator.base import NUMERICAL_FAILURES, ReleasingEstimator, silenced
-from sosdp.estimator.field import Field, Fitted, optional, positive
+from sosdp.estimator.field import Field, Fitted, budget, optional, part, positive, privacy_delta
 from sosdp.privacy.calibrate import check_positive
 
 from ..edges import canonical_edges
@@ -18,6 +18,7 @@ __all__ = [
     "ADJACENCY",
     "NUMERICAL_FAILURES",
     "WEIGHT_ADJACENCY",
+    "ModelledRecovery",
     "RecoveryEstimator",
     "WeightedRecovery",
     "release_value",
@@ -101,6 +102,18 @@ class WeightedRecovery(RecoveryEstimator):
         default=None,
         kw_only=True,
     )
+
+
+class ModelledRecovery(WeightedRecovery):
+    """Base of those that plan with the block model.
+
+    For k communities an edge inside has probability (1 + (k-1) gamma) d / n, across (1 - gamma) d / n.
+    """
+
+    epsilon: float = Field(budget, "budget of one fit")
+    delta: float = Field(privacy_delta, "budget of one fit")
+    gamma: float = Field(part, "contrast of the block model, edge probabilities (1 +- gamma) d / n")
+    average_degree: float = Field(positive, "d, its mean degree")
 
 
 class HasNodes(Protocol):

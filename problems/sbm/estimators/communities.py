@@ -16,8 +16,8 @@ from sosdp.privacy.mechanisms.output_perturbation import ProjectionProgram
 from sosdp.privacy.randomness.bits import open_bits
 from sosdp.structured import StructuredMatrix
 
-from ..clustering import check_clustering, cluster, renumbered
 from ..graph_input import CanonicalGraph
+from ..labelling import check_clustering, cluster, renumbered
 from ..program import rounding_distance
 from .base import NUMERICAL_FAILURES, RecoveryEstimator, release_value, silenced
 from .flips import debiased

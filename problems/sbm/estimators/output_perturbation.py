@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sosdp.estimator.field import Field, Fitted, budget, choice, part, positive, privacy_delta
+from sosdp.estimator.field import Field, Fitted, choice, part
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.output_perturbation import NoisyArray, ProjectionProgram, release_symmetric
@@ -20,7 +20,7 @@ from sosdp.structured import StructuredMatrix, nearest_correlation
 from ..graph_input import CanonicalGraph
 from ..labelling import balanced_signs, canonical_signs, leading_eigenvector
 from ..program import centred_matrix, projection_error_bound
-from .base import NUMERICAL_FAILURES, WeightedRecovery, release_value, silenced
+from .base import NUMERICAL_FAILURES, ModelledRecovery, release_value, silenced
 
 
 def moved_by_an_edge(step: float, page: str) -> ProjectionProgram:
@@ -85,7 +85,7 @@ EXPECTED = Fact(
 )
 
 
-class ProjectionRecovery(WeightedRecovery):
+class ProjectionRecovery(ModelledRecovery):
     """(epsilon, delta)-edge-private weak recovery of two balanced communities; always answers.
 
     The centred adjacency matrix is projected onto the correlation matrices, Gaussian noise is added above the
@@ -95,10 +95,6 @@ class ProjectionRecovery(WeightedRecovery):
     and 0.1 microseconds a pair of vertices for the noise. Source: arXiv 2301.04822, Algorithm 5.4.
     """
 
-    epsilon: float = Field(budget, "budget of one fit; epsilon > 0, 0 < delta < 1")
-    delta: float = Field(privacy_delta, "budget of one fit; epsilon > 0, 0 < delta < 1")
-    gamma: float = Field(part, "contrast of the block model, edge probabilities (1 +- gamma) d / n")
-    average_degree: float = Field(positive, "d")
     calibration: str = Field(
         choice("tight", "paper"),
         '"tight" (sharp sensitivity, analytic Gaussian noise) or "paper" (Lemma 5.5, textbook noise)',

@@ -12,10 +12,7 @@ import numpy as np
 from sosdp.estimator.field import (
     Field,
     Fitted,
-    budget,
     choice,
-    part,
-    positive,
     privacy_delta_or_zero,
     share,
     whole,
@@ -25,23 +22,22 @@ from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness.bits import RandomBits, open_bits
 
-from ..clustering import check_clustering, renumbered
 from ..edges import CanonicalEdges
-from ..labelling import canonical_signs
+from ..labelling import canonical_signs, check_clustering, renumbered
 from ..rounds import (
     GaussianRounds,
     Plan,
     SplitRounds,
     gaussian_rounds,
+    group_rounds,
     least_vote,
     passes,
     public_key,
     split_rounds,
 )
-from ..rounds_groups import group_rounds
 from ..rounds_planning import plan_groups, plan_rounds
 from ..sparse_slack import ARITHMETIC, SENSITIVITY, SlackTest, plan_slack_test, slack_statistic
-from .base import WeightedRecovery, release_value
+from .base import ModelledRecovery, release_value
 
 KINDS = ("auto", "gauss", "split")
 
@@ -49,7 +45,7 @@ SLACK_PART = 64
 """The test of the dual slack gets one part in so many of delta."""
 
 
-class RoundsRecovery(WeightedRecovery):
+class RoundsRecovery(ModelledRecovery):
     """Edge-private recovery of two or k communities in graphs of up to millions of vertices; always answers.
 
     A random labelling is improved by noisy counts of its neighbours' labels, round after round; at the end
@@ -59,18 +55,7 @@ class RoundsRecovery(WeightedRecovery):
     vertices with 2.5e7 edges take half a minute. Source: our proof, docs/proofs/sbm_rounds.md.
     """
 
-    epsilon: float = Field(budget, "budget of one fit")
     delta: float = Field(privacy_delta_or_zero, "budget of one fit; delta = 0: pure")
-    gamma: float = Field(
-        part,
-        "contrast and mean degree, to plan with. For k communities an edge inside has "
-        "probability (1 + (k-1) gamma) d / n, across (1 - gamma) d / n",
-    )
-    average_degree: float = Field(
-        positive,
-        "contrast and mean degree, to plan with. For k communities an edge inside has "
-        "probability (1 + (k-1) gamma) d / n, across (1 - gamma) d / n",
-    )
     communities: int = Field(
         whole(2),
         "k >= 2, and at most the number of vertices",

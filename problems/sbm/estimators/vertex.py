@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import ClassVar
 
-from sosdp.estimator.field import Field, Fitted, budget, optional, part, positive, whole
+from sosdp.estimator.field import Field, Fitted, optional, whole
 from sosdp.estimator.not_fitted import check_fitted
 from sosdp.privacy.guarantee.condition import Condition
 from sosdp.privacy.guarantee.release import Release
@@ -18,7 +18,7 @@ from sosdp.privacy.randomness.bits import open_bits
 from ..graph_input import CanonicalGraph
 from ..rounds import public_key
 from ..vertex import VertexPlan, plan_vertex, vertex_rounds
-from .base import RecoveryEstimator, release_value
+from .base import ModelledRecovery, release_value
 
 NEAR_CHANCE = 0.4
 """From this share of wrong labels on, by the forecast, nothing is read."""
@@ -26,7 +26,7 @@ NEAR_CHANCE = 0.4
 ADJACENCY = "all edges of one vertex, as seen by all others"
 
 
-class VertexRecovery(RecoveryEstimator):
+class VertexRecovery(ModelledRecovery):
     """Two communities under joint differential privacy: every vertex learns its own label, and no other.
 
     `label_of(v)` is the message for v. What all vertices but v are told together, and whoever pools it, is
@@ -39,10 +39,8 @@ class VertexRecovery(RecoveryEstimator):
     Cost: O(rounds * edges). Source: our proof, docs/proofs/sbm_vertex.md.
     """
 
-    epsilon: float = Field(budget, "budget of one fit; delta > 0")
-    delta: float = Field(None, "budget of one fit; delta > 0")
-    gamma: float = Field(part, "contrast and mean degree of the block model, to plan with")
-    average_degree: float = Field(positive, "contrast and mean degree of the block model, to plan with")
+    _without = ("weight_bound",)
+
     max_degree: int | None = Field(
         optional(whole(1)),
         "public D: a vertex counts for at most so many neighbours, whatever its edges are. The guarantee is "

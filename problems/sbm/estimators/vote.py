@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import sosdp.privacy.randomness as noise
-from sosdp.estimator.field import Field, Fitted, budget, choice, optional, part, positive, share
+from sosdp.estimator.field import Field, Fitted, budget, choice, optional, share
 from sosdp.privacy.calibrate import check_delta
 from sosdp.privacy.guarantee.composition import random_split, split
 from sosdp.privacy.guarantee.guarantee import compose
@@ -23,7 +23,7 @@ from sosdp.privacy.terms import Terms
 
 from ..graph_input import WEIGHT_UNITS, CanonicalGraph
 from ..labelling import canonical_signs
-from .base import RecoveryEstimator, WeightedRecovery, release_value
+from .base import ModelledRecovery, RecoveryEstimator, WeightedRecovery, release_value
 from .exponential import ExponentialRecovery, check_size
 from .output_perturbation import Projected, ProjectionRecovery
 
@@ -109,7 +109,7 @@ def split_edges(
     return parts[0], parts[1]
 
 
-class VotingRecovery(WeightedRecovery):
+class VotingRecovery(ModelledRecovery):
     """(epsilon, delta)-edge-private recovery by rough labels and a private vote on them; always answers.
 
     Extra attribute after fit: rough_labels_, the labels before the vote (released as well). Exact recovery
@@ -117,16 +117,7 @@ class VotingRecovery(WeightedRecovery):
     Cost: that of the rough step. Source: arXiv 2301.04822; docs/proofs/sbm_voting.md.
     """
 
-    epsilon: float = Field(budget, 'budget of one fit. delta is used by the rough step "projection" only')
     delta: float = Field(None, 'budget of one fit. delta is used by the rough step "projection" only')
-    gamma: float = Field(
-        part,
-        "contrast and mean degree of the block model, as for `ProjectionRecovery`",
-    )
-    average_degree: float = Field(
-        positive,
-        "contrast and mean degree of the block model, as for `ProjectionRecovery`",
-    )
     rough: str = Field(
         choice(*ROUGH),
         '"projection" (Algorithm 5.12) or "exponential" (Algorithm 5.19: pure epsilon, n <= 22)',

@@ -1,7 +1,6 @@
-"""Facts about tuples and far balls, exactly, and the bounds that utility rests on.
+"""Facts about tuples and far balls, exactly: F1 to F6 of docs/proofs/tuples_geometry.md.
 
-Distances are compared as squared rationals, so that a fact holds or fails without any tolerance. Proofs:
-docs/proofs/tuples_geometry.md (F1 to F6), docs/proofs/tuples_averages.md (the rest)
+Distances are compared as squared rationals, so that a fact holds or fails without any tolerance.
 """
 
 from __future__ import annotations
@@ -69,21 +68,3 @@ def partitions(first: Tuple, second: Tuple, ratio: Any) -> bool:
 def nearest(x: Point, centres: Tuple) -> int:
     """Number of the nearest centre, the first of equally near ones (what F3 speaks of)."""
     return min(range(len(centres)), key=lambda i: squared_distance(x, centres[i]))
-
-
-# ------------------------------------------------------------------------------------------------------------
-# Utility
-
-
-def lloyd_factor(gamma: float) -> float:
-    """One Lloyd step from centres within gamma of the gaps: sum of OPT_1 over COST of the true centres.
-
-    ((1 + 2 gamma) / (1 - 2 gamma))^2: a misassigned x has |x - c_j| <= |x - c_i| + 2 gamma |c_i - c_j| and
-    |c_i - c_j| <= 2 |x - c_i| / (1 - 2 gamma).
-
-    Raises:
-        ValueError: gamma outside [0, 1/2).
-    """
-    if not 0.0 <= gamma < 0.5:
-        raise ValueError(f"gamma must lie in [0, 1/2), got {gamma}")
-    return ((1.0 + 2.0 * gamma) / (1.0 - 2.0 * gamma)) ** 2
