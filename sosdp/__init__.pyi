@@ -51,7 +51,6 @@ from .estimator.score_program import ScoreProgram as ScoreProgram
 from .laboratory.consensus import ConsensusProgram as ConsensusProgram
 from .laboratory.convex import ConvexLoss as ConvexLoss
 from .laboratory.domain import Domain as Domain
-from .laboratory.falsify import falsify as falsify
 from .laboratory.family import Family as Family
 from .laboratory.family import Part as Part
 from .laboratory.family import score_program as score_program
@@ -59,6 +58,7 @@ from .laboratory.packing import PackingProgram as PackingProgram
 from .laboratory.report import NotAPolynomial as NotAPolynomial
 from .laboratory.report import StabilityReport as StabilityReport
 from .laboratory.report import Undecided as Undecided
+from .laboratory.stability import falsify as falsify
 from .laboratory.stability import stability as stability
 from .model.expectation import E as E
 from .model.expectation import for_all as for_all

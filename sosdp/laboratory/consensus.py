@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -46,12 +46,15 @@ class DrawPlan:
         failure: probability of the opposite.
         error: mean over the examples of the largest error of a coordinate; None without examples.
         seconds: mean time of one; None without.
+        most_tests: no draw evaluates more tests of a record than this, whatever the records; None where
+            no such bound is proven.
     """
 
     missing: int
     failure: float
     error: float | None = None
     seconds: float | None = None
+    most_tests: int | None = None
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,8 @@ class ConsensusProgram:
         need: records that have to pass for level 0; by default all.
         unit: records are rounded to multiples of it; by default the finest power of two for which all
             integers stay exact, at most 2^16 steps an interval.
+        limit: refuse, from public numbers alone, a program whose draws might evaluate more than so many
+            tests (`most_tests`). None: no limit; draws of structured data evaluate a tiny part of the bound.
 
     Raises:
         ValueError: numbers out of range, too many parameters or points, or tests that need longer integers.
@@ -79,6 +84,7 @@ class ConsensusProgram:
     high: float | Sequence[float] = 1.0
     need: int | None = None
     unit: Fraction | None = None
+    limit: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("records", "dimension", "need"):
@@ -99,8 +105,22 @@ class ConsensusProgram:
         if any(low >= high for low, high in zip(*self.ends, strict=True)):
             raise ValueError("low must be below high in every coordinate")
         object.__setattr__(self, "_score", self._made())
+        if self.limit is not None and self.most_tests > self.limit:
+            raise ValueError(
+                f"a draw might evaluate {self.most_tests:.3g} tests, more than the limit {self.limit:.3g}: "
+                "take a coarser lattice or fewer records, or no limit"
+            )
 
     _score: ConsensusScore = field(init=False, repr=False, compare=False)
+
+    @property
+    def most_tests(self) -> int:
+        """A proven bound on the tests that one draw evaluates, whatever the records: 8 a point and a record.
+
+        Source: docs/proofs/consensus.md, "Time".
+        """
+        every = sum(len(group) for group in self._score.alternatives)
+        return 8 * (self.lattice.size or 1) * self.records * every
 
     @property
     def ends(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -197,7 +217,7 @@ class ConsensusProgram:
 
         Source: docs/proofs/consensus.md, "What is missed". No release is made and nothing is spent.
         """
-        return plan_draw(self, epsilon, failure, examples)
+        return replace(plan_draw(self, epsilon, failure, examples), most_tests=self.most_tests)
 
 
 class Drawn(Protocol):

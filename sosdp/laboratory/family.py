@@ -22,8 +22,8 @@ from sosdp.algebra import variables
 from sosdp.algebra.polynomial import Polynomial, coerce
 from sosdp.estimator.score_program import ScoreProgram, Witness
 from sosdp.laboratory.counterexamples import far_neighbours
-from sosdp.laboratory.domain import Domain, claimed_as
-from sosdp.laboratory.identities import LEAST, Facts, NoIdentity, degree_in, least_growth, nonnegative
+from sosdp.laboratory.domain import AsProven, Domain, claimed_as
+from sosdp.laboratory.identities import LEAST, MOST, Facts, NoIdentity, degree_in, least_growth, nonnegative
 from sosdp.laboratory.report import StabilityReport, called
 from sosdp.laboratory.tracing import evaluate, same
 from sosdp.model.system import System
@@ -99,6 +99,63 @@ class Family:
     def written(self) -> Written:
         """Its polynomials: the functions are called once, so that what is proven is what is used."""
         return Written(self)
+
+
+@dataclass(frozen=True)
+class FixedSet(AsProven):
+    """Minimise the sum over the records of objective(z, x) over a set of z that no record changes.
+
+    For graphs a record is the weight of one pair, and z the variables that its summand mentions: the same
+    polynomial and the same constraints for every pair.
+
+    Attributes
+    ----------
+    own
+        Number of variables that a summand mentions.
+    record
+        Public set of a record.
+    inside
+        z -> (polynomials that are 0, polynomials that are >= 0), constraints of the program.
+    objective
+        (z, x) -> polynomial.
+    """
+
+    own: int
+    record: Domain
+    inside: Callable[[Vector], tuple[Sequence[Any], Sequence[Any]]]
+    objective: Callable[[Vector, Vector], Any]
+
+    def stability(
+        self, *, records: int | None = None, claim: Any = None, degree: int | None = None
+    ) -> StabilityReport:
+        """Bound how far the value moves, for every number of records: s with s >= what one summand can gain.
+
+        Undecided where no identity of degree 2 in z bounds it; nothing is refuted.
+        """
+        z = [variables(f"z_a{k}") for k in range(self.own)]
+        x, new = ([variables(f"x_{tag}{k}") for k in range(self.record.dimension)] for tag in "ac")
+        known = {v.name for v in [*z, *x]}
+        upper, certificate, missing = None, None, ""
+        try:
+            equal, above = called("the set", self.inside, z)
+            summand = _polynomials([called("the objective", self.objective, z, x)], known)[0]
+            public = [*_inside(self.record, x), *_inside(self.record, new)]
+            names = frozenset(v.name for v in z)
+            limits = [_polynomials(part, set(names)) for part in (above, equal)]
+            if any(degree_in(p, names) > MOST for p in (summand, *limits[0], *limits[1])):
+                raise NoIdentity(f"a polynomial has more than degree {MOST} in the program's variables")
+            facts = Facts(names, (*limits[0], *public), tuple(limits[1]))
+            growth = summand.subs(dict(zip(x, new, strict=True))) - summand
+            upper, certificate = least_growth(growth, facts, claimed_as(claim))
+        except NoIdentity as error:
+            missing = str(error)
+        return StabilityReport(
+            upper=None if upper is None else max(upper, Fraction(0)),
+            claimed=claimed_as(claim),
+            certificates=() if certificate is None else (certificate,),
+            statement="the value of the program, and of its relaxations of even degree >= 2, for every n",
+            missing=missing,
+        )
 
 
 class Written:

@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib.util import find_spec
 from itertools import combinations_with_replacement
 from typing import Any
 
 import certificates
 from sosdp.algebra import variables
 from sosdp.algebra.polynomial import Polynomial, coerce
-from sosdp.extras import need
 from sosdp.laboratory.tracing import same
 from sosdp.model.system import System
 from sosdp.relaxation.sos_program import SosProgram
@@ -71,7 +69,7 @@ def degree_in(p: Polynomial, names: frozenset[str]) -> int:
 
 
 def nonnegative(q: Polynomial, facts: Facts, what: str) -> dict[str, Any] | None:
-    """An exact certificate that q >= 0; None where it needs none (q is a number >= 0 or an even power).
+    """An exact certificate that q >= 0; None where it needs none (q is a number >= 0).
 
     Raises
     ------
@@ -82,11 +80,7 @@ def nonnegative(q: Polynomial, facts: Facts, what: str) -> dict[str, Any] | None
     if not numbers or (q.degree == 0 and numbers[0] > 0):
         return None
     # q = v^2 r modulo v^2 = v, or q = g r with a monomial hypothesis g: r >= 0 about the data is enough
-    for v in facts.booleans:
-        rest = quotient(q, v)
-        if rest is not None and degree_in(rest, facts.names) == 0:
-            return about_data(rest, facts, what)
-    for g in facts.inequalities:
+    for g in (*facts.booleans, *facts.inequalities):
         rest = quotient(q, g)
         if rest is not None and degree_in(g, facts.names) <= MOST and degree_in(rest, facts.names) == 0:
             return about_data(rest, facts, what)
@@ -98,10 +92,8 @@ def nonnegative(q: Polynomial, facts: Facts, what: str) -> dict[str, Any] | None
         raise NoIdentity(f"{what}: no certificate of degree {MOST} that {q} >= 0") from error
 
 
-def about_data(q: Polynomial, facts: Facts, what: str) -> dict[str, Any] | None:
+def about_data(q: Polynomial, facts: Facts, what: str) -> dict[str, Any]:
     """An exact certificate that a polynomial of the data alone is >= 0 on their public set."""
-    if even_power(q):
-        return None
     system = System(*[g >= 0 for g in facts.about_data])
     start = max(2, q.degree + q.degree % 2)
     for degree in (start, start + 2):
@@ -133,23 +125,6 @@ def quotient(q: Polynomial, g: Polynomial) -> Polynomial | None:
                 term = term * known[name] ** power
         result = result + term
     return result
-
-
-def even_power(q: Polynomial) -> bool:
-    """Whether q is a positive number times even powers of polynomials: factored by sympy, checked exactly."""
-    if find_spec("sympy") is None:
-        return False
-    need("sympy", "factors of a polynomial")
-    import sympy
-
-    number, factors = sympy.factor_list(q.to_sympy())
-    scale = Fraction(int(number.p), int(number.q)) if number.is_Rational else Fraction(0)
-    if scale <= 0 or any(power % 2 for _, power in factors):
-        return False
-    product = coerce(scale)
-    for factor, power in factors:
-        product = product * Polynomial.from_sympy(factor) ** int(power)
-    return same(product, q)
 
 
 # ------------------------------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -217,18 +216,3 @@ class Partition:
     def refreshed(self) -> list[tuple[Box, int]]:
         """The boxes with bounds from all cuts."""
         return [(box, max(low, self._bound(box, cuts))) for _, _, box, low, cuts in self.heap]
-
-
-def predicted_acceptance(tree: Partition, samples: int, generator: Any) -> float:
-    """The share of proposals that would be kept, by simulation with an ordinary generator; for tests and
-    planning with synthetic data (it is a function of the data)."""
-    entries = tree.refreshed()
-    weights = np.array([math.log(box_size(box)) - tree.rate * low for box, low in entries])
-    weights = np.exp(weights - weights.max())
-    chosen = generator.choice(len(entries), samples, p=weights / weights.sum())
-    kept = 0.0
-    for k in chosen:
-        box, low = entries[k]
-        point = tuple(int(generator.integers(a, b + 1)) for a, b in box)
-        kept += math.exp(-tree.rate * (tree.levels.level(point) - low))
-    return kept / samples

@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.laboratory.packing_cuts import Cuts
-from sosdp.laboratory.packing_problem import DIGITS, PackingProblem, smat, svec_of_outer
+from sosdp.laboratory.packing_problem import DIGITS, Cuts, PackingProblem, smat, svec_of_outer
 from sosdp.privacy.guarantee.condition import Charged, Fact
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
 from sosdp.privacy.scores.levels import level_sensitivity

@@ -40,7 +40,7 @@ class Undecided(ValueError):
     """Nothing is proven and nothing refuted; the message names what has no certificate."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class StabilityReport:
     """The sensitivity of a program between neighbouring data sets.
 
@@ -145,6 +145,9 @@ class StabilityReport:
             "positions": list(self.positions),
             "certificates": [item for item in self.certificates if item is not None],
         }
+
+    def __repr__(self) -> str:
+        return f"<StabilityReport: {self}>"
 
     def __str__(self) -> str:
         known = f"at most {float(self.upper):.6g}" if self.upper is not None else "no upper bound"

@@ -26,7 +26,8 @@ Statistic = Callable[[Sequence[Any]], Any]
 """n records (numbers or symbols) -> value, by sums and products alone"""
 
 USE_INSTEAD = (
-    "a statistic is made of sums, products and division by numbers; for medians and quantiles use "
+    "a statistic is made of sums, products and division by numbers; for a standard deviation or a norm "
+    "release its square, and take the root of what comes out; for medians and quantiles use "
     "sosdp.privacy.scores or private_quantile, for pieces sosdp.laboratory.pieces, for other branches a "
     "ConsensusProgram"
 )
@@ -90,6 +91,10 @@ class Symbol:
         return Symbol(-self._value, self._asked)
 
     def __pos__(self) -> Symbol:
+        return self
+
+    def conjugate(self) -> Symbol:
+        """Itself: records are real (numpy's variance asks for it)."""
         return self
 
     def __copy__(self) -> Symbol:

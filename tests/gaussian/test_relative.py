@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from problems.gaussian import theory
-from sosdp.laboratory.packing_cuts import Cuts
-from sosdp.laboratory.packing_problem import PackingProblem, smat, svec_of_outer
+from sosdp.laboratory.packing_problem import Cuts, PackingProblem, smat, svec_of_outer
 from sosdp.laboratory.packing_sampler import DyadicBoxes, Partition
 from sosdp.laboratory.packing_score import PackingScore, packing_score
 from sosdp.privacy.mechanisms.exponential import exact_law, pure_exponential

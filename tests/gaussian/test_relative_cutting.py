@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from sosdp.laboratory.packing_cuts import Cuts
-from sosdp.laboratory.packing_problem import PackingProblem
+from sosdp.laboratory.packing_problem import Cuts, PackingProblem
 from sosdp.laboratory.packing_sampler import DyadicBoxes, Partition
 from sosdp.laboratory.packing_score import PackingScore
 from sosdp.privacy.mechanisms.exponential import exact_law

@@ -8,8 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sosdp.laboratory.packing_cuts import Cuts
-from sosdp.laboratory.packing_problem import PackingProblem, smat, svec_of_outer
+from sosdp.laboratory.packing_problem import Cuts, PackingProblem, smat, svec_of_outer
 from sosdp.laboratory.packing_score import QUANTUM, PackingScore
 from sosdp.privacy.scores.score import cube
 from sosdp.structured.packing import lower_bound, solve, upper_bound

@@ -18,6 +18,7 @@ from sosdp.laboratory.consensus import ConsensusProgram
 from sosdp.privacy.mechanisms.exponential import exact_law, pure_exponential
 from sosdp.privacy.randomness.bits import InsecureBits
 from sosdp.privacy.scores import coordinate_max, median_weights
+from sosdp.privacy.scores.consensus import ConsensusLevels
 from sosdp.privacy.scores.levels import rational_base
 from sosdp.privacy.scores.partition import LazyPartition
 from sosdp.privacy.scores.score import Lattice, cube
@@ -282,6 +283,30 @@ def test_a_plan_from_public_numbers():
 def test_refusals(change, words):
     with pytest.raises(ValueError, match=words):
         program(**change)
+
+
+def test_the_work_of_a_draw_is_bounded_and_refused_by_public_numbers(monkeypatch):
+    """Uniform records, without any consensus: the tests that are evaluated stay below the bound."""
+    made = fits.location(12, dimension=2, tolerance=F(1, 4), spacing=F(1, 4))
+    assert made.plan(1.0).most_tests == made.most_tests == 8 * 81 * 12 * 4
+    spent = []
+    for name in ("decide", "listed"):
+        method = getattr(ConsensusLevels, name)
+
+        def counted(self, box, *more, method=method):
+            spent.append(len(more[-1]) * (math.prod(b - a + 1 for a, b in box) if len(more) > 1 else 1))
+            return method(self, box, *more)
+
+        monkeypatch.setattr(ConsensusLevels, name, counted)
+    data = np.random.default_rng(0).uniform(-1, 1, (12, 2))
+    for listing in (0, 1 << 16):
+        spent.clear()
+        sampler = LazyPartition(listing=listing, loose=0.0)
+        pure_exponential(made.score_function(), data, epsilon=1.0, sampler=sampler)
+        assert 0 < 4 * sum(spent) <= made.most_tests
+    with pytest.raises(ValueError, match="more than the limit"):
+        replace(made, limit=made.most_tests - 1)
+    assert replace(made, limit=made.most_tests).limit == made.most_tests
 
 
 def test_columns_of_numbers_are_no_records_of_two_coordinates():

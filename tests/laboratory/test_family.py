@@ -13,7 +13,7 @@ import pytest
 import certificates
 import sosdp as sd
 from sosdp.laboratory.domain import Domain
-from sosdp.laboratory.family import Family, FamilyProgram, Part, score_program, transfer
+from sosdp.laboratory.family import Family, FamilyProgram, FixedSet, Part, score_program, transfer
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.scores.score import cube
 
@@ -263,3 +263,77 @@ def test_functions_are_called_once():
     _, p = FamilyProgram(family, 2)([[0.0], [1.0]], [0, 0, 0][: len(family.parameters)])
     assert p.constant == 2
     assert len(calls) == 1
+
+
+# ------------------------------------------------------------------------------------------------------------
+# A set that no record changes
+
+
+def ball(z):
+    return [], [1 - sum(v * v for v in z)]
+
+
+def agreement(z, x):
+    return -(sum(a * b for a, b in zip(z, x, strict=True)) ** 2)
+
+
+FIXED = {
+    "leading direction": (FixedSet(2, Domain(2, radius=2), ball, agreement), 4),
+    "a cut": (
+        FixedSet(
+            2,
+            Domain(1, 0, F(1, 4)),
+            lambda z: ([v * v - 1 for v in z], []),
+            lambda z, x: -x[0] * (1 - z[0] * z[1]) / 2,
+        ),
+        F(1, 4),
+    ),
+}
+OPEN = {
+    "degree 4 in z": FixedSet(1, Domain(1), ball, lambda z, x: x[0] * z[0] ** 4),
+    "a set of degree 4": FixedSet(1, Domain(1), lambda z: ([], [1 - z[0] ** 4]), lambda z, x: x[0] * z[0]),
+    "no bounded set": FixedSet(1, Domain(1), lambda z: ([], []), lambda z, x: x[0] * z[0]),
+    "a stranger": FixedSet(1, Domain(1), ball, lambda z, x: x[0] * THETA),
+    "a set that sees data": FixedSet(1, Domain(1), lambda z: ([z[0] - sd.variables("x_a0")], []), agreement),
+}
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_fixed_sets_are_proven_for_every_n(name):
+    program, truth = FIXED[name]
+    report = sd.stability(program)
+    assert report.status == "proven" and truth <= report.upper <= truth * (1 + F(1, 10**5))
+    assert all(certificates.check_certificate(c).status == "valid" for c in report.certificates)
+    assert sd.stability(program, claim=truth - F(1, 100)).status == "undecided"
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_fixed_sets_without_an_identity_are_undecided(name):
+    assert sd.stability(OPEN[name]).status == "undecided"
+
+
+def test_relaxed_values_of_neighbours_are_within_the_bound():
+    """The largest cut of four vertices and the leading direction of five records, by the engine; attained."""
+    generator, moved = np.random.default_rng(0), {"leading direction": 0.0, "a cut": 0.0}
+    z = sd.variables("z", 4)
+    signs, disc = sd.System([v * v == 1 for v in z]), sd.System([z[0] ** 2 + z[1] ** 2 <= 1])
+    pairs = list(itertools.combinations(range(4), 2))
+    for turn in range(4):
+        weights = generator.choice([0.0, 0.25], size=6)
+        weights[0] = 0.25 * (turn % 2)
+        points = generator.normal(size=(5, 2)) * (turn > 1)
+        points *= 2 / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 2)
+        for name, system, before, after in (
+            ("a cut", signs, weights, np.array([0.25 - weights[0], *weights[1:]])),
+            ("leading direction", disc, points, np.array([[2.0, 0.0], *points[1:]])),
+        ):
+            values = []
+            for data in (before, after):
+                if name == "a cut":
+                    terms = [-w * (1 - z[i] * z[j]) / 2 for w, (i, j) in zip(data, pairs, strict=True)]
+                else:
+                    terms = [agreement(z[:2], row.tolist()) for row in data]
+                values.append(sd.minimize(sum(terms), system, 2).bound)
+            moved[name] = max(moved[name], abs(values[0] - values[1]))
+    for name, (_, truth) in FIXED.items():
+        assert 0.5 * truth < moved[name] <= truth + 1e-4

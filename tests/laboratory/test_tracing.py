@@ -184,3 +184,11 @@ def test_numbers_of_long_containers_are_not_tried():
     assert mentioned(lambda r: r[0] if r in table else 0.25) >= {F(1, 4)}
     assert len(mentioned(lambda r: table)) < MARKS
     assert F(17, 100) in mentioned(lambda r: helper(r[0]))
+
+
+def test_numpys_variance_is_traced_and_its_root_is_refused_by_name():
+    report = sd.stability(np.var, records=4)
+    assert report.status == "proven" and report.upper == F(3, 16)
+    assert len(repr(report)) < 300 and repr(report).startswith("<StabilityReport: proven: at most 0.1875")
+    with pytest.raises(sd.NotAPolynomial, match="release its square"):
+        sd.stability(np.std, records=4)
