@@ -11,6 +11,7 @@ and whatever is too small to be a normal float counts as an interval around zero
 from __future__ import annotations
 
 import math
+from collections.abc import Set
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -169,32 +170,59 @@ def _hull(*intervals: tuple[float, float]) -> tuple[float, float]:
 
 
 def deduce_bounds(
-    equalities: tuple[Polynomial, ...], inequalities: tuple[Polynomial, ...], matrices: tuple = ()
+    equalities: tuple[Polynomial, ...],
+    inequalities: tuple[Polynomial, ...],
+    matrices: tuple = (),
+    known: VariableBounds | None = None,
+    about: Set[int] = frozenset(),
 ) -> VariableBounds:
     """Bounds implied by the constraints; variables about which nothing is found are absent (unbounded).
 
     Uses interval propagation through every constraint with a pure power of a variable, ellipsoids from
     concave quadratics, and the diagonal entries of matrix inequalities. Cost: a few passes over the terms.
+    ``known``: ranges and balls that hold already; only constraints that mention a variable of ``about`` are
+    then read.
     """
-    sources: list[tuple[Polynomial, float]] = [(g, 1.0) for g in inequalities]
+    sources: list[tuple[Polynomial, float]] = [(g, 1.0) for g in inequalities if _mentions(g, known, about)]
     for matrix in matrices:
-        sources += [(p, 1.0) for p in _principal_minors(matrix)]
+        if known is None or any(_mentions(p, known, about) for p in matrix.reshape(-1)):
+            sources += [(p, 1.0) for p in _principal_minors(matrix)]
     for h in equalities:
-        sources += [(h, 1.0), (h, -1.0)]
-    rows = [_terms(p, sign) for p, sign in sources if 0 < len(p.coefs) <= _LARGEST]
+        sources += [(h, 1.0), (h, -1.0)] if _mentions(h, known, about) else []
     state = _Propagation()
-    for turn in range(_ROUNDS):
-        before = (dict(state.low), dict(state.high))
-        if turn == 1:  # a power of one variable beside a constant has said all it knows
-            rows = [terms for terms in rows if len(terms) > 2 or sum(bool(f) for _, f in terms) > 1]
-        for terms in rows:
-            _propagate(state, terms)
-            _ellipsoid(state, terms)
-        if before == (state.low, state.high):
+    if known is not None:
+        state.low = {v: low for v, (low, _) in known.ranges.items()}
+        state.high = {v: high for v, (_, high) in known.ranges.items()}
+        state.balls = dict.fromkeys(known.balls)
+    rows = [_Row(_terms(p, sign)) for p, sign in sources if 0 < len(p.coefs) <= _LARGEST]
+    for _ in range(_ROUNDS):
+        changed = False
+        for row in rows:
+            seen = [state.interval(v) for v in row.ids]
+            if seen == row.seen:  # it has said all it knows
+                continue
+            row.seen, changed = seen, True
+            _propagate(state, row.terms)
+            _ellipsoid(state, row.terms)
+        if not changed:
             break
     ranges = {variable: state.interval(variable) for variable in set(state.low) | set(state.high)}
     largest = {variable: max(abs(low), abs(high)) for variable, (low, high) in ranges.items()}
     return VariableBounds(largest, tuple(state.balls), ranges)
+
+
+class _Row:
+    """A constraint's terms, their variables, and the intervals of these when it was last read."""
+
+    def __init__(self, terms: list[tuple[float, dict[int, int]]]) -> None:
+        self.terms = terms
+        self.ids = sorted({v for _, factors in terms for v in factors})
+        self.seen: list[tuple[float, float]] | None = None
+
+
+def _mentions(p: Polynomial, known: VariableBounds | None, about: Set[int]) -> bool:
+    """Whether a constraint is to be read."""
+    return known is None or not about.isdisjoint(p.variable_ids.tolist())
 
 
 def _principal_minors(matrix) -> list[Polynomial]:

@@ -21,6 +21,7 @@ from ..algebra.coefficients import floats, object_array
 from ..algebra.polynomial import Polynomial, variable
 from ..conic.choose import INTERIOR_POINT_SIDE
 from ..model.expectation import ExpectationConstraint
+from ..reduction.bounds import VariableBounds
 from .assemble.identity import GramProgram, Identity
 from .assemble.program_units import program_scalings
 from .assemble.scaling import Scaling, find_scaling, power_of_two, scale
@@ -89,16 +90,18 @@ def _moved(demand: Demand, origin: Origin) -> Demand:
     shift: Any = {variable(v): variable(v) + c for v, c in origin.items() if c}
     if not shift:
         return demand
-    known = {}
-    for v, (low, high) in demand.bounds.ranges.items():
-        c = origin.get(v, Fraction(0))
-        known[v] = _outwards(low, c, -np.inf), _outwards(high, c, np.inf)
+    there = frozenset(v for v, c in origin.items() if c)
+    ranges = dict(demand.bounds.ranges)
+    for v in there & ranges.keys():
+        low, high = ranges[v]
+        ranges[v] = _outwards(low, origin[v], -np.inf), _outwards(high, origin[v], np.inf)
+    balls = tuple(ball for ball in demand.bounds.balls if not ball[0] & there)
     return replace(
         demand,
         parts=tuple(moved_polynomial(p, origin) for p in demand.parts),
         system=demand.system.subs(shift),
         in_expectation=tuple(_moved_constraint(c, origin) for c in demand.in_expectation),
-        known=known,
+        known=(VariableBounds({}, balls, ranges), there),
         like=tuple(moved_polynomial(p, origin) for p in demand.like),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -71,12 +71,16 @@ def moved_dual(dual: DualData, origin: Mapping[int, Fraction]) -> DualData:
     """Multipliers in u = x - origin as multipliers in x."""
     if not any(origin.values()):
         return dual
-    shift = {variable(v): variable(v) - c for v, c in origin.items() if c}
+    moved = {v: variable(v) - c for v, c in origin.items() if c}
 
     def back(p: Polynomial) -> Polynomial:
-        return p.subs(shift).as_float()
+        shift: Any = {variable(v): moved[v] for v in p.variable_ids.tolist() if v in moved}
+        return p.subs(shift).as_float() if shift else p
 
-    blocks = tuple(_moved_block(block, back) for block in dual.blocks)
+    blocks = tuple(
+        block if moved.keys().isdisjoint(block.basis.reshape(-1).tolist()) else _moved_block(block, back)
+        for block in dual.blocks
+    )
     free = tuple((j, back(p)) for j, p in dual.equality_multipliers)
     return DualData(blocks, free, dual.bound, dual.margin)
 

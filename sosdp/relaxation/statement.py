@@ -15,8 +15,7 @@ most one. Numbers are those that were written; a float is the binary number that
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -45,15 +44,13 @@ BOUND, FEASIBLE, PROGRAM, MEASURES, PROOF = "bound", "feasible", "program", "mea
 class Demand:
     """One identity (see the module docstring).
 
-    ``price``: what a shortfall of one costs, a bound on the mass of the measure that pairs with the identity
-    (None: it is to be proven in full). ``closed``: the constant is part of what is asked. ``labels``: ids of
-    the
-    y of a matrix constraint y'My. ``in_expectation``: constraints that hold in expectation. ``equations``:
-    every
-    coefficient is to vanish, no squares. ``reduced``: elements of bases that the identity forces to zero are
-    left out where it is not closed. ``known``: ranges of variables that were deduced before a change.
-    ``like``: polynomials that the identity could have as well. ``valued``: whether the parts have values at
-    points (not so of operators).
+    ``price``: what a shortfall of one costs, a bound on the mass of the measure that pairs with the
+    identity (None: it is to be proven in full). ``closed``: the constant is part of what is asked.
+    ``labels``: ids of the y of a matrix constraint y'My. ``in_expectation``: constraints that hold in
+    expectation. ``equations``: every coefficient is to vanish, no squares. ``reduced``: elements of bases
+    that the identity forces to zero are left out where it is not closed. ``known``: bounds that were
+    deduced before a change, of its variables, and which of these it moved. ``like``: polynomials that the
+    identity could have as well. ``valued``: whether the parts have values at points (not so of operators).
     """
 
     parts: tuple[Polynomial, ...]
@@ -66,7 +63,7 @@ class Demand:
     in_expectation: tuple[ExpectationConstraint, ...] = ()
     equations: bool = False
     reduced: bool = True
-    known: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    known: tuple[VariableBounds, frozenset[int]] | tuple[()] = ()
     like: tuple[Polynomial, ...] = ()
     valued: bool = True
 
@@ -74,15 +71,7 @@ class Demand:
     def bounds(self) -> VariableBounds:
         """A-priori bounds on the variables."""
         system = self.system
-        found = deduce_bounds(system.equalities, system.inequalities, system.matrices)
-        if not self.known:
-            return found
-        ranges, largest = dict(found.ranges), dict(found.largest)
-        for v, (low, high) in self.known.items():
-            old = ranges.get(v, (-np.inf, np.inf))
-            ranges[v] = (max(low, old[0]), min(high, old[1]))
-            largest[v] = min(largest.get(v, np.inf), max(abs(low), abs(high)))
-        return VariableBounds(largest, found.balls, ranges)
+        return deduce_bounds(system.equalities, system.inequalities, system.matrices, *self.known)
 
     @cached_property
     def assembled(self) -> tuple[Identity, Plan | None]:
@@ -116,6 +105,7 @@ class Demand:
         found = replace(self, parts=(target, *self.parts[1:]))
         identity, layout = self.assembled
         found.__dict__["assembled"] = replace(identity, target=row), layout
+        found.__dict__["bounds"] = self.bounds
         return found
 
     @cached_property
