@@ -53,6 +53,11 @@ class Candidate:
         """The proven bound, or None."""
         return None if self.best_theorem is None else self.best_theorem.value
 
+    def width(self, upper: float) -> float:
+        """How far the value may be below this, relative to it or to the objective's size."""
+        lower = self.value - self.missed if self.proven is None else float(self.proven)
+        return (min(upper, self.above) - lower) / max(abs(self.value), min(1.0, self.built.height))
+
     @property
     def doubtful(self) -> bool:
         """Whether another step may do better."""

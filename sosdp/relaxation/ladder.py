@@ -71,6 +71,8 @@ STEPS = (
     ),
 )
 FIRST = "first"
+_LARGE = 1000  # moments of a program that is not solved again
+_CLOSE = 1e-4  # for less than so much of the value
 
 
 def run(state: State) -> Candidate:
@@ -81,13 +83,22 @@ def run(state: State) -> Candidate:
     own = state.options.solver in ("auto", "borrowed") and state.solve is None
     answer = _joined(state)
     for step in STEPS if own else ():
-        if not answer.doubtful:
+        if not answer.doubtful or _digits_are_left(answer):
             break
         if step.name in state.without or state.late or not step.when(state):
             continue
         _take(state, step.name, step.what)
         answer = _joined(state)
     return answer
+
+
+def _digits_are_left(answer: Candidate) -> bool:
+    """Whether a large program's two ends agree but for last digits, which no other step found: networks of 89
+    and more buses, where two more steps took two thirds of the time."""
+    large = answer.built.program.identity.columns.shape[0] > _LARGE
+    return (
+        large and answer.violated <= 10 * SATISFIED and answer.width(answer.value + answer.missed) <= _CLOSE
+    )
 
 
 def _take(state: State, name: str, what: Callable[[State], Candidate | None]) -> None:

@@ -11,9 +11,7 @@ from ..change import Change, build, centre_of_bounds
 from ..solve.solve import solve_program, unproducible
 from ..statement import BOUND, FEASIBLE, Statement
 
-_NARROW = (
-    1e-3  # width of a bracket, relative to the value, below which cliques lost nothing worth a dense block
-)
+_NARROW = 1e-3  # of the value, between cliques and a point: they lost nothing worth a dense block
 
 
 def first(state: State) -> Candidate:
@@ -22,16 +20,10 @@ def first(state: State) -> Candidate:
     thinner = _in_cliques(state.statement) if state.solve is None else None
     if thinner is not None:
         found = _solved(state, thinner)
-        if is_full(found) or _is_narrow(found):
+        # where one block could improve by next to nothing, what is left to do is digits, for the other steps
+        if is_full(found) or found.width(found.above) <= _NARROW:
             return found
     return _solved(state, state.statement)
-
-
-def _is_narrow(found: Candidate) -> bool:
-    """Whether one block could improve on the cliques by next to nothing: it lies between what they prove and
-    a point. What is left to do is digits, which the other steps look for."""
-    lower = found.value - found.missed if found.proven is None else float(found.proven)
-    return found.above - lower <= _NARROW * max(abs(found.value), min(1.0, found.built.height))
 
 
 def _in_cliques(statement: Statement) -> Statement | None:
