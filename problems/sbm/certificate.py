@@ -14,8 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from sosdp.conic.eigenvalues import eigenvectors_between
+from sosdp.conic.rigorous import least_eigenvalue_bound
 from sosdp.structured import maximise_over_elliptope
-from sosdp.structured.residual_proof import OUTWARD, UNIT, gamma, inverse_proof, least_eigenvalue_proof
+from sosdp.structured.residual_proof import OUTWARD, UNIT, gamma, inverse_proof
 
 from .labelling import canonical_signs, leading_eigenvector, majority_polish
 from .program import slack_matrix, tilted_adjacency
@@ -61,7 +62,7 @@ def resistance(adjacency: sp.csr_array, labels: np.ndarray, tau: float) -> tuple
     matrix = slack_matrix(adjacency, labels, tau)  # exact
     signs = np.asarray(labels, dtype=np.float64)
     matrix += np.outer(signs, signs)  # K = M_x + x x^T, exact: the eigenvalue of x is n
-    least = least_eigenvalue_proof(matrix)
+    least = least_eigenvalue_bound(matrix)
     inverse = inverse_proof(matrix, least)
     if inverse is None:
         return min(least, 0.0) if not least > 0 else least, None
@@ -115,7 +116,7 @@ def proven_gap(tilted: np.ndarray, factor: np.ndarray, dual: np.ndarray) -> floa
     y = np.rint(dual * TAU_UNITS) / TAU_UNITS
     slack = -tilted
     slack[np.diag_indices(n)] += y
-    least = least_eigenvalue_proof(slack)
+    least = least_eigenvalue_bound(slack)
     lengths = (factor * factor).sum(axis=1)
     worst = float(np.abs(lengths - 1).max()) + gamma(k + 2) * 2
     if not (np.isfinite(least) and worst < 1e-6):

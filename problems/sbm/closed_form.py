@@ -15,7 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from sosdp.conic.eigenvalues import eigenvectors_between
-from sosdp.structured.residual_proof import OUTWARD, UNIT, gamma, least_eigenvalue_proof
+from sosdp.conic.rigorous import least_eigenvalue_bound
+from sosdp.structured.residual_proof import OUTWARD, UNIT, gamma
 
 from .certificate import SETTLED, UNRESOLVED, Bracket, CertifiedBisection
 from .labelling import canonical_signs
@@ -127,7 +128,7 @@ def rule(tilted: np.ndarray) -> np.ndarray | None:
         return None
     quotient = float(v @ image) / size
     slip = gamma(2 * n + 8) * float(np.abs(tilted).sum(axis=1).max()) * math.sqrt(n) * OUTWARD
-    top = -least_eigenvalue_proof(-tilted)
+    top = -least_eigenvalue_bound(-tilted)
     residual = float(np.linalg.norm(image - quotient * v)) / math.sqrt(size) * OUTWARD
     if not (residual + slip <= RESIDUAL and top - quotient + slip <= RESIDUAL):
         return None
@@ -184,7 +185,7 @@ def statistic(
 
 def _least(matrix: np.ndarray) -> Bracket | None:
     """A proven bracket of the least eigenvalue of an exactly symmetric float matrix."""
-    low = least_eigenvalue_proof(matrix)
+    low = least_eigenvalue_bound(matrix)
     try:
         u = eigenvectors_between(matrix, 0, 0)[:, 0]
     except (np.linalg.LinAlgError, ValueError):

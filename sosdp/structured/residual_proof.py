@@ -1,6 +1,6 @@
-"""Proofs by residuals: what a floating-point factor or inverse, however it was made, proves about a matrix.
+"""Proofs by residuals: what a floating-point inverse, however it was made, proves about a matrix.
 
-Only the products that form the residuals are trusted, as conventional inner products in round-to-nearest
+Only the products that form the residual are trusted, as conventional inner products in round-to-nearest
 float64 (any order, fused or not; not Strassen, not reduced precision). With u = 2^-53 and
 g_k = k u / (1 - k u) a computed inner product of length k is off by at most g_k times the sum of the absolute
 values. Proof: docs/proofs/sbm_certificate.md, section "Rigorous numbers".
@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sl
 
-from sosdp.conic.eigenvalues import eigenvalues_between
+from sosdp.conic.rigorous import UNIT
 
-UNIT = 2.0**-53
 OUTWARD = 1.0 + 2.0**-20
 """Inflation of computed norms and bounds: more than n^2 u for every n up to 2^16."""
 
@@ -31,39 +30,6 @@ def _norm(matrix: np.ndarray) -> float:
     """An upper bound on the Frobenius norm of a float matrix, free of under- and overflow surprises."""
     value = float(np.linalg.norm(matrix)) * OUTWARD
     return value + matrix.size * 1e-150 if np.isfinite(value) else np.inf
-
-
-def least_eigenvalue_proof(matrix: np.ndarray) -> float:
-    """A proven lower bound on the least eigenvalue of an exactly symmetric float matrix (n, n); -inf if none.
-
-    A Cholesky factor L of a slightly shifted matrix is computed, by any method; then
-    lambda_min(B) >= shift - |B - shift I - L L^T|_F. Loses about n u trace(B). Cost: an extremal eigenvalue,
-    a Cholesky factorisation and a product. Never raises because of the values.
-    """
-    n = matrix.shape[0]
-    if n == 0 or n > LARGEST_SIDE or not np.all(np.isfinite(matrix)):
-        return -np.inf
-    try:
-        guess = float(eigenvalues_between(matrix, 0, 0)[0])
-    except (np.linalg.LinAlgError, ValueError):
-        return -np.inf
-    margin = 64 * n * UNIT * (float(np.abs(matrix).sum(axis=1).max()) + 1e-280)
-    for _ in range(6):
-        shift = guess - margin
-        shifted = matrix.copy()
-        shifted[np.diag_indices(n)] -= shift
-        try:
-            lower = sl.cholesky(shifted, lower=True, check_finite=False)
-        except (np.linalg.LinAlgError, ValueError):
-            margin *= 64.0
-            continue
-        residual = shifted - lower @ lower.T
-        # |(|L||L|^T)|_F <= |L|_F^2; the shifted diagonal was rounded once an entry.
-        slack = _norm(residual) + gamma(n + 2) * (_norm(lower) ** 2 + _norm(shifted))
-        slack += 2 * UNIT * _norm(shifted.diagonal()[:, None])
-        bound = shift - slack * OUTWARD
-        return bound - 4 * UNIT * abs(bound) if np.isfinite(bound) else -np.inf
-    return -np.inf
 
 
 @dataclass(frozen=True, eq=False)
