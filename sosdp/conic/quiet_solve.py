@@ -7,12 +7,13 @@ trace to file descriptor 2 and raises an exception that is no `Exception`. Both 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .breakdown import STANDARD_ERROR, is_panic
+from . import clarabel
+from .breakdown import STANDARD_ERROR
+from .program import Cones, ConicProgram
 
 
 def matrix_program(
@@ -22,34 +23,11 @@ def matrix_program(
 
     Returns x and the multipliers z as Clarabel left them, or None where it panicked or they are not finite:
     what they are worth is for the caller to prove. Rows of a matrix are its upper triangle column by column,
-    off the diagonal times sqrt 2.
+    off the diagonal times sqrt 2. While it runs, standard error of the process goes nowhere.
     """
-    import clarabel
-
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.max_threads = 1
-    settings.max_iter = 100
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-9
-    cones = [clarabel.NonnegativeConeT(linear), *(clarabel.PSDTriangleConeT(side) for side in sides)]
-    P = sp.csc_matrix((cost.size, cost.size))
-    answer = solve_quietly(clarabel.DefaultSolver(P, cost, A, b, cones, settings))
-    if answer is None:
-        return None
-    x, z = np.asarray(answer.x), np.asarray(answer.z)
-    return (x, z) if np.isfinite(x).all() and np.isfinite(z).all() else None
-
-
-def solve_quietly(solver: Any) -> Any:
-    """``solver.solve()``, or None where the solver panics; every other exception passes.
-
-    While it runs, standard error of the process goes nowhere.
-    """
+    program = ConicProgram(cost, A, b, Cones(0, linear, tuple(sides)))
     with STANDARD_ERROR.held() as drop:
         drop()
-        try:
-            return solver.solve()
-        except BaseException as error:
-            if not is_panic(error):
-                raise
-            return None
+        answer = clarabel.solve(program, tolerance=1e-9, max_iterations=100)
+    usable = answer.iterations and np.isfinite(answer.x).all() and np.isfinite(answer.z).all()
+    return (answer.x, answer.z) if usable else None

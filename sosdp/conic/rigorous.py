@@ -31,8 +31,8 @@ def least_eigenvalue_bound(matrix: np.ndarray) -> float:
     """A proven lower bound on the least eigenvalue of a symmetric float matrix, shape (N, N).
 
     Within about ``8 N u ||matrix||`` of the truth in practice; minus infinity if the matrix has a non-finite
-    entry. Never raises because of the values. The lower triangle is what is judged. Cost: one eigenvalue computation and one or two Cholesky
-    factorisations (1 ms at side 50, 3 ms at side 100).
+    entry. Never raises because of the values. The lower triangle is what is judged. Cost: one eigenvalue
+    computation and one or two Cholesky factorisations (1 ms at side 50, 3 ms at side 100).
     """
     side = matrix.shape[0]
     if side == 0:

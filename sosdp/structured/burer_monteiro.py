@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .correlation_gap import normalised_rows
+from .correlation_gap import normalised_rows, scattered
 from .matrix_input import MatrixLike
 
 
@@ -28,8 +28,7 @@ def start_iterations(n: int) -> int:
 
 def start_rows(n: int, rank: int, matrix: MatrixLike) -> np.ndarray:
     """A fixed start: scattered directions pushed once through the matrix (a step of power iteration)."""
-    angles = np.add.outer(12.9898 * np.arange(1, n + 1), 78.233 * np.arange(1, rank + 1))
-    rows = normalised_rows(np.modf(43758.5453 * np.sin(angles))[0])
+    rows = normalised_rows(scattered(n, rank))
     pushed = matrix @ rows
     scale = float(np.sqrt((pushed**2).sum() / n))
     return normalised_rows(rows + 2.0 * pushed / scale) if np.isfinite(scale) and scale > 0 else rows

@@ -29,6 +29,12 @@ class DistanceCertificate:
     floor: float
 
 
+def scattered(rows: int, columns: int) -> np.ndarray:
+    """Fixed numbers in (-1, 1), shape (rows, columns), for directions that need no generator."""
+    angles = np.add.outer(12.9898 * np.arange(1, rows + 1), 78.233 * np.arange(1, columns + 1))
+    return np.modf(43758.5453 * np.sin(angles))[0]
+
+
 def normalised_rows(factor: np.ndarray) -> np.ndarray:
     """The factor with every row scaled to length one; a row that is zero becomes the first unit vector."""
     if factor.shape[1] == 0:

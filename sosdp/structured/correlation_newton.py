@@ -9,40 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
+import scipy.sparse.linalg as sla
 
 from .spectrum import Decomposer, Spectrum, dual_value
 
 
-def _solve_by_conjugate_gradients(
+def _solved(
     apply: Callable[[np.ndarray], np.ndarray],
     right: np.ndarray,
     diagonal: np.ndarray,
     tolerance: float,
-    max_iterations: int,
+    most: int,
 ) -> np.ndarray:
-    """Preconditioned conjugate gradients for a symmetric positive semidefinite operator; stops at a flat
-    direction.
-    """
-    solution = np.zeros_like(right)
-    residual = right.copy()
-    preconditioned = residual / diagonal
-    direction = preconditioned.copy()
-    product = float(residual @ preconditioned)
-    for _ in range(max_iterations):
-        image = apply(direction)
-        curvature = float(direction @ image)
-        if not curvature > 0:
-            break
-        step = product / curvature
-        solution += step * direction
-        residual -= step * image
-        if np.linalg.norm(residual) <= tolerance:
-            break
-        preconditioned = residual / diagonal
-        following = float(residual @ preconditioned)
-        direction = preconditioned + (following / product) * direction
-        product = following
-    return solution if np.any(solution) else right / diagonal
+    """Conjugate gradients with a diagonal for a symmetric positive definite operator: a guess, near enough or
+    after so many products."""
+    operator = sla.LinearOperator((right.size, right.size), matvec=apply, dtype=float)
+    scale = sla.LinearOperator(operator.shape, matvec=lambda v: v / diagonal, dtype=float)
+    solution = sla.cg(operator, right, rtol=0.0, atol=tolerance, maxiter=most, M=scale)[0]
+    return solution if np.isfinite(solution).all() and solution.any() else right / diagonal
 
 
 def _newton_direction(spectrum: Spectrum, gradient: np.ndarray, accuracy: float) -> np.ndarray:
@@ -84,7 +68,7 @@ def _newton_direction(spectrum: Spectrum, gradient: np.ndarray, accuracy: float)
             return partial(direction) + regularisation * direction
 
     diagonal = np.maximum(diagonal, 1e-8) + regularisation
-    return _solve_by_conjugate_gradients(apply, -gradient, diagonal, accuracy, 200)
+    return _solved(apply, -gradient, diagonal, accuracy, 200)
 
 
 def dual_gradient(spectrum: Spectrum) -> np.ndarray:
@@ -181,9 +165,7 @@ def interior_point(
         diagonal = np.maximum(((squares @ omega) * squares).sum(axis=1), 1e-14)
         size = float(np.linalg.norm(gradient))
         accuracy = 1e-3 if barrier > final_barrier else 1e-8
-        direction = _solve_by_conjugate_gradients(
-            apply, -gradient, diagonal, accuracy * size, 2 * len(gradient)
-        )
+        direction = _solved(apply, -gradient, diagonal, accuracy * size, 2 * len(gradient))
         slope = float(gradient @ direction)
         decrement = np.sqrt(max(-slope, 0.0) / barrier)
         if decrement < 0.25:

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 
 from .cut_norm import CutNorm, cut_norm, cut_norm_exact
-from .spectral_band import _symmetric
+from .matrix_input import as_dense, as_matrix
 
 EXACT_UP_TO = 12
 """Up to this many vertices the separation oracle enumerates."""
@@ -47,7 +47,7 @@ def nearest_in_cut_norm(matrix: Any, *, tolerance: float = 0.02, max_rounds: int
 
     Cost: 1 s at n = 24, minutes at n = 50.
     """
-    array = _symmetric(matrix)
+    array = as_dense(as_matrix(matrix))
     n = array.shape[0]
     upper = np.triu_indices(n, 1)
     target = array[upper]

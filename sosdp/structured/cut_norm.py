@@ -15,10 +15,12 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as la
+import scipy.sparse.linalg as sla
 
-from .correlation_gap import normalised_rows
+from sosdp.conic.eigenvalues import eigenvalues_between
+from sosdp.conic.rigorous import UNIT, shifted_least_eigenvalue
 
-UNIT = 2.0**-53
+from .correlation_gap import normalised_rows, scattered
 
 _SMALL = 150
 
@@ -80,46 +82,34 @@ def dual_bound(matrix: np.ndarray, row_weights: np.ndarray, column_weights: np.n
     if largest <= 0.0:
         return 0.0 if not matrix.any() else math.inf
     m, n = scaled.shape
-    # error of the product, of the scaling and of Cholesky, all against the trace (the Frobenius norm squared)
-    trace = float(gram.trace())
-    error = 1.1 * (m + 2 * n + 20) * UNIT * (trace + n * largest * 2.0)
+    # error of the product and of the scaling against the trace (the Frobenius norm squared)
+    error = 1.1 * (m + 20) * UNIT * float(gram.trace())
     first = 1e-10 if n <= _SMALL else 3e-6
     for k in range(12):
         shift = largest * (1.0 + first * 8.0**k) + error
-        work = -gram
-        work.flat[:: n + 1] += shift
-        _, info = la.lapack.dpotrf(work, lower=1, clean=0, overwrite_a=1)
-        if info == 0:
-            bound = math.sqrt(shift + error) * math.sqrt(float(y.sum())) * math.sqrt(float(z.sum()))
+        low = shifted_least_eigenvalue(-gram, -shift)
+        if low > -math.inf:
+            bound = math.sqrt(error - low) * math.sqrt(float(y.sum())) * math.sqrt(float(z.sum()))
             return bound * (1.0 + 4.0 * (m + n + 10) * UNIT)
     return math.inf
 
 
 def _spectral_guess(gram: np.ndarray) -> float:
-    """Largest eigenvalue of a positive semidefinite matrix, from below, to about 1e-6: a guess that is
-    verified."""
+    """Largest eigenvalue of a positive semidefinite matrix, to about 1e-6: a guess that is verified."""
     n = gram.shape[0]
     if n <= _SMALL:
         return float(la.eigvalsh(gram)[-1])
-    block = np.modf(
-        43758.5453 * np.sin(np.add.outer(12.9898 * np.arange(1, n + 1), 78.233 * np.arange(1, 9)))
-    )[0]
-    basis = block / np.linalg.norm(block, axis=0)
-    pieces = []
-    for _ in range(16):  # block Krylov: the largest values cluster at the optimum, only their size matters
-        pieces.append(basis)
-        basis = np.linalg.qr(gram @ basis)[0]
-    pieces.append(basis)
-    space = np.linalg.qr(np.hstack(pieces))[0]
-    value = float(la.eigvalsh(space.T @ (gram @ space))[-1])
-    return value if math.isfinite(value) else 0.0
+    start = scattered(n, 1)[:, 0]
+    try:  # only the size of the largest values, which cluster at the optimum, is wanted
+        return float(sla.eigsh(gram, 1, v0=start, tol=1e-6, maxiter=50, return_eigenvectors=False)[0])
+    except sla.ArpackError:
+        return float(eigenvalues_between(gram, n - 1, n - 1)[0])
 
 
 def _ascent(matrix: np.ndarray, rank: int, momentum: float) -> Any:
     """Yield (U, V, image A V, image A'U) for ever: exact block steps with momentum (a generator)."""
     m, n = matrix.shape
-    angles = np.add.outer(12.9898 * np.arange(1, n + 1), 78.233 * np.arange(1, rank + 1))
-    right = normalised_rows(np.modf(43758.5453 * np.sin(angles))[0] - 0.5)
+    right = normalised_rows(scattered(n, rank) - 0.5)
     previous, transposed = right, np.ascontiguousarray(matrix.T)
     while True:
         left = normalised_rows(matrix @ (right + momentum * (right - previous)))
@@ -217,9 +207,7 @@ def _round(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Signs x, y with a large x'Ay: hyperplanes through the vectors, then alternating best responses."""
     rank = right.shape[1]
-    # fixed directions, spread by the normal quantile of a low-discrepancy sequence (no generator needed)
-    directions = _directions(rank, count)
-    y = _signs(right @ directions)
+    y = _signs(right @ scattered(rank, count))
     for _ in range(100):
         x = _signs(matrix @ y)
         renewed = _signs(matrix.T @ x)
@@ -229,14 +217,6 @@ def _round(
     x = _signs(matrix @ y)
     best = int(np.argmax((x * (matrix @ y)).sum(axis=0)))
     return x[:, best], y[:, best]
-
-
-def _directions(rank: int, count: int) -> np.ndarray:
-    """Fixed, scattered directions, shape (rank, count)."""
-    angles = np.add.outer(12.9898 * np.arange(1, rank + 1), 78.233 * np.arange(1, count + 1))
-    uniform = np.modf(43758.5453 * np.abs(np.sin(angles)))[0]
-    second = np.modf(24634.6345 * np.abs(np.sin(1.37 * angles + 0.5)))[0]
-    return np.sqrt(-2.0 * np.log(np.maximum(uniform, 1e-12))) * np.cos(2.0 * np.pi * second)
 
 
 def cut_norm_exact(matrix: Any) -> tuple[float, np.ndarray, np.ndarray]:

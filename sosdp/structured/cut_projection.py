@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from .cut_norm import dual_bound, padded
-from .spectral_band import _eigh, _symmetric
+from .matrix_input import as_dense, as_matrix
+from .spectrum import eigendecomposition
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,7 @@ def project_in_cut_norm(
 
     Cost: 5 s at n = 77 for a gap of 1 per cent. Source: docs/proofs/cuts_synthetic_graph.md.
     """
-    array = _symmetric(matrix)
+    array = as_dense(as_matrix(matrix))
     n = array.shape[0]
     scale = float(np.linalg.norm(array, 2)) or 1.0
     kappa, rho = math.sqrt(n), 1.0 / scale
@@ -108,7 +109,7 @@ def _box(matrix: np.ndarray) -> np.ndarray:
 
 def _positive(matrix: np.ndarray) -> Any:
     """Positive semidefinite part, or None where there is no decomposition."""
-    result = _eigh(0.5 * (matrix + matrix.T))
+    result = eigendecomposition(0.5 * (matrix + matrix.T))
     if result is None:
         return None
     keep = result[0] > 0.0

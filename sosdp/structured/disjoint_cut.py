@@ -18,11 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.conic.rigorous import least_eigenvalue_bound
+from sosdp.conic.rigorous import UNIT, least_eigenvalue_bound
 
 from .burer_monteiro import minimise_over_rows, start_rows
-
-UNIT = 2.0**-53
+from .correlation_gap import scattered
 
 STAGES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 """Gradient accuracies of the ascent, relative to the size of the matrix; the bound is tried after each."""
@@ -189,8 +188,7 @@ def _round(matrix: np.ndarray, point: _Point) -> tuple[np.ndarray, np.ndarray]:
     """Disjoint sets with a large cut: sides by hyperplanes through y, membership by z, then one vertex at a
     time."""
     n, width = point.u.shape
-    angles = np.add.outer(12.9898 * np.arange(1, width + 1), 78.233 * np.arange(1, 25))
-    side = np.where((point.rho[:, None] * point.h) @ np.sin(43758.5453 * np.sin(angles)) >= 0.0, 1.0, -1.0)
+    side = np.where((point.rho[:, None] * point.h) @ scattered(width, 24) >= 0.0, 1.0, -1.0)
     best, sets = -math.inf, (np.zeros(0, dtype=int), np.zeros(0, dtype=int))
     inside = point.rho**2
     for column in range(side.shape[1]):

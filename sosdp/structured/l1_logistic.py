@@ -234,25 +234,6 @@ def lowest(scores: Integers) -> npt.NDArray[np.intp]:
     return scores.argmin(axis=1)
 
 
-def logistic_loss(data: Regressions, weights: Array) -> Array:
-    """(q,) the objective at the weights (float64): sums over a regression's own records, divided by n."""
-    margins = data.labels * (weights @ (data.points / data.unit))
-    losses = np.logaddexp(0.0, -margins) * np.abs(data.labels)
-    counts = np.ones(data.points.shape[1]) if data.counts is None else data.counts
-    return np.asarray(losses @ counts / data.records, dtype=np.float64)
-
-
-def duality_gap(data: Regressions, weights: Array, radius: float) -> Array:
-    """(q,) Frank-Wolfe gaps max_s <w - s, grad>: upper bounds on the excess of the objective (float64)."""
-    points = data.points / data.unit
-    margins = data.labels * (weights @ points)
-    counts = np.ones(data.points.shape[1]) if data.counts is None else data.counts
-    residuals = data.labels / (1.0 + np.exp(margins)) * counts
-    gradient = -(residuals @ points.T) / data.records
-    steepest = np.abs(np.take_along_axis(gradient, data.columns, axis=1)).max(axis=1)
-    return (weights * gradient).sum(axis=1) + radius * steepest
-
-
 def one_label(features: npt.NDArray[np.integer], labels: Sequence[int] | Integers, unit: int) -> Regressions:
     """A single regression of labels +-1 on (N, d) integer features."""
     codes = (np.asarray(labels) > 0).astype(np.int64)[None]

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-UNIT = 2.0**-53
+from sosdp.conic.rigorous import UNIT
+
 _ROUNDED = 8  # units in the last place of the largest entry by which a symmetric matrix may be off
 
 

@@ -34,6 +34,20 @@ class Spectrum:
         return self.eigenvectors[:, -k:] * np.sqrt(self.eigenvalues[-k:])
 
 
+def eigendecomposition(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Eigenvalues (ascending) and eigenvectors of a symmetric matrix, or None where LAPACK finds none."""
+    if not np.isfinite(matrix).all():  # on which it may not return
+        return None
+    for driver in ("evd", "evr", "ev"):
+        try:
+            values, vectors = sl.eigh(matrix, driver=driver, check_finite=False)
+        except (np.linalg.LinAlgError, ValueError):
+            continue
+        if np.isfinite(values).all() and np.isfinite(vectors).all():
+            return values, vectors
+    return None
+
+
 class Decomposer:
     """Eigendecompositions of matrix + Diag(dual) for one fixed matrix and one prescribed diagonal (default:
     ones); `count` says how many were made.
@@ -48,17 +62,9 @@ class Decomposer:
         """The full decomposition at this dual vector, or None if there is none in double precision."""
         shifted = np.array(self.matrix, order="F")
         shifted[np.diag_indices_from(shifted)] += dual
-        if not np.all(np.isfinite(shifted)):  # LAPACK may not return on these
-            return None
-        for driver in ("evd", "evr", "ev"):
-            self.count += 1
-            try:
-                eigenvalues, eigenvectors = sl.eigh(shifted, driver=driver, check_finite=False)
-            except (np.linalg.LinAlgError, ValueError):
-                continue
-            if np.all(np.isfinite(eigenvalues)) and np.all(np.isfinite(eigenvectors)):
-                return Spectrum(np.array(dual), eigenvalues, eigenvectors, self.target)
-        return None
+        self.count += 1
+        result = eigendecomposition(shifted)
+        return None if result is None else Spectrum(np.array(dual), *result, self.target)
 
 
 def dual_value(spectrum: Spectrum) -> float:

@@ -26,14 +26,31 @@ from sosdp.structured.l1_logistic import (
     MARGINS,
     QUANTUM,
     Regressions,
-    duality_gap,
     frank_wolfe,
     integer_gradient,
     largest_residual,
-    logistic_loss,
     lowest,
     residual_table,
 )
+
+
+def logistic_loss(data, weights):
+    """(q,) the objective at the weights (float64): sums over a regression's own records, divided by n."""
+    margins = data.labels * (weights @ (data.points / data.unit))
+    losses = np.logaddexp(0.0, -margins) * np.abs(data.labels)
+    counts = np.ones(data.points.shape[1]) if data.counts is None else data.counts
+    return np.asarray(losses @ counts / data.records, dtype=np.float64)
+
+
+def duality_gap(data, weights, radius):
+    """(q,) Frank-Wolfe gaps max_s <w - s, grad>: upper bounds on the excess of the objective (float64)."""
+    points = data.points / data.unit
+    margins = data.labels * (weights @ points)
+    counts = np.ones(data.points.shape[1]) if data.counts is None else data.counts
+    residuals = data.labels / (1.0 + np.exp(margins)) * counts
+    gradient = -(residuals @ points.T) / data.records
+    steepest = np.abs(np.take_along_axis(gradient, data.columns, axis=1)).max(axis=1)
+    return (weights * gradient).sum(axis=1) + radius * steepest
 
 
 def one(features, labels):
