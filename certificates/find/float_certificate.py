@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from certificates.find.chebyshev import proof_from_inside
 from certificates.find.facial import Faces
 from certificates.find.for_all import places
 from certificates.find.linear import refutation
@@ -166,7 +165,6 @@ class FloatCertificate(PickledByName):
         """A proof at the smallest slack that works, in the first of these ways that finds one."""
         ways: list[Way] = [
             ("", lambda: self._nice(places) if slacks == SLACKS else None),
-            ("", lambda: self._from_inside(slacks)),
             ("", lambda: self._fromproven(slacks)),
             ("", lambda: self._mixed(slacks, places)),
             ("", lambda: self._optimum_within(slacks[-1])),
@@ -217,22 +215,6 @@ class FloatCertificate(PickledByName):
         assert self.value is not None
         chosen = self._bound(slack * self.size(self.value))
         return self.on_face(replace(self.claim, bound=self._sign * chosen))
-
-    def _from_inside(self, slacks: tuple[float, ...]) -> Proof | None:
-        """A proof from multipliers that the solver left inside the cone, or None."""
-        inside = self.result.inside
-        if inside is None or inside.proof is None or self.squares or self.value is None:
-            return None
-        known = self._sign * self.value
-        for slack in slacks:
-            chosen = self._bound(slack * self.size(known))
-            if float(chosen) > float(self.result.scaling.unknowns_of(inside.unknowns)[0]):
-                continue
-            try:
-                return proof_from_inside(self.result, replace(self.claim, bound=self._sign * chosen))
-            except NotCertifiable:
-                continue
-        return None
 
     def _fromproven(self, slacks: tuple[float, ...]) -> Proof | None:
         """A proof from the multipliers that the certified bound rests on, or None: where they were moved

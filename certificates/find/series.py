@@ -23,8 +23,8 @@ from flint import fmpq, fmpq_poly
 from certificates.exact import Terms, add_to, polynomial_of, rational
 from certificates.find.float_certificate import Outcome
 from certificates.find.numbers import exact_number, nice_fraction, short_decimal
-from certificates.find.rounding import NotCertifiable
-from certificates.find.univariate import multipliers, sum_of_squares
+from certificates.find.rounding import NotCertifiable, checked
+from certificates.find.univariate import multipliers, on_the_circle, sum_of_squares, univariate_proof
 from certificates.find.ways import SLACKS, proven
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
@@ -73,41 +73,29 @@ class SeriesCertificate:
         if degree > _LARGEST:
             raise NotCertifiable(f"the series has degree {degree}, and certificates at most {_LARGEST}")
         sign = -1 if self.sense == "maximize" else 1
-        even = max(2, degree + degree % 2)
-        gap = [sign * rational(c) for c in self.cosines]
-        gap[0] -= sign * rational(bound)
-        found = sum_of_squares(_on_the_line(gap, [sign * rational(s) for s in self.sines], even))
-        parts = [(w, *_on_the_circle(g, even)) for w, g in found]
-        c = self.variables[0]
         kind = "upper_bound" if sign < 0 else "lower_bound"
-        objective = _terms(
-            [rational(v) for v in self.cosines], [rational(v) for v in self.sines], self.variables
-        )
-        first = [
-            (w, [a[k] if k <= a.degree() else fmpq(0) for k in range(even // 2 + 1)]) for w, a, _ in parts
-        ]
-        second = [(w, [b[k] if k <= b.degree() else fmpq(0) for k in range(even // 2)]) for w, _, b in parts]
-        powers = tuple((c,) * k for k in range(even // 2 + 1))
+        cosines, sines = [rational(c) for c in self.cosines], [rational(s) for s in self.sines]
+        objective, c = polynomial_of(_terms(cosines, sines, self.variables)), self.variables[0]
         if len(self.variables) == 1:
             box = Polynomial(1) - polynomial_of({(c, c): fmpq(1)})
-            claim = Claim(kind, (polynomial_of(objective),), bound, inequalities=(box,))
-            made = [
-                *multipliers("sos", (), powers, first),
-                *multipliers("inequality", (0,), powers[:-1], second),
-            ]
-        else:
-            s = self.variables[1]
-            basis = (*powers, *(tuple(sorted((s, *row))) for row in powers[:-1]))
-            rows = [(w, [*a, *b]) for (w, a), (_, b) in zip(first, second, strict=True)]
-            circle = {(c, c): fmpq(1), (s, s): fmpq(1), (): fmpq(-1)}
-            claim = Claim(kind, (polynomial_of(objective),), bound, equalities=(polynomial_of(circle),))
-            squared = sum((w * b * b for w, _, b in parts), fmpq_poly([0]))
-            cofactor = polynomial_of({(c,) * k: -v for k, v in enumerate(squared.coeffs()) if v != 0})
-            made = [*multipliers("sos", (), basis, rows), Multiplier("equality", (0,), polynomial=cofactor)]
-        proof = Proof(claim, tuple(made))
-        if not proof.verdict:
-            raise NotCertifiable(f"the checker says {proof.verdict}")
-        return proof
+            return univariate_proof(Claim(kind, (objective,), bound, inequalities=(box,)))
+        even = max(2, degree + degree % 2)
+        gap = [sign * v for v in cosines]
+        gap[0] -= sign * rational(bound)
+        found = sum_of_squares(_on_the_line(gap, [sign * v for v in sines], even))
+        parts = [(w, *on_the_circle(g, even)) for w, g in found]
+        rows = [
+            (w, [*(a[k] for k in range(even // 2 + 1)), *(b[k] for k in range(even // 2))])
+            for w, a, b in parts
+        ]
+        s = self.variables[1]
+        powers = tuple((c,) * k for k in range(even // 2 + 1))
+        basis = (*powers, *(tuple(sorted((s, *row))) for row in powers[:-1]))
+        circle = polynomial_of({(c, c): fmpq(1), (s, s): fmpq(1), (): fmpq(-1)})
+        squared = sum((w * b * b for w, _, b in parts), fmpq_poly([0]))
+        cofactor = polynomial_of({(c,) * k: -v for k, v in enumerate(squared.coeffs()) if v != 0})
+        made = [*multipliers("sos", (), basis, rows), Multiplier("equality", (0,), polynomial=cofactor)]
+        return checked(Claim(kind, (objective,), bound, equalities=(circle,)), made)
 
 
 def of_chebyshev(result: Any) -> SeriesCertificate:
@@ -154,18 +142,6 @@ def _on_the_line(cosines: list, sines: list, degree: int) -> fmpq_poly:
             total += sines[k - 1] * imaginary * rest
         real, imaginary = real * (1 - x * x) - imaginary * 2 * x, imaginary * (1 - x * x) + real * 2 * x
     return total
-
-
-def _on_the_circle(g: fmpq_poly, degree: int) -> tuple[fmpq_poly, fmpq_poly]:
-    """a and b with g(x) cos(t/2)^degree = a(c) + s b(c), degree even."""
-    less, more = (1 - _C) / 2, (1 + _C) / 2  # sin^2 and cos^2 of t/2
-    a, b, half = fmpq_poly([0]), fmpq_poly([0]), degree // 2
-    for j, v in enumerate(g.coeffs()):
-        if j % 2:
-            b += v / 2 * less ** (j // 2) * more ** (half - 1 - j // 2)
-        else:
-            a += v * less ** (j // 2) * more ** (half - j // 2)
-    return a, b
 
 
 def _terms(cosines: list, sines: list, variables: tuple[int, ...]) -> Terms:

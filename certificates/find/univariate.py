@@ -1,9 +1,12 @@
-"""Polynomials in one variable that are nonnegative everywhere: rational squares, always found.
+"""Polynomials in one variable that are nonnegative everywhere, or on an interval: rational squares.
 
 A nonnegative f is c q^2 r with r squarefree and without real roots (squarefree factorisation over the
 rationals).  For r a small multiple of 1 + x^2 + ... + x^(2k) is taken off, the rest is l |prod (x - z_j)|^2
 over the roots z_j above the real line, hence l (s^2 + t^2) up to an error that rounding the roots leaves, and
 what was taken off pays for the error: |u| (x^(i+1) +- x^i / 2)^2 for every odd coefficient u.
+
+On an interval, moved to [-1, 1], f(cos t) is F(x) / (1 + x^2)^d with x = tan(t/2), and a square g(x)^2 of F
+gives a(c) + s b(c), c = cos t and s = sin t: f is the sum of w a^2 and of (1 - c^2) w b^2.
 
 Source: Chevillard, Harrison, Joldes and Lauter, *Efficient and accurate computation of upper bounds of
 approximation errors*, 2011; Magron, Safey El Din and Schweighofer, *Algorithms for weighted sum of squares
@@ -12,6 +15,7 @@ decomposition of non-negative univariate polynomials*, 2019 (univsos2).
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -19,51 +23,74 @@ import flint
 from flint import fmpq, fmpq_mat, fmpq_poly
 
 from certificates.exact import terms_of
-from certificates.find.rounding import NotCertifiable
+from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
+from sosdp.algebra.polynomial import Polynomial
 
 Squares = list[tuple[fmpq, fmpq_poly]]  # weights > 0 and what is squared
 _LARGEST = 400  # degree
-_WIDE = 40  # monomials of one Gram matrix
 _HALVINGS = 4000  # of what is taken off, or doublings of the precision
 _BITS = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
 
 
 def univariate_proof(claim: Claim) -> Proof:
-    """The proof that the target of a claim, a polynomial in one variable without constraints, is nonnegative.
+    """The proof that the target of a claim, a polynomial in one variable, is nonnegative everywhere, or on an
+    interval with rational ends that one of the inequalities is.
 
     Raises NotCertifiable where it is negative somewhere, or not of that kind.  Cost: complex roots and one
     exact Gram matrix.
     """
     variable, target = _polynomial(claim)
-    squares = sum_of_squares(target)
-    basis = tuple((variable,) * k for k in range(target.degree() // 2 + 1))
-    rows = [(w, [p[k] if k <= p.degree() else fmpq(0) for k in range(len(basis))]) for w, p in squares]
-    proof = Proof(claim, tuple(multipliers("sos", (), basis, rows)))
-    if not proof.verdict:
-        raise NotCertifiable(f"the checker says {proof.verdict}")
-    return proof
+    if not claim.inequalities:
+        made = _gram("sos", (), variable, sum_of_squares(target))
+    else:
+        index, middle, half, factor = _interval(claim, variable)
+        degree = max(2, target.degree() + target.degree() % 2)
+        back = fmpq_poly([-middle / half, 1 / half])
+        parts = [(w, a(back), b(back)) for w, a, b in on_interval(target(fmpq_poly([middle, half])), degree)]
+        made = _gram("sos", (), variable, [(w, a) for w, a, _ in parts])
+        unit = 1 / (factor * half**2)  # of the inequality in 1 - c^2
+        made += _gram("inequality", (index,), variable, [(w * unit, b) for w, _, b in parts])
+    return checked(claim, made)
 
 
 def _polynomial(claim: Claim) -> tuple[int, fmpq_poly]:
     """The variable and the target of a claim about one polynomial in it; NotCertifiable for other claims."""
-    constrained = claim.equalities or claim.inequalities or claim.matrices or claim.squares
+    constrained = claim.equalities or claim.matrices or claim.squares
     kinds = ("sos", "lower_bound", "upper_bound")
     if constrained or claim.expectations or len(claim.targets) != 1 or claim.kind not in kinds:
-        raise NotCertifiable("this is about one polynomial without constraints")
+        raise NotCertifiable("this is about one polynomial without constraints, or on an interval")
     target = claim.targets[0]
-    ids = [int(v) for v in target.variable_ids]
-    if len(ids) != 1 or target.degree > _LARGEST:
+    ids = {int(v) for q in (target, *claim.inequalities) for v in q.variable_ids}
+    if len(ids) != 1 or target.degree > _LARGEST // (2 if claim.inequalities else 1):
         raise NotCertifiable("this is about one variable")
-    coefficients = [fmpq(0)] * (target.degree + 1)
-    for row, value in terms_of(target).items():
+    return ids.pop(), _coefficients(target)
+
+
+def _coefficients(p: Polynomial) -> fmpq_poly:
+    coefficients = [fmpq(0)] * (p.degree + 1)
+    for row, value in terms_of(p).items():
         coefficients[len(row)] = value
-    return ids[0], fmpq_poly(coefficients)
+    return fmpq_poly(coefficients)
+
+
+def _interval(claim: Claim, variable: int) -> tuple[int, fmpq, fmpq, fmpq]:
+    """(k, m, h, s): inequality k is s (h^2 - (x - m)^2) >= 0; NotCertifiable where none has rational ends."""
+    for k, p in enumerate(claim.inequalities):
+        c = _coefficients(p)
+        if c.degree() != 2 or not c[2] < 0:
+            continue
+        middle = -c[1] / (2 * c[2])
+        square = middle**2 - c[0] / c[2]
+        half = fmpq(math.isqrt(max(0, int(square.p))), math.isqrt(int(square.q)))
+        if half > 0 and half**2 == square:
+            return k, middle, half, -c[2]
+    raise NotCertifiable("no inequality is an interval with rational ends")
 
 
 def is_univariate(claim: Claim) -> bool:
-    """Whether a claim is about one polynomial in one variable, without constraints."""
+    """Whether a claim is about one polynomial in one variable, without constraints or on an interval."""
     try:
         return bool(_polynomial(claim))
     except NotCertifiable:
@@ -73,33 +100,30 @@ def is_univariate(claim: Claim) -> bool:
 def critical_points(claim: Claim) -> list[Fraction]:
     """Rational numbers near the real zeros of the derivative of the target of a claim in one variable without
     constraints, to 64 bits; none for other claims."""
-    if not is_univariate(claim):
+    if claim.inequalities or not is_univariate(claim):
         return []
     derivative = _polynomial(claim)[1].derivative()
     real = (z.real for z in _roots(derivative) if z.imag == 0) if derivative.degree() > 0 else ()
     return [Fraction(int(_whole(z * (1 << 64))), 1 << 64) for z in real]
 
 
+def _gram(kind: str, index: tuple[int, ...], variable: int, squares: Squares) -> list[Multiplier]:
+    """The sum of squares of polynomials in a variable."""
+    width = max((p.degree() for _, p in squares), default=-1) + 1
+    rows = [(w, [p[k] for k in range(width)]) for w, p in squares if p != 0]
+    return multipliers(kind, index, tuple((variable,) * k for k in range(width)), rows) if rows else []
+
+
 def multipliers(
     kind: str, index: tuple[int, ...], basis: tuple, rows: list[tuple[fmpq, list]]
 ) -> list[Multiplier]:
-    """The sum of weight * (row of coefficients times the basis)^2: one Gram matrix, or one for every square
-    where that would be long to eliminate."""
-    if len(basis) > _WIDE and len(rows) > 1:
-        return [m for row in rows for m in multipliers(kind, index, *_used(basis, row))]
+    """The sum of weight * (row of coefficients times the basis)^2: one Gram matrix."""
     left = fmpq_mat(len(rows), len(basis), [w * v for w, row in rows for v in row])
     right = fmpq_mat(len(rows), len(basis), [v for _, row in rows for v in row])
     whole, denominator = (left.transpose() * right).numer_denom()
     flat = [int(v) for v in whole.entries()]
     gram = tuple(tuple(flat[i : i + len(basis)]) for i in range(0, len(flat), len(basis)))
     return [Multiplier(kind, index, basis, gram, int(denominator))]
-
-
-def _used(basis: tuple, row: tuple[fmpq, list]) -> tuple[tuple, list[tuple[fmpq, list]]]:
-    """The monomials of one square, and its row."""
-    weight, values = row
-    kept = [k for k, v in enumerate(values) if v != 0]
-    return tuple(basis[k] for k in kept), [(weight, [values[k] for k in kept])]
 
 
 def sum_of_squares(f: fmpq_poly) -> Squares:
@@ -114,6 +138,29 @@ def sum_of_squares(f: fmpq_poly) -> Squares:
     if not constant * rest.leading_coefficient() > 0 or rest.degree() % 2 or _has_real_roots(rest):
         raise NotCertifiable("the polynomial is negative somewhere")
     return [(weight, p * outer) for weight, p in _positive(rest * constant)]
+
+
+def on_interval(f: fmpq_poly, degree: int) -> list[tuple[fmpq, fmpq_poly, fmpq_poly]]:
+    """Weights and a, b with f(c) = sum of weight * (a(c)^2 + (1 - c^2) b(c)^2), where f >= 0 on [-1, 1] is of
+    this even degree or less; NotCertifiable where it is negative somewhere."""
+    less, more = fmpq_poly([1, 0, -1]), fmpq_poly([1, 0, 1])
+    line = sum(
+        (v * less**k * more ** (degree - k) for k, v in enumerate(f.coeffs()) if v != 0), fmpq_poly([0])
+    )
+    return [(w, *on_the_circle(g, degree)) for w, g in sum_of_squares(line)]
+
+
+def on_the_circle(g: fmpq_poly, degree: int) -> tuple[fmpq_poly, fmpq_poly]:
+    """a and b with g(x) cos(t/2)^degree = a(c) + s b(c), x = tan(t/2), c = cos t, s = sin t, degree even."""
+    c = fmpq_poly([0, 1])
+    less, more = (1 - c) / 2, (1 + c) / 2  # sin^2 and cos^2 of t/2
+    a, b, half = fmpq_poly([0]), fmpq_poly([0]), degree // 2
+    for j, v in enumerate(g.coeffs()):
+        if j % 2:
+            b += v / 2 * less ** (j // 2) * more ** (half - 1 - j // 2)
+        else:
+            a += v * less ** (j // 2) * more ** (half - j // 2)
+    return a, b
 
 
 def _roots(f: fmpq_poly) -> list[flint.acb]:

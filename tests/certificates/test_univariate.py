@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction as F
 
+import numpy as np
 import pytest
 from flint import fmpq, fmpq_poly
 
@@ -11,7 +13,8 @@ import certificates
 import sosdp as sd
 from certificates import NotCertifiable
 from certificates.find.numbers import nice_fraction
-from certificates.find.univariate import sum_of_squares
+from certificates.find.univariate import sum_of_squares, univariate_proof
+from certificates.identity import Claim
 
 x, y = sd.variables("x y")
 t = fmpq_poly([0, 1])
@@ -83,3 +86,27 @@ def test_short_fractions_come_first():
 def test_a_fraction_is_short_for_how_near_it_is():
     assert nice_fraction(0.3333333, 1e-6) == F(1, 3) and nice_fraction(0.3333333, 1e-8) is None
     assert nice_fraction(0.7134982761, 1e-7) is None and nice_fraction(1e-9, 1e-7) == 0
+
+
+@pytest.mark.parametrize("on", ["1 - x**2", "3*(x + 3)*(5 - x)", "4 - 9*x**2"])
+@pytest.mark.parametrize("degree", [1, 2, 5, 40, pytest.param(160, marks=pytest.mark.slow)])
+def test_squares_on_an_interval(on, degree):
+    """Whatever the degree: the bound is near to the least value, and none above it has a proof."""
+    interval = sd.polynomial(on)
+    c = np.random.default_rng(degree).integers(-9, 10, degree + 1).tolist()
+    p = sum((v * x**k for k, v in enumerate(c)), 0 * x)
+    ends = [F(v) for v in {"1": (-1, 1), "3": (-3, 5), "4": ("-2/3", "2/3")}[on[0]]]
+    points = [ends[0] + (ends[1] - ends[0]) * F(k, 4000) for k in range(4001)]
+    least = min(sum(a * v**k for k, a in enumerate(c)) for v in points)
+    room = F(1, 100) * max(1, abs(least))
+    claim = Claim("lower_bound", (p,), least - room, inequalities=(x + 100, interval))
+    proof = univariate_proof(claim)
+    assert proof.verdict and {m.index for m in proof.multipliers if m.kind == "inequality"} <= {(1,)}
+    with pytest.raises(NotCertifiable, match="negative"):
+        univariate_proof(replace(claim, bound=least + room))
+
+
+def test_intervals_with_irrational_ends_are_left_to_others():
+    for inequality in (2 - x**2, x**2 - 1, x):
+        with pytest.raises(NotCertifiable, match="rational ends"):
+            univariate_proof(Claim("lower_bound", (x**3,), F(-9), inequalities=(inequality,)))
