@@ -524,19 +524,6 @@ def _measured(stated: dict, question: str, known: dict, left: list[int]) -> Goal
     return Goal(_KEY, question, f"measures {', '.join(labels.values())}", parts, "", "", tuple(more))
 
 
-def dual(goal: Goal, values: Mapping[str, Any], empty: bool) -> tuple[Theorem, list[tuple[str, Polynomial]]]:
-    """Weak duality: the relations between moments times the multipliers of a certificate, and what is left to
-    prove on the points of every measure."""
-    sign = -1 if goal.question == "maximize" and not empty else 1
-    weights = [sign * number(values.get(f"{MULTIPLIER}{k}", 0)) for k in range(len(goal.more))]
-    relations = weighted_sum([(w, assume(*m)) for w, m in zip(weights, goal.more, strict=True)])
-    rest = (ZERO if empty else _sum([(sign, goal.parts[0][1])])) - relations.conclusion
-    split: dict = {name: {} for name in goal.about.removeprefix("measures ").split(", ")}
-    for m, c in rest.pairs:
-        split.get(m[0].partition("[")[0] if m else "", {})[m] = c
-    return relations, [(name, _made(part, rest.den)) for name, part in split.items()]
-
-
 def replay(problem: Mapping[str, Any], proof: Mapping[str, Any]) -> Answer:
     """The answer that a certificate ("sosdp-certificate/1") gives to a problem."""
     claim, names = proof["claim"], proof["variables"]
@@ -556,11 +543,15 @@ def replay(problem: Mapping[str, Any], proof: Mapping[str, Any]) -> Answer:
     bound, empty = claim.get("bound"), claim["kind"] == "infeasible"
     if goal.about == "probability distributions":
         facts = [weighted_sum([(1, average(fact)), *means]) for fact in facts]
-    if goal.about.startswith("measures"):
+    if goal.about.startswith("measures "):  # weak duality: what relations leave is proven on every support
         constants = any(() in p.terms for _, p in goal.more)
         empty = goal.question == "feasible" or (claim["objective"] == [] and constants)
-        total, parts = dual(goal, values, empty)
-        for name, p in parts:
+        sign = -1 if goal.question == "maximize" and not empty else 1
+        weights = [sign * number(values.get(f"{MULTIPLIER}{k}", 0)) for k in range(len(goal.more))]
+        total = weighted_sum([(w, assume(*m)) for w, m in zip(weights, goal.more, strict=True)])
+        left = (ZERO if empty else _sum([(sign, goal.parts[0][1])])) - total.conclusion
+        for name in goal.about.removeprefix("measures ").split(", "):
+            p = _made({m: c for m, c in left.pairs if m and m[0].startswith(f"{name}[")}, left.den)
             of = next((a for f in facts if (a := average(f, name)).conclusion == p), weighted_sum([]))
             total = weighted_sum([(1, total), (1, of)])
         value = abs(total.conclusion.terms.get((), 0)) if empty else 1

@@ -70,29 +70,27 @@ def test_a_bound_by_weak_duality():
 
 
 @pytest.mark.parametrize(
-    ("changes", "reason"),
+    "changes",
     [
-        ({"minimize": {"mu": "x**2 + 1"}}, "support of 'mu'"),
-        ({"minimize": ..., "maximize": {"mu": "x**2"}}, "sign"),
-        ({"minimize": ..., "feasible": True}, "support of 'mu'"),
-        ({"measures": {"mu": {"subject_to": ["x**2 <= 1"], "mass": 3}}}, "objective differs"),
-        ({"measures": {"mu": {"subject_to": ["x**2 <= 1"]}}}, "other unknowns"),
-        ({"measures": {"mu": {"subject_to": ["x**2 <= 2"], "mass": 2}}}, "support of 'mu'"),
-        ({"measures": {"mu": {"mass": 2}}}, "support of 'mu'"),
-        ({"subject_to": [[{"mu": "x"}, ">= 2"]]}, "objective differs"),
-        ({"subject_to": [[{"mu": "x"}, "<= 1"]]}, "support of 'mu'"),
-        ({"subject_to": [[{"mu": "2*x"}, ">= 1"]]}, "support of 'mu'"),
-        ({"subject_to": []}, "other unknowns"),
-        (
-            {"measures": PROBLEM["measures"] | {"nu": {}}, "subject_to": [[{"mu": "x", "nu": "x"}, ">= 1"]]},
-            "support of 'nu'",
-        ),
-        ({"measures": ..., "subject_to": [], "minimize": "x"}, "unknown coefficients"),
+        {"minimize": {"mu": "x**2 + 1"}},
+        {"minimize": ..., "maximize": {"mu": "x**2"}},
+        {"minimize": ..., "feasible": True},
+        {"measures": {"mu": {"subject_to": ["x**2 <= 1"], "mass": 3}}},
+        {"measures": {"mu": {"subject_to": ["x**2 <= 1"]}}},
+        {"measures": {"mu": {"subject_to": ["x**2 <= 2"], "mass": 2}}},
+        {"measures": {"mu": {"mass": 2}}},
+        {"subject_to": [[{"mu": "x"}, ">= 2"]]},
+        {"subject_to": [[{"mu": "x"}, "<= 1"]]},
+        {"subject_to": [[{"mu": "2*x"}, ">= 1"]]},
+        {"subject_to": []},
+        {"measures": PROBLEM["measures"] | {"nu": {}}, "subject_to": [[{"mu": "x", "nu": "x"}, ">= 1"]]},
+        {"measures": ..., "subject_to": [], "minimize": "x"},
     ],
+    ids=str,
 )
-def test_another_problem(changes, reason):
+def test_another_problem(changes):
     verdict = against(BOUND, **changes)
-    assert verdict.status == "invalid" and reason in verdict.reason, verdict
+    assert verdict.status == "invalid" and "not about that problem" in verdict.reason, verdict
 
 
 def test_the_sign_of_a_multiplier_is_proven_without_any_set():
@@ -110,7 +108,7 @@ def test_the_sign_of_a_multiplier_is_proven_without_any_set():
     content["multipliers"][0] = {"kind": "inequality", "index": [1], "basis": [[]], "gram": [["1"]]}
     assert check_certificate(content)  # a valid claim, about nothing
     verdict = against(content, subject_to=turned)
-    assert verdict.status == "invalid" and "sign" in verdict.reason
+    assert verdict.status == "invalid" and "negative" in verdict.reason
 
 
 def refutation(on):
@@ -144,7 +142,7 @@ def test_a_refutation():
     assert against(refutation({}), **none)
     assert against(refutation({}), subject_to=none["subject_to"])  # whatever is asked of such measures
     verdict = against(refutation({}), **none | {"subject_to": [[{"mu": "x"}, ">= 2"]]})
-    assert verdict.status == "invalid" and "right sides" in verdict.reason
+    assert verdict.status == "invalid" and "not about that problem" in verdict.reason
     # where the right sides are compared is of no matter: they are numbers, and the comparison adds them up
     assert against(refutation({"inequalities": [1]}), **none)
 
