@@ -17,7 +17,7 @@ from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
 from .budgets import Budget
 from .columns import Columns
 from .frame import Frame, frame_dict, release_frame
-from .planning import MeanTask, Plan, TooFewRecords, enough_records, frame_share, order_seconds
+from .planning import MeanTask, Plan, enough_records, frame_share, order_seconds, too_few
 from .whitening import (
     COARSE_SLACK,
     Moments,
@@ -52,11 +52,7 @@ def plan_covariance(task: MeanTask, budget: Budget, *, mean: bool) -> Plan:
     plan = _planned(task, budget, mean)
     if plan is None:
         needed = enough_records(task, lambda more: _planned(more, budget, mean) is not None)
-        raise TooFewRecords(
-            f"n = {task.n} records of d = {task.d} columns are too few at this budget: "
-            f"about {needed} would do",
-            needed,
-        )
+        raise too_few(task.n, f"records of d = {task.d} columns", needed)
     return plan
 
 
@@ -65,7 +61,7 @@ def _planned(task: MeanTask, budget: Budget, mean: bool) -> Plan | None:
 
     total = Fraction(budget.rho)  # type: ignore[arg-type]
     n, d = task.n, task.d
-    frame, each, needed = frame_share(task, float(total), FRAME)
+    frame, each, needed = frame_share(task, total, FRAME)
     rest = total - frame
     steps, reach = (0, 0.0) if needed else schedule(n, d, rest * COARSE)
     if not steps:

@@ -13,7 +13,6 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import ndtri
 
-from sosdp.privacy.calibrate import float_down
 from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
 
 from .columns import FARTHEST, Columns
@@ -62,17 +61,6 @@ def quantile_epsilon(rho: Fraction) -> Fraction:
 def each_epsilon(price: Fraction, count: int, pure: bool) -> Fraction:
     """Epsilon of each of so many order statistics that share a price."""
     return price / count if pure else quantile_epsilon(price / count)
-
-
-def pure_frame(epsilon: float, n: int, d: int, nats: float) -> tuple[Fraction, Fraction] | int:
-    """Of epsilon, what a frame of d columns costs and what is left; or the n that would pay for it.
-
-    nats: `location_nats`.
-    """
-    share = max(0.15 * epsilon, 8.0 * d * nats / n)
-    if share > epsilon / 2 or n < 8:
-        return max(8, math.ceil(16.0 * d * nats / epsilon))
-    return Fraction(share), Fraction(float_down(Fraction(epsilon) - Fraction(share)))
 
 
 def scale_quantile(n: int, epsilon_each: float, contamination: float) -> float:

@@ -1,6 +1,7 @@
-"""The mean of folded records: a private frame, integers in a cube or ball, one noise.
+"""The mean of folded or of all records: a private frame, integers in a cube or ball, one noise.
 
-Privacy: docs/proofs/gaussian_frame.md (every step is a question of docs/proofs/integer_queries.md)
+Privacy: docs/proofs/gaussian_frame.md, docs/proofs/gaussian_whole_means.md (every step is a question of
+docs/proofs/integer_queries.md)
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
@@ -28,6 +29,7 @@ from .columns import Columns
 from .fold import cells, integers, norms, to_ball
 from .frame import (
     Frame,
+    each_epsilon,
     frame_dict,
     quantile_epsilon,
     radius_quantile,
@@ -36,9 +38,11 @@ from .frame import (
     spread_missing,
 )
 from .planning import CELL_REACH, CUBE_REACH, MeanTask, Plan, trimmed_share
-from .whole_means import BALL_TAILS, CUBE_TAILS, whole_mean, whole_targets
+from .whole_means import release_ends
 
 UNITS = 1 << 20  # steps from 0 to the edge of the cube or ball
+CUBE_TAILS = 1.17  # cube noise has heavier tails than a Gaussian of its variance
+BALL_TAILS = 0.34  # and so has ball noise, 1.17 in one dimension
 LEAST_VARIANCE = 0.05  # of a folded column in units of its scale, in intervals
 THIN = 0.3  # below this average square of a folded column its scale was that of a heap, not of the column
 POOLED = 0.35  # noise of a variance beyond which all columns share one
@@ -61,33 +65,58 @@ def private_mean(
     """The planned mean of (n, d) entries that `columns` has clipped.
 
     Value of the release: mean (d,), interval (d, 2) or None, noise_scale (d,) standard deviation of what was
-    added, frame (arrays by name) or None, skewed (d,) bool (see `skewed`).
+    added, frame (arrays by name) or None, skewed (d,) bool (see `skewed`). Where all records count, also
+    clipped_to (d, 2), the bounds, or clip points; clipped_share (d,), 95 % upper bounds of the share of
+    records beyond clip points, 0 where there are bounds.
     """
     if plan.method == "packing":
         return _packing(entries, columns, task, plan, insecure_seed)
     if plan.method == "trimmed":
         return _trimmed(entries, columns, task, budget, insecure_seed)
-    if plan.noise:
-        return whole_mean(entries, columns, task, budget, plan, insecure_seed)
-    if plan.method == "median":
-        return _medians(entries, columns, task, budget, plan, insecure_seed)
-    pure = plan.method == "cube"
-    ball = plan.spent if plan.method == "ball" else None
+    pure, ball = plan.method == "cube", plan.spent if plan.method == "ball" else None
     queries = budget.queries(task.n, insecure_seed, pure=pure, ball=ball, dimension=task.d)
-    frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)
-    run = _cube if pure else _in_a_ball
-    mean, half, noise = run(queries, frame.into(entries), columns, frame, task, plan)
-    if half is not None:
-        frame = replace(frame, degenerate=frame.degenerate | (np.isnan(half) & ~columns.tight))
-    interval = None if half is None else columns.raw(np.stack([mean - half, mean + half], axis=1))
+    ends = release_ends(queries, entries, columns, task, plan) if plan.noise else None
+    if ends is None:
+        frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)
+    else:
+        frame = Frame(
+            (ends.low + ends.high) / 2.0, (ends.high - ends.low) / 2.0, np.zeros(task.d, dtype=bool)
+        )
+    y = frame.into(entries)  # a missing entry at the centre
+    interval = None
+    if plan.method == "median":
+        mean, noise = _medians(queries, y, plan), np.full(task.d, np.nan)
+    else:
+        literal = columns.tight if ends is None else np.ones(task.d, dtype=bool)
+        rows = (_in_a_cube if pure else _in_a_ball)(queries, y, literal, plan)
+        seconds, spread = _seconds(queries, rows, plan.spent["interval"])
+        mean, noise, tails = _average(queries, rows, plan)
+        if plan.spent["interval"]:
+            variance = np.maximum(seconds - mean**2, 0.0) + 2.0 * spread + noise**2
+            others = np.maximum(seconds, LEAST_VARIANCE) + spread
+            half = float(ndtri((1.0 + task.interval) / 2.0)) * np.sqrt(
+                np.where(literal, variance, others) / task.n + tails * noise**2
+            )
+            # nearly all of such a column is one value, or folded away: its scale says nothing of the rest
+            thin = ~literal & (seconds < np.minimum(THIN, 1.0 - 3.0 * spread))
+            frame = replace(frame, degenerate=frame.degenerate | thin)
+            half = np.where(frame.degenerate, np.nan, half)
+            interval = np.stack([mean - half, mean + half], axis=1)
+            interval = frame.centre[:, None] + frame.scale[:, None] * interval
+    mean, noise = frame.centre + frame.scale * mean, frame.scale * noise
+    low, high = (columns.low, columns.high) if ends is None else (ends.low, ends.high)
+    folded = ends is None and plan.method != "median"
     value = {
-        "mean": columns.raw(mean),
-        "interval": interval,
+        "mean": columns.raw(np.clip(mean, low, high)),
+        "interval": None if interval is None else columns.raw(np.clip(interval.T, low, high).T),
         "noise_scale": noise,
-        "frame": frame_dict(frame),
-        "skewed": skewed(mean, frame, columns, task, plan),
+        "frame": frame_dict(frame) if ends is None else None,
+        "skewed": skewed(mean, frame, columns, task, plan) if folded else np.zeros(task.d, dtype=bool),
     }
-    return queries.seal(value, mechanism="gaussian.mean", public=_public(task, plan.method, columns))
+    if ends is not None:
+        value |= {"clipped_to": np.stack([low, high], axis=1), "clipped_share": ends.share}
+    name = "gaussian.mean" if ends is None else "gaussian.whole_mean"
+    return queries.seal(value, mechanism=name, public=_public(task, plan.method, columns))
 
 
 def skewed(mean: np.ndarray, frame: Frame, columns: Columns, task: MeanTask, plan: Plan) -> np.ndarray:
@@ -119,160 +148,111 @@ def _public(task: MeanTask, method: str, columns: Columns) -> dict[str, Any]:
 
 def targets(columns: Columns, task: MeanTask, method: str) -> tuple[str, ...]:
     """What each number of a release estimates, by public facts: intervals are intervals for that."""
-    if task.contamination == 0 and method not in ("median", "trimmed", "packing"):
-        return whole_targets(columns)
-    middle = {"median": "median", "trimmed": "trimmed mean", "packing": "robust mean"}.get(
-        method, "folded mean"
-    )
-    return tuple(
-        f"exp({middle} of logarithms)" if log else "mean" if tight else middle
-        for log, tight in zip(columns.log.tolist(), columns.tight.tolist(), strict=True)
-    )
+    named = {"median": "median", "trimmed": "trimmed mean", "packing": "robust mean"}
+    plain, middle = columns.tight, named.get(method, "folded mean")
+    if task.contamination == 0 and method not in named:
+        plain, middle = columns.known, "clipped mean"
+    words = ["mean" if mean else middle for mean in plain.tolist()]
+    logs = zip(words, columns.log.tolist(), strict=True)
+    return tuple(f"exp({word} of logarithms)" if log else word for word, log in logs)
 
 
-def _cube(
-    queries: IntegerQueries, y: np.ndarray, columns: Columns, frame: Frame, task: MeanTask, plan: Plan
-) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
-    n, d = y.shape
-    epsilon = plan.spent["sum"]
-    reach = np.where(columns.tight, 1.0, CUBE_REACH)
-    folded = np.where(columns.tight, np.clip(y, -1.0, 1.0), cells(y, CUBE_REACH))
-    counts = integers(folded / reach, 1.0 / UNITS)
-    sums = np.array(queries.cube_sum(counts, UNITS, epsilon), dtype=np.float64)
-    unit = frame.scale * reach / (n * UNITS)
-    deviation = 2.0 * UNITS / float(epsilon) * math.sqrt((d + 1) * (d + 2) / 3.0)
-    noise = unit * deviation
-    half = None
-    if plan.spent["interval"]:
-        price = plan.spent["interval"]
-        squares = counts * counts // UNITS
-        seconds = np.array(queries.cube_sum(squares, UNITS, price, positive=True), dtype=np.float64)
-        spread = UNITS / float(price) * math.sqrt((d + 1) * (d + 2) / 3.0)
-        small = reach**2 / (n * UNITS)
-        noisy = noise * math.sqrt(CUBE_TAILS)
-        seconds, spread = seconds * small, spread * small
-        half = _half_width(task, frame, seconds, spread, noisy)
-        half = np.where(_thin(seconds, spread, columns), np.nan, half)
-    return frame.centre + unit * sums, half, noise
+class Rows(NamedTuple):
+    """Integers (n, d) of a cube or ball of radius UNITS, which is `reach` (d,) scales; `literal` (d,), the
+    columns that are clipped to one scale and not folded; squared: that of the length that the others have."""
+
+    counts: np.ndarray
+    reach: np.ndarray
+    literal: np.ndarray
+    squared: float
 
 
-def _in_a_ball(
-    queries: IntegerQueries, y: np.ndarray, columns: Columns, frame: Frame, task: MeanTask, plan: Plan
-) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
-    """Robust columns folded to a released radius and tight ones in [-1, 1], together rows of one ball."""
+def _in_a_cube(queries: IntegerQueries, y: np.ndarray, literal: np.ndarray, plan: Plan) -> Rows:
+    """Every entry by itself; no question."""
+    reach = np.where(literal, 1.0, CUBE_REACH)
+    folded = np.where(literal, np.clip(y, -1.0, 1.0), cells(y, CUBE_REACH))
+    return Rows(integers(folded / reach, 1.0 / UNITS), reach, literal, 0.0)
+
+
+def _in_a_ball(queries: IntegerQueries, y: np.ndarray, literal: np.ndarray, plan: Plan) -> Rows:
+    """Other columns folded to a released radius and literal ones in [-1, 1], together rows of one ball."""
     from scipy.stats import chi2
 
-    n, d = y.shape
-    robust, tight = columns.robust, np.flatnonzero(columns.tight)
-    rows, squared = np.empty((n, d)), 0.0
-    if robust.size:
-        z = cells(y[:, robust], CELL_REACH)
+    rows, squared, others = np.clip(y, -1.0, 1.0), 0.0, int((~literal).sum())
+    if others:
+        z = cells(y[:, ~literal], CELL_REACH)
         price = plan.spent["radius"]
-        quantile = math.sqrt(chi2.ppf(0.8, robust.size))
+        quantile = math.sqrt(chi2.ppf(0.8, others))
         if price:
-            quantile = radius_quantile(queries, norms(z), 0.8, robust.size, quantile_epsilon(price))
+            quantile = radius_quantile(queries, norms(z), 0.8, others, quantile_epsilon(price))
         radius = plan.kappa * quantile
         squared = radius**2
-        rows[:, robust] = to_ball(z, radius)
-    rows[:, tight] = np.clip(y[:, tight], -1.0, 1.0)
-    reach = math.sqrt(squared + tight.size) * (1.0 + 1e-12)
-    counts = integers(rows, reach / UNITS)
-    unit = frame.scale * reach / (n * UNITS)
-    seconds, spread = _seconds(queries, counts, columns, plan.spent["interval"], (reach, squared))
-    if plan.method == "ball":
-        sums, deviation = queries.ball_sum(counts, UNITS)
+        rows[:, ~literal] = to_ball(z, radius)
+    reach = math.sqrt(squared + int(literal.sum())) * (1.0 + 1e-12)
+    return Rows(integers(rows, reach / UNITS), np.full(y.shape[1], reach), literal, squared)
+
+
+def _average(queries: IntegerQueries, rows: Rows, plan: Plan) -> tuple[np.ndarray, np.ndarray, float]:
+    """Averages (d,) in scales, deviations (d,) of their noise, and how much heavier its tails are."""
+    n, d = rows.counts.shape
+    if plan.method == "cube":
+        sums, tails = queries.cube_sum(rows.counts, UNITS, plan.spent["sum"]), CUBE_TAILS
+        deviation = 2.0 * UNITS / float(plan.spent["sum"]) * math.sqrt((d + 1) * (d + 2) / 3.0)
+    elif plan.method == "ball":
+        sums, deviation = queries.ball_sum(rows.counts, UNITS)
         tails = 1.0 + BALL_TAILS / (d + 1)
     else:
-        sums = queries.gaussian_sum(counts, UNITS, plan.spent["sum"])
-        deviation, tails = 2.0 * UNITS / math.sqrt(2.0 * float(plan.spent["sum"])), 1.0
-    mean, noise = frame.centre + unit * np.array(sums, dtype=np.float64), unit * deviation
-    if seconds is None:
-        return mean, None, noise
-    half = _half_width(task, frame, seconds, spread, noise * math.sqrt(tails))
-    return mean, np.where(_thin(seconds, spread, columns), np.nan, half), noise
+        sums, tails = queries.gaussian_sum(rows.counts, UNITS, plan.spent["sum"]), 1.0
+        deviation = 2.0 * UNITS / math.sqrt(2.0 * float(plan.spent["sum"]))
+    unit = rows.reach / (n * UNITS)
+    return unit * np.array(sums, dtype=np.float64), unit * deviation, tails
 
 
-def _seconds(
-    queries: IntegerQueries, counts: np.ndarray, columns: Columns, rho: Fraction, lengths: tuple[float, float]
-) -> tuple[np.ndarray | None, np.ndarray]:
-    """Averages of squares of the columns in squared scales, and the deviations of their noise; None for 0.
+def _seconds(queries: IntegerQueries, rows: Rows, price: Fraction) -> tuple[np.ndarray, np.ndarray]:
+    """Averages of squares of the columns in squared scales, and the deviations of their noise; nothing for 0.
 
-    lengths: the reach of a row, and the square of that of its robust part. The released radius may decide how
-    rho is split: the pair of questions costs rho either way.
+    A released radius may decide how zCDP is split: the pair of questions costs the price either way.
     """
-    n, d = counts.shape
-    if not rho:
-        return None, np.zeros(d)
-    robust, tight = columns.robust, np.flatnonzero(columns.tight)
-    reach, squared = lengths
-    share = Fraction(squared) / (Fraction(squared) + tight.size)
-    squares = counts * counts // UNITS
-    small = reach**2 / (n * UNITS)
+    n, d = rows.counts.shape
     result, spread = np.zeros(d), np.zeros(d)
-    if robust.size:
-        bound = min(UNITS, math.ceil(squared / reach**2 * UNITS))
-        deviation = bound * math.sqrt(2.0 / (2.0 * float(share * rho)))
-        part = squares[:, robust]
-        if deviation * small <= POOLED:
-            sums = queries.gaussian_sum(part, bound, share * rho, shape="orthant")
-            result[robust], spread[robust] = small * np.array(sums, dtype=np.float64), small * deviation
+    if not price:
+        return result, spread
+    squares, small = rows.counts * rows.counts // UNITS, rows.reach**2 / (n * UNITS)
+    if queries.pure:
+        sums = queries.cube_sum(squares, UNITS, price, positive=True)
+        return small * sums, small * (UNITS / float(price) * math.sqrt((d + 1) * (d + 2) / 3.0))
+    literal, reach = rows.literal, float(rows.reach[0])
+    tight, robust = int(literal.sum()), d - int(literal.sum())
+    share = Fraction(rows.squared) / (Fraction(rows.squared) + tight)
+    if robust:
+        bound = min(UNITS, math.ceil(rows.squared / reach**2 * UNITS))
+        deviation = bound / math.sqrt(float(share * price))
+        part = squares[:, ~literal]
+        if deviation * small[0] <= POOLED:
+            average = np.array(queries.gaussian_sum(part, bound, share * price, shape="orthant")) * 1.0
         else:
-            pooled = queries.gaussian_sum(part.sum(axis=1)[:, None], bound, share * rho, shape="positive")[0]
-            result[robust] = small * pooled / robust.size
-            spread[robust] = small * bound / math.sqrt(2.0 * float(share * rho)) / robust.size
-    if tight.size:
+            total = queries.gaussian_sum(part.sum(axis=1)[:, None], bound, share * price, shape="positive")[0]
+            average, deviation = np.array(total / robust), deviation / math.sqrt(2.0) / robust
+        result[~literal], spread[~literal] = small[0] * average, small[0] * deviation
+    if tight:
         bound = min(UNITS, math.ceil(UNITS / reach**2))
-        sums = queries.gaussian_sum(squares[:, tight], bound, (1 - share) * rho, shape="positive")
-        result[tight] = small * np.array(sums, dtype=np.float64)
-        spread[tight] = small * bound * math.sqrt(tight.size / (2.0 * float((1 - share) * rho)))
+        sums = queries.gaussian_sum(squares[:, literal], bound, (1 - share) * price, shape="positive")
+        deviation = bound * math.sqrt(tight / (2.0 * float((1 - share) * price)))
+        result[literal], spread[literal] = small[0] * np.array(sums, dtype=np.float64), small[0] * deviation
     return result, spread
 
 
-def _half_width(
-    task: MeanTask, frame: Frame, seconds: np.ndarray, spread: np.ndarray, noise: np.ndarray
-) -> np.ndarray:
-    """Half the interval: deviations of the average of folded records and of the noise, in quadrature.
-
-    seconds, spread: average squares of the columns in squared scales, and the deviations of their noise.
-    """
-    variance = np.maximum(seconds, LEAST_VARIANCE) + spread
-    half = float(ndtri((1.0 + task.interval) / 2.0)) * np.sqrt(frame.scale**2 * variance / task.n + noise**2)
-    return np.where(frame.degenerate, np.nan, half)
-
-
-def _thin(seconds: np.ndarray, spread: np.ndarray, columns: Columns) -> np.ndarray:
-    """Robust columns nearly all of which is one value, or folded away: their scale says nothing of the rest.
-
-    Post-processing of what intervals are made of; a Gaussian column is taken for one at three deviations.
-    """
-    return ~columns.tight & (seconds < np.minimum(THIN, 1.0 - 3.0 * spread))
-
-
-def _medians(
-    entries: np.ndarray, columns: Columns, task: MeanTask, budget: Budget, plan: Plan, seed: int | None
-) -> Release:
-    queries = budget.queries(task.n, seed)
-    frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)
-    # in the frame, on equal steps: those of the frame's own median are dense near 0
-    price = plan.spent["medians"] / task.d
-    each = price if queries.pure else quantile_epsilon(price)
-    y = frame.into(entries)
+def _medians(queries: IntegerQueries, y: np.ndarray, plan: Plan) -> np.ndarray:
+    """Medians (d,) in the frame, on equal steps: those of the frame's own median are dense near 0."""
+    n, d = y.shape
+    each = each_epsilon(plan.spent["medians"], d, queries.pure)
     places = np.rint(np.clip(y, -MEDIAN_REACH, MEDIAN_REACH) * MEDIAN_STEPS).astype(np.int64)
     last = MEDIAN_REACH * MEDIAN_STEPS
-    result = [
-        queries.order_statistic(places[:, j], (task.n + 1) // 2, low=-last, high=last, epsilon=each)
-        for j in range(task.d)
+    medians = [
+        queries.order_statistic(column, (n + 1) // 2, low=-last, high=last, epsilon=each)
+        for column in places.T
     ]
-    medians = frame.centre + frame.scale * np.array(result) / MEDIAN_STEPS
-    nothing = np.full(task.d, np.nan)
-    value = {
-        "mean": columns.raw(medians),
-        "interval": None,
-        "noise_scale": nothing,
-        "frame": frame_dict(frame),
-        "skewed": np.zeros(task.d, dtype=bool),
-    }
-    return queries.seal(value, mechanism="gaussian.mean", public=_public(task, "median", columns))
+    return np.array(medians) / MEDIAN_STEPS
 
 
 def _packing(entries: np.ndarray, columns: Columns, task: MeanTask, plan: Plan, seed: int | None) -> Release:
@@ -293,13 +273,7 @@ def _packing(entries: np.ndarray, columns: Columns, task: MeanTask, plan: Plan, 
         mechanism="gaussian.mean.draw",
         insecure_seed=None if seed is None else seed + 1,
     )
-    value = {
-        "mean": columns.raw(frame.centre + frame.scale * np.asarray(second.value)),
-        "interval": None,
-        "noise_scale": np.full(d, np.nan),
-        "frame": frame_dict(frame),
-        "skewed": np.zeros(d, dtype=bool),
-    }
+    value = _drawn(columns.raw(frame.centre + frame.scale * np.asarray(second.value)), frame)
     public = _public(task, "packing", columns)
     return join([first, second], value, mechanism="gaussian.mean", public=public)
 
@@ -334,12 +308,17 @@ def _trimmed(
         mechanism="gaussian.mean",
         insecure_seed=insecure_seed,
     )
-    mean = middle + half * np.asarray(result.value)
-    value = {
-        "mean": columns.raw(mean),
-        "interval": None,
-        "noise_scale": np.full(d, np.nan),
-        "frame": None,
-        "skewed": np.zeros(d, dtype=bool),
-    }
+    value = _drawn(columns.raw(middle + half * np.asarray(result.value)), None)
     return Release(value, result.guarantee, public=_public(task, "trimmed", columns))
+
+
+def _drawn(mean: np.ndarray, frame: Frame | None) -> dict[str, Any]:
+    """The value of a release whose mean is one draw: no noise, no interval."""
+    nothing = np.full(mean.shape, np.nan)
+    return {
+        "mean": mean,
+        "interval": None,
+        "noise_scale": nothing,
+        "frame": frame_dict(frame),
+        "skewed": np.zeros(mean.shape, dtype=bool),
+    }

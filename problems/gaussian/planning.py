@@ -17,10 +17,11 @@ from scipy.special import ndtri
 
 from sosdp.estimator.planner import least
 from sosdp.privacy.ball_accounting import LARGEST_DIMENSION, largest_rate
+from sosdp.privacy.calibrate import float_down
 from sosdp.structured.packing_ellipsoid import MOST
 
 from .budgets import Budget
-from .frame import TOP, each_epsilon, location_nats, pure_frame, quantile_epsilon
+from .frame import TOP, each_epsilon, location_nats
 
 CUBE_REACH = 2.5  # records are folded at this many scales where noise is cubic
 CELL_REACH = 4.0
@@ -133,60 +134,84 @@ def plan_mean(task: MeanTask, budget: Budget, method: str = "auto") -> Plan:
     """
     if method not in ("auto", *METHODS):
         raise ValueError(f"method must be auto, {', '.join(METHODS)}, got {method!r}")
-    makers: dict[str, Any] = {"cube": _cube, "gaussian": _gaussian, "ball": _ball, "trimmed": _trimmed}
-    if task.contamination == 0:  # the mean of all records; by name there are others
-        makers = {name: partial(_whole, name) for name in ("cube", "gaussian", "ball")}
-        makers |= {} if method == "auto" else {"trimmed": _trimmed}
+    noisy = _folded if task.contamination else _whole  # the mean of all records; by name there are others
+    makers: dict[str, Any] = {name: partial(noisy, name) for name in ("cube", "gaussian", "ball")}
+    makers |= {"trimmed": _trimmed} if task.contamination else {}
     if method != "auto":
-        makers = {method: {**makers, "median": _median, "packing": _packing}[method]}
-    plans, needed, reasons = [], [], []
-    for make in makers.values():
-        result = make(task, budget)
-        if isinstance(result, Plan):
-            plans.append(result)
-        elif isinstance(result, int):
-            needed.append(result)
-        else:
-            reasons.append(result)
+        makers = {method: {"trimmed": _trimmed, "median": _median, "packing": _packing, **makers}[method]}
+    results = [make(task, budget) for make in makers.values()]
+    plans = [result for result in results if isinstance(result, Plan)]
+    needed = [result for result in results if isinstance(result, int)]
     if task.interval and any(plan.method != "trimmed" for plan in plans):
         plans = [plan for plan in plans if plan.method != "trimmed"]  # it has no interval
     if plans:
-        return min(plans, key=lambda plan: _score(plan, task))
+        return min(plans, key=lambda plan: plan.total_error * (1.15 if plan.method == "trimmed" else 1.0))
     if needed:
-        least = min(needed)
-        raise TooFewRecords(
-            f"n = {task.n} records of d = {task.d} columns are too few at this budget: about {least} would do"
-            + ("" if task.bounded else " (half as many with bounds)")
-            + "; or raise the budget, or project to fewer columns by a public map",
-            least,
-        )
-    raise ValueError("; ".join(reasons))
+        cheaper = "" if task.bounded else " (half as many with bounds)"
+        more = f"{cheaper}; or raise the budget, or project to fewer columns by a public map"
+        raise too_few(task.n, f"records of d = {task.d} columns", min(needed), more)
+    raise ValueError("; ".join(result for result in results if isinstance(result, str)))
 
 
-def _score(plan: Plan, task: MeanTask) -> float:
-    penalty = 1.15 if plan.method == "trimmed" else 1.0
-    return penalty * math.hypot(plan.private_error, math.sqrt(task.d / task.n))
+def too_few(n: int, of_what: str, needed: int, more: str = "") -> TooFewRecords:
+    """The refusal of n records."""
+    return TooFewRecords(
+        f"n = {n} {of_what} are too few at this budget: about {needed} would do{more}", needed
+    )
 
 
-def _cube(task: MeanTask, budget: Budget) -> Plan | int | str:
-    if budget.rho is not None and budget.epsilon is None:
-        return "cube noise is for budgets in epsilon"
-    total = Fraction(budget.epsilon)  # type: ignore[arg-type]
-    base = total * (1 - INTERVAL) if task.interval else total
-    nats = location_nats(task.contamination, task.bounded)
-    frame = Fraction(0)
-    if task.robust:
-        frame = Fraction(max(0.15 * float(base), 8.0 * task.robust * nats / task.n))
-        if frame > base / 2:
-            return math.ceil(16.0 * task.robust * nats / float(base))
-    rest = base - frame
-    each = frame / (2 * task.robust) if task.robust else Fraction(0)
+def _without_noise(method: str, task: MeanTask, budget: Budget) -> str:
+    """Why there is no noise of this kind; empty where there is."""
+    if method == "cube":
+        return "" if budget.epsilon is not None else "cube noise is for budgets in epsilon"
+    if method == "ball" and (None in (budget.epsilon, budget.rho) or task.d > LARGEST_DIMENSION):
+        return f"ball noise needs epsilon and delta, and at most {LARGEST_DIMENSION} columns"
+    return "" if budget.rho is not None else "Gaussian noise needs delta > 0 or rho"
+
+
+def _deviation(method: str, task: MeanTask, budget: Budget, spent: dict[str, Fraction]) -> float:
+    """Deviation of the noise of an average, of rows in a cube or ball of radius 1; 0 where there is no such
+    ball."""
+    n, d = task.n, task.d
+    if method == "cube":
+        return 2.0 / (n * float(spent["sum"])) * math.sqrt((d + 1) * (d + 2) / 3.0)
+    if method == "gaussian":
+        return 2.0 / math.sqrt(2.0 * float(spent["sum"])) / n
+    assert budget.epsilon is not None
+    rate = largest_rate(budget.epsilon, budget.delta, sum(spent.values(), Fraction(0)), d)
+    return 2.0 * math.sqrt(d + 1) / (n * rate) if rate else 0.0
+
+
+NO_BALL = "this budget leaves nothing for noise in a ball: choose a larger delta"
+FRAME = {"cube": 0.15, "gaussian": 0.08, "ball": 0.05}  # of the budget without the interval; ball: of zCDP
+RADIUS = {"gaussian": Fraction(3, 100), "ball": Fraction(2, 100)}
+
+
+def _folded(method: str, task: MeanTask, budget: Budget) -> Plan | int | str:
+    """The mean of folded records: shares and noise."""
+    if reason := _without_noise(method, task, budget):
+        return reason
+    pure = method == "cube"
+    total = Fraction(budget.epsilon if pure else budget.rho)  # type: ignore[arg-type]
+    interval = total * INTERVAL if task.interval else Fraction(0)
+    base = total if method == "ball" else total - interval
+    frame, each, needed = frame_share(task, base, FRAME[method], pure=pure)
+    if needed:
+        return needed
+    spent = {"frame": frame, "interval": interval}
+    if not pure:
+        spent["radius"] = _radius_price(task, base * RADIUS[method])
+    if method != "ball":
+        spent["sum"] = total - sum(spent.values(), Fraction(0))
+    deviation, kappa = _deviation(method, task, budget, spent), 0.0 if pure else _kappa(task)
+    if not deviation:
+        return NO_BALL
     # a tight column reaches one half-width of its bounds, a robust one so many scales
-    squared = (task.robust * CUBE_REACH**2 + task.tight) * (task.d + 1) * (task.d + 2) / 3.0
-    error = 2.0 / (task.n * float(rest)) * math.sqrt(squared)
-    spent = {"frame": frame, "sum": rest, "interval": total - base}
-    seconds = 0.02 + 4e-7 * task.n * task.d + 2e-3 * task.d + order_seconds(task, each, 2 * task.robust)
-    return Plan("cube", each, spent, error, math.sqrt(task.d / task.n), seconds)
+    length = math.sqrt(task.robust * CUBE_REACH**2 + task.tight) if pure else _reach(task, kappa)
+    error = deviation * length * (1.0 if pure else math.sqrt(task.d))
+    start, column = {"cube": (0.02, 2e-3), "gaussian": (0.02, 1e-3), "ball": (0.2, 1e-3)}[method]
+    seconds = start + 4e-7 * task.n * task.d + column * task.d + order_seconds(task, each, 2 * task.robust)
+    return Plan(method, each, spent, error, math.sqrt(task.d / task.n), seconds, kappa=kappa)
 
 
 KNOWN = {"interval": Fraction(15, 100)}  # of the budget of a mean of all records; the rest is for the sum
@@ -200,18 +225,14 @@ MOST_CLIPPED = 4  # at most one over so many records beyond either clip point
 
 def _whole(method: str, task: MeanTask, budget: Budget) -> Plan | int | str:
     """The mean of all records: shares and noise; clip points and counts of columns without bounds."""
-    if method == "cube" and budget.epsilon is None:
-        return "cube noise is for budgets in epsilon"
-    if method != "cube" and budget.rho is None:
-        return "Gaussian noise needs delta > 0 or rho"
-    if method == "ball" and (budget.epsilon is None or task.d > LARGEST_DIMENSION):
-        return f"ball noise needs epsilon and delta, and at most {LARGEST_DIMENSION} columns"
+    if reason := _without_noise(method, task, budget):
+        return reason
     spent, each = _whole_shares(method, task, budget)
     if spent is None:
         return enough_records(task, lambda more: _whole_shares(method, more, budget)[0] is not None)
-    noise = _whole_noise(method, task, budget, spent)
+    noise = _deviation(method, task, budget, spent) * (1.0 if method == "cube" else math.sqrt(task.d))
     if not noise:
-        return "this budget leaves nothing for noise in a ball: choose a larger delta"
+        return NO_BALL
     learnt, z = task.d - task.known, 0.0
     if learnt:
         z = float(ndtri(1.0 - clip_rank(each_epsilon(spent["clip"], 2 * learnt, method == "cube")) / task.n))
@@ -240,56 +261,9 @@ def _whole_shares(method: str, task: MeanTask, budget: Budget) -> tuple[dict[str
     return spent, each
 
 
-def _whole_noise(method: str, task: MeanTask, budget: Budget, spent: dict[str, Fraction]) -> float:
-    """Standard deviation of the noise of a mean in half-widths; 0 where there is no such ball."""
-    n, d = task.n, task.d
-    if method == "cube":
-        return 2.0 / (n * float(spent["sum"])) * math.sqrt((d + 1) * (d + 2) / 3.0)
-    if method == "gaussian":
-        return 2.0 * math.sqrt(d / (2.0 * float(spent["sum"]))) / n
-    assert budget.epsilon is not None
-    rate = largest_rate(budget.epsilon, budget.delta, sum(spent.values(), Fraction(0)), d)
-    return 2.0 * math.sqrt(d * (d + 1)) / (n * rate) if rate else 0.0
-
-
 def clip_rank(epsilon: Fraction) -> int:
     """The rank of a clip point, from either end."""
     return math.ceil(CLIP_NATS / epsilon)
-
-
-def _gaussian(task: MeanTask, budget: Budget) -> Plan | int | str:
-    if budget.rho is None:
-        return "Gaussian noise needs delta > 0 or rho"
-    total = Fraction(budget.rho)
-    base = total * (1 - INTERVAL) if task.interval else total
-    frame, each, needed = frame_share(task, float(base), 0.08)
-    if needed:
-        return needed
-    radius = _radius_price(task, base * 3 / 100)
-    rest = base - frame - radius
-    kappa = _kappa(task)
-    error = 2.0 / task.n * _reach(task, kappa) * math.sqrt(task.d / (2.0 * float(rest)))
-    spent = {"frame": frame, "radius": radius, "sum": rest, "interval": total - base}
-    seconds = 0.02 + 4e-7 * task.n * task.d + 1e-3 * task.d + order_seconds(task, each, 2 * task.robust)
-    return Plan("gaussian", each, spent, error, math.sqrt(task.d / task.n), seconds, kappa=kappa)
-
-
-def _ball(task: MeanTask, budget: Budget) -> Plan | int | str:
-    if budget.epsilon is None or budget.rho is None or task.d > LARGEST_DIMENSION:
-        return f"ball noise needs epsilon and delta, and at most {LARGEST_DIMENSION} columns"
-    total = Fraction(budget.rho)
-    frame, each, needed = frame_share(task, float(total), 0.05)
-    if needed:
-        return needed
-    radius = _radius_price(task, total / 50)
-    spent = {"frame": frame, "radius": radius, "interval": total * INTERVAL if task.interval else Fraction(0)}
-    rate = largest_rate(budget.epsilon, budget.delta, sum(spent.values(), Fraction(0)), task.d)
-    if rate == 0.0:
-        return "this budget leaves nothing for noise in a ball: choose a larger delta"
-    kappa = _kappa(task)
-    error = 2.0 / (task.n * rate) * _reach(task, kappa) * math.sqrt(task.d * (task.d + 1))
-    seconds = 0.2 + 4e-7 * task.n * task.d + 1e-3 * task.d + order_seconds(task, each, 2 * task.robust)
-    return Plan("ball", each, spent, error, math.sqrt(task.d / task.n), seconds, kappa=kappa)
 
 
 def _radius_price(task: MeanTask, rho: Fraction) -> Fraction:
@@ -323,16 +297,22 @@ def order_seconds(task: MeanTask, epsilon: Fraction, count: int) -> float:
     return count * (5e-4 + 1.2e-6 * min(task.n, 160.0 / float(epsilon)) + 3e-8 * task.n)
 
 
-def frame_share(task: MeanTask, rho: float, share: float) -> tuple[Fraction, Fraction, int]:
-    """(price of the frame, epsilon of each order statistic, 0), or the n needed in the third place."""
-    if not task.robust:
+def frame_share(
+    task: MeanTask, total: Fraction, share: float, *, pure: bool = False
+) -> tuple[Fraction, Fraction, int]:
+    """(price of the frame, epsilon of each order statistic, 0), or the n needed in the third place.
+
+    A share of the budget, epsilon or zCDP, or what the medians need to find their columns.
+    """
+    count, whole = 2 * task.robust, float(total)
+    if not count:
         return Fraction(0), Fraction(0), 0
     nats = location_nats(task.contamination, task.bounded)
-    each = Fraction(max(math.sqrt(8.0 * share * rho / (2 * task.robust)), 4.0 * nats / task.n))
-    price = 2 * task.robust * each**2 / 8
-    if float(price) > rho / 2:
-        return price, each, math.ceil(nats * math.sqrt(8.0 * task.robust / rho))
-    return price, each, 0
+    least = share * whole / count
+    each = Fraction(max(least if pure else math.sqrt(8.0 * least), 4.0 * nats / task.n))
+    price = count * (each if pure else each**2 / 8)
+    most = 8.0 * count * nats / whole if pure else 2.0 * nats * math.sqrt(count / whole)
+    return price, each, max(8, math.ceil(most)) if price > total / 2 or task.n < 8 else 0
 
 
 def enough_records(task: MeanTask, accepts: Callable[[MeanTask], bool]) -> int:
@@ -375,17 +355,10 @@ def _median(task: MeanTask, budget: Budget) -> Plan | int | str:
     if task.tight:
         return "medians are for columns that are not tight"
     total = budget.total
-    if budget.pure:
-        nats = location_nats(task.contamination, task.bounded)
-        frame = Fraction(max(0.3 * float(total), 8.0 * task.d * nats / task.n))
-        each, needed = frame / (2 * task.d), math.ceil(16.0 * task.d * nats / float(total))
-        needed = needed if frame > total / 2 else 0
-    else:
-        frame, each, needed = frame_share(task, float(total), 0.2)
+    frame, each, needed = frame_share(task, total, 0.3 if budget.pure else 0.2, pure=budget.pure)
     if needed:
         return needed
-    rest = (total - frame) / task.d
-    last = rest if budget.pure else quantile_epsilon(rest)
+    last = each_epsilon(total - frame, task.d, budget.pure)
     # a level k is drawn with odds e^(-epsilon k / 2) on either side, at n / sqrt(2 pi) records a deviation
     private = math.sqrt(2.0 * task.d) * 2.0 / float(last) * math.sqrt(2.0 * math.pi) / task.n
     sampling = math.sqrt(math.pi / 2.0 * task.d / task.n)
@@ -399,14 +372,14 @@ def _packing(task: MeanTask, budget: Budget) -> Plan | int | str:
         return "the packing score is for epsilon alone and at most 4 columns, none tight"
     if task.n > MOST:
         return f"the packing score is for at most {MOST} records, got {task.n}"
-    shares = pure_frame(float(budget.total), task.n, task.d, location_nats(task.contamination, task.bounded))
-    if isinstance(shares, int):
-        return shares
-    frame, rest = shares
+    frame, each, needed = frame_share(task, budget.total, FRAME["cube"], pure=True)
+    if needed:
+        return needed
+    rest = Fraction(float_down(budget.total - frame))
     private = 0.9 * task.d / math.sqrt(task.n * float(rest))  # measured
     seconds = PACKING_SECONDS[task.d] * max(1.0, math.sqrt(task.n / 1000.0))
     spent = {"frame": frame, "draw": rest}
-    return Plan("packing", frame / (2 * task.d), spent, private, math.sqrt(task.d / task.n), seconds)
+    return Plan("packing", each, spent, private, math.sqrt(task.d / task.n), seconds)
 
 
 def trimmed_share(task: MeanTask, epsilon: float) -> float:

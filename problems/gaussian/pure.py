@@ -13,6 +13,7 @@ import numpy as np
 from sosdp.laboratory.packing_problem import PackingProblem, smat
 from sosdp.laboratory.packing_sampler import DyadicBoxes
 from sosdp.laboratory.packing_score import PackingScore
+from sosdp.privacy.calibrate import float_down
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.exponential import pure_exponential
 from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
@@ -20,8 +21,8 @@ from sosdp.privacy.scores.score import Lattice
 from sosdp.structured.packing_ellipsoid import MOST
 
 from .columns import Columns
-from .frame import Frame, frame_dict, location_nats, pure_frame, release_frame
-from .planning import MeanTask, NotOffered, Plan, TooFewRecords
+from .frame import Frame, frame_dict, release_frame
+from .planning import FRAME, MeanTask, NotOffered, Plan, frame_share, too_few
 
 PURE_COLUMNS = 2
 # eigenvalues of the covariance in its frame, public: a truth outside makes the law a thin shell, which no
@@ -45,13 +46,10 @@ def plan_pure(task: MeanTask, epsilon: float) -> Plan:
         raise NotOffered(
             f"a pure covariance has at most {2 * MOST + 1} records, got {task.n}: give delta or rho"
         )
-    nats = location_nats(task.contamination, task.bounded)
-    shares = pure_frame(epsilon, task.n, task.d, nats)
-    if isinstance(shares, int):
-        raise TooFewRecords(
-            f"n = {task.n} records are too few at this budget: about {shares} would do", shares
-        )
-    frame, rest = shares
+    frame, each, needed = frame_share(task, Fraction(epsilon), FRAME["cube"], pure=True)
+    if needed:
+        raise too_few(task.n, "records", needed)
+    rest = Fraction(float_down(Fraction(epsilon) - frame))
     size = task.d * (task.d + 1) // 2
     tau = min(0.3, 2.0 * size / (task.n / 2 * float(rest)))
     private = 2.0 * tau * math.log(1.0 / tau)
@@ -59,7 +57,7 @@ def plan_pure(task: MeanTask, epsilon: float) -> Plan:
     spent = {"frame": frame, "draw": rest}
     return Plan(
         "packing",
-        frame / (2 * task.d),
+        each,
         spent,
         private,
         sampling,

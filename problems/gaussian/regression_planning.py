@@ -14,7 +14,7 @@ from scipy.stats import norm
 from sosdp.privacy.ball_accounting import LARGEST_DIMENSION, largest_rate
 
 from .budgets import Budget
-from .planning import MeanTask, NotOffered, Plan, TooFewRecords, enough_records, frame_share
+from .planning import MeanTask, NotOffered, Plan, enough_records, frame_share, too_few
 from .whitening import entry_deviation, noise_norm, radius_price, schedule
 
 BEFORE = tuple(Fraction(part, 100) for part in (30, 45, 60, 70))  # of zCDP, for all but the last question
@@ -44,11 +44,7 @@ def plan_regression(task: MeanTask, budget: Budget, variance: float | None = Non
     shares = _shares(task, budget, variance)
     if shares is None:
         needed = enough_records(task, lambda more: _shares(more, budget, variance) is not None)
-        raise TooFewRecords(
-            f"n = {task.n} records of {task.d - 1} regressors are too few at this budget: about {needed} "
-            "would do",
-            needed,
-        )
+        raise too_few(task.n, f"records of {task.d - 1} regressors", needed)
     n, d, spent, steps = task.n, task.d - 1, shares.spent, shares.steps
     deviation = last_deviation(budget, spent, d + 1)
     if not deviation:
@@ -90,7 +86,7 @@ def _shares(task: MeanTask, budget: Budget, variance: float | None) -> _Shares |
 
 def _with_share(task: MeanTask, budget: Budget, before: Fraction, variance: float | None) -> _Shares | None:
     n, d = task.n, task.d - 1
-    frame, each, needed = frame_share(task, float(before), FRAME)
+    frame, each, needed = frame_share(task, before, FRAME)
     rest = before - frame
     steps, reach = (0, 0.0) if needed else schedule(n, d + 1, rest * COARSE)
     spent = {"frame": frame, "coarse": rest * COARSE, "polish": rest * POLISH}

@@ -15,6 +15,7 @@ from problems.gaussian import (
     TooFewRecords,
     budgets,
     frame,
+    means,
     planning,
     whole_means,
 )
@@ -52,7 +53,7 @@ def planned(method: str, task: MeanTask) -> Plan:
 def run_on(table, columns, task, method):
     plan, budget = planned(method, task), checked_budget(*BUDGETS[method])
     entries = columns.clipped(np.array(table, dtype=float))
-    whole_means.whole_mean(entries, columns, task, budget, plan, 1)
+    means.private_mean(entries, columns, task, budget, plan, 1)
     return Transcript.seen
 
 
@@ -92,7 +93,7 @@ def test_ends_taken_from_the_records_are_caught(recorded, monkeypatch):
         ends = entries.min(axis=0), entries.max(axis=0) + 1.0
         return whole_means.Ends(*ends, np.zeros(1))
 
-    monkeypatch.setattr(whole_means, "release_ends", looked)
+    monkeypatch.setattr(means, "release_ends", looked)
     first = run_on([[0.0], [0.25], [1.0]], columns, task, "cube")
     Transcript.script = first
     with pytest.raises(OthersMoved):
