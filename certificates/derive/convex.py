@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from certificates.find.rounding import NotCertifiable
+from certificates.find.numbers import exact_number
+from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra.build import variables
@@ -62,7 +63,7 @@ def semidefinite_bound(
     multipliers = np.asarray(dual, dtype=float)
     if multipliers.shape != (len(constraints),) or not np.isfinite(multipliers).all():
         raise ValueError(f"the dual point needs one finite number for each of {len(constraints)} constraints")
-    sides = [Fraction(_number(b)) for _, _, b in constraints]
+    sides = [exact_number(b) for _, _, b in constraints]
     entries = [_entries(a) for a, _, _ in constraints]
     y = [Fraction(round(float(v) * (1 << bits)), 1 << bits) for v in multipliers]
     y = [max(v, Fraction(0)) if kind == "<=" else v for v, kind in zip(y, kinds, strict=True)]
@@ -115,7 +116,7 @@ def _linear_proof(
     bound = sum((v * b for v, b in zip(y, sides, strict=True)), Fraction(0))
     matrix = tuple(tuple(row) for row in x.tolist())
     claim = Claim("upper_bound", (objective,), bound, tuple(equalities), tuple(inequalities), (matrix,))
-    return _accepted(Proof(claim, tuple(multipliers)))
+    return checked(claim, multipliers)
 
 
 def nearest_correlation_bound(target: Any, dual: Any, name: str = "X", bits: int = BITS) -> Proof:
@@ -158,7 +159,7 @@ def nearest_correlation_bound(target: Any, dual: Any, name: str = "X", bits: int
     )
     matrix = tuple(tuple(row) for row in x.tolist())
     claim = Claim("lower_bound", (Polynomial(0),), bound, equalities, (), (matrix,), squares=tuple(squares))
-    return _accepted(Proof(claim, tuple(multipliers)))
+    return checked(claim, multipliers)
 
 
 def unique_labels(adjacency: Any, labels: Any, centre: Any = 0, name: str = "C") -> Proof:
@@ -174,7 +175,7 @@ def unique_labels(adjacency: Any, labels: Any, centre: Any = 0, name: str = "C")
     x = [int(v) for v in np.asarray(labels).tolist()]
     if len(x) != side or any(v not in (1, -1) for v in x):
         raise ValueError(f"labels must be {side} numbers +1 or -1")
-    shift = Fraction(_number(centre))
+    shift = exact_number(centre)
     b = [[exact[i][j] - (shift if i != j else 0) for j in range(side)] for i in range(side)]
     degree = [sum((x[i] * b[i][j] * x[j] for j in range(side)), Fraction(0)) for i in range(side)]
     slack = [[(degree[i] if i == j else Fraction(0)) - b[i][j] for j in range(side)] for i in range(side)]
@@ -187,12 +188,6 @@ def unique_labels(adjacency: Any, labels: Any, centre: Any = 0, name: str = "C")
         int(matrix[i, j].variable_ids[0]): Fraction(x[i] * x[j]) for i in range(side) for j in range(i, side)
     }
     return attained(proof, point)
-
-
-def _accepted(proof: Proof) -> Proof:
-    if not proof.verdict:
-        raise NotCertifiable(f"the checker says {proof.verdict}")
-    return proof
 
 
 def _psd_multiplier(slack: list[list[Fraction]]) -> Multiplier:
@@ -242,16 +237,12 @@ def _entries(a: Any) -> dict[tuple[int, int], Fraction]:
 
 
 def _exact_matrix(matrix: Any) -> list[list[Fraction]]:
-    rows = [[_number(v) for v in row] for row in np.asarray(matrix, dtype=object).tolist()]
+    rows = [[exact_number(v) for v in row] for row in np.asarray(matrix, dtype=object).tolist()]
     if any(len(row) != len(rows) for row in rows):
         raise ValueError("a matrix must be square")
     if any(rows[i][j] != rows[j][i] for i in range(len(rows)) for j in range(i)):
         raise ValueError("a matrix must be symmetric")
     return rows
-
-
-def _number(value: Any) -> Fraction:
-    return Fraction(repr(float(value))) if isinstance(value, (float, np.floating)) else Fraction(value)
 
 
 def _dyadic(matrix: np.ndarray, bits: int) -> list[list[Fraction]]:

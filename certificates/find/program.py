@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from flint import fmpq, fmpq_mat
 
 from certificates.exact import fraction, monomials_of, rational, terms_of
+from certificates.find.numbers import exact_number
 from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier, Uses, with_values
 from certificates.proof import Proof
@@ -64,7 +64,7 @@ class ProgramCertificate:
             known = {variable_name(int(v)) for v in self.solution.program.ids}
             if set(values) != known:
                 raise ValueError(f"values need the unknowns {', '.join(sorted(known))} and no others")
-            return self._prove({name: _number(value) for name, value in values.items()})
+            return self._prove({name: exact_number(value) for name, value in values.items()})
         reason = "it is not close to any"
         for limit in _SHORT:  # short numbers are often exactly right, bound and all
             guess = {n: Fraction(v).limit_denominator(limit) for n, v in self.solution.values.items()}
@@ -209,7 +209,3 @@ def _moved(multiplier: Multiplier, target: int, start: dict[str, int]) -> Multip
     key = {"equality": "equalities", "psd": "matrices"}.get(multiplier.kind, "inequalities")
     index = tuple(k + start[key] for k in multiplier.index)
     return replace(multiplier, index=index, target=target)
-
-
-def _number(value: Any) -> Fraction:
-    return Fraction(repr(float(value))) if isinstance(value, (float, np.floating)) else Fraction(value)

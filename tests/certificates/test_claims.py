@@ -13,7 +13,7 @@ from certificates import NotCertifiable
 from certificates.check import check_certificate
 from certificates.read import from_dict
 from tests.certificates.independent import proves
-from tests.certificates.solved import path_of, solved
+from tests.certificates.solved import solved
 
 x, y, z = sd.variables("x y z")
 DISC = sd.System(x**2 + y**2 <= 4)
@@ -110,19 +110,6 @@ def test_equations_between_coefficients():
         certificate.exact({"a": "1/2", "b": "1/4"})
     with pytest.raises(ValueError, match="unknowns a, b"):
         certificate.exact({"a": 1})
-
-
-def test_a_program_against_its_problem_file(tmp_path):
-    problem = sd.load_problem(path_of("sosprog_bound"))
-    names = {str(v): v for p in problem.sos for v in p.variables}
-    program = sd.SosProgram([names[n] for n in problem.unknowns])
-    for p in problem.sos:
-        program.require(p, on=problem.system, degree=problem.degree)
-    proof = checked(certificates.extract(program.minimize(problem.objective)).exact())
-    proof.save(tmp_path / "c.json")
-    assert certificates.check_file(tmp_path / "c.json", path_of("sosprog_bound"))
-    assert certificates.check_file(tmp_path / "c.json", path_of("lyapunov_sostools")).status == "invalid"
-    assert certificates.check_file(tmp_path / "c.json", path_of("motzkin")).status == "invalid"
 
 
 # ----------------------------------------------------------------------------------------- points, uniqueness

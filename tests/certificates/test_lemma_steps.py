@@ -92,19 +92,6 @@ def test_robust_mean_on_numbers():
     assert seen > 20 and below > 0  # more corruption than T, and the conclusion fails
 
 
-@pytest.mark.parametrize("n", [1, 3])
-def test_kept_mass(n):
-    statement = _total(q * q for q in x[:n]) - _total(p * q * q for p, q in zip(w, x[:n]))
-    _proves(lemmas.kept_mass(w[:n], x[:n]), statement, 4)
-
-
-@pytest.mark.parametrize(("power", "steps"), [(2, 2), (2, 3), (4, 3)])
-def test_shared_mass(power, steps):
-    p, q, d = w[:2], y[:2], x[:steps]
-    weight = steps ** (power - 1) * _total(a**power for a in d) - _total(d) ** power
-    _proves(lemmas.shared_mass(p, q, d, power), weight * _total(a * b for a, b in zip(p, q)), power + 4)
-
-
 @pytest.mark.parametrize("c", [1, 2, "7/3"])
 def test_error_of_the_overlap_matrix(c):
     labels = [0, 1, 0, 1]

@@ -39,53 +39,62 @@ def _proves(derivation, statement, degree):
     assert not replace(proof, claim=replace(proof.claim, objectives=(statement - 1,))).verify()
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5])
-def test_cauchy_schwarz(n):
-    a, b = x[:n], y[:n]
-    statement = (a @ a) * (b @ b) - (a @ b) ** 2
-    _proves(lemmas.cauchy_schwarz(a, b), statement, 4 if n > 1 else 0)
-    weighted = _total(u * p * p for u, p in zip(w, a)) * _total(u * q * q for u, q in zip(w, b))
-    weighted -= _total(u * p * q for u, p, q in zip(w, a, b)) ** 2
-    _proves(lemmas.weighted_cauchy_schwarz(list(w[:n]), a, b), weighted, 6 if n > 1 else 0)
-    _proves(lemmas.cauchy_schwarz_split(a, b, "3/2"), a @ a * Fraction(3, 4) + b @ b / 3 - a @ b, 2)
+def _mean(n):
+    return _total(p ** (2 * n) for p in x[:n]) / n - math.prod((p * p for p in x[:n]), start=sd.Polynomial(1))
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4])
-def test_mean_inequality(n):
-    statement = _total(p ** (2 * n) for p in x[:n]) / n - math.prod(
-        (p * p for p in x[:n]), start=sd.Polynomial(1)
-    )
-    _proves(lemmas.am_gm(x[:n]), statement, 2 * n if n > 1 else 0)
+def _weighted(n):
+    first, second = (_total(u * p * p for u, p in zip(w, q)) for q in (x[:n], y[:n]))
+    return first * second - _total(u * p * q for u, p, q in zip(w, x[:n], y[:n])) ** 2
 
 
-@pytest.mark.parametrize(("j", "n"), [(j, n) for n in range(1, 6) for j in range(n + 1)])
-def test_young(j, n):
-    p, q = x[0], x[1]
-    statement = (
-        p ** (2 * n) * Fraction(j, n) + q ** (2 * n) * Fraction(n - j, n) - p ** (2 * j) * q ** (2 * (n - j))
-    )
-    _proves(lemmas.young(p, q, j, n), statement, 2 * n if 0 < j < n else 0)
+def _young(j, n, p=x[0], q=x[1]):
+    means = p ** (2 * n) * Fraction(j, n) + q ** (2 * n) * Fraction(n - j, n)
+    return means - p ** (2 * j) * q ** (2 * (n - j))
 
 
-@pytest.mark.parametrize("t", [2, 4, 6])
-def test_product_of_powers(t):
-    statement = _total(p**t for p in x[:t]) / t - math.prod(list(x[:t]), start=sd.Polynomial(1))
-    _proves(lemmas.product_of_powers(x[:t]), statement, t)
+def _triangle(r, t):
+    return r ** (t - 1) * _total(p**t for p in x[:r]) - x[:r].sum() ** t
 
 
-@pytest.mark.parametrize(("r", "t"), [(2, 2), (3, 2), (5, 2), (2, 4), (3, 4), (2, 6), (3, 6), (1, 4)])
-def test_triangle(r, t):
-    statement = r ** (t - 1) * _total(p**t for p in x[:r]) - x[:r].sum() ** t
-    _proves(lemmas.triangle(x[:r], t), statement, t if r > 1 else 0)
-    _proves(lemmas.separation(x[:r], t), statement, t if r > 1 else 0)
+def _split(n):
+    return x[:n] @ x[:n] * Fraction(3, 4) + y[:n] @ y[:n] / 3 - x[:n] @ y[:n]
 
 
-def test_weighted_triangle():
-    _proves(
-        lemmas.weighted_triangle(x[0], y[0], 3),
-        4 * x[0] ** 2 + y[0] ** 2 * Fraction(4, 3) - (x[0] + y[0]) ** 2,
-        2,
-    )
+# lemma, arguments, statement, degree
+LEMMAS = [
+    *((lemmas.cauchy_schwarz, (x[:n], y[:n]), (x[:n] @ x[:n]) * (y[:n] @ y[:n]) - (x[:n] @ y[:n]) ** 2,
+       4 if n > 1 else 0) for n in (1, 2, 3, 5)),
+    *((lemmas.weighted_cauchy_schwarz, (list(w[:n]), x[:n], y[:n]), _weighted(n), 6 if n > 1 else 0)
+      for n in (1, 2, 3, 5)),
+    *((lemmas.cauchy_schwarz_split, (x[:n], y[:n], "3/2"), _split(n), 2) for n in (1, 2, 3, 5)),
+    *((lemmas.am_gm, (x[:n],), _mean(n), 2 * n if n > 1 else 0) for n in (1, 2, 3, 4)),
+    *((lemmas.young, (x[0], x[1], j, n), _young(j, n), 2 * n if 0 < j < n else 0)
+      for n in range(1, 6) for j in range(n + 1)),
+    *((lemmas.product_of_powers, (x[:t],), _total(p**t for p in x[:t]) / t - math.prod(list(x[:t])), t)
+      for t in (2, 4, 6)),
+    *((lemma, (x[:r], t), _triangle(r, t), t if r > 1 else 0)
+      for lemma in (lemmas.triangle, lemmas.separation)
+      for r, t in [(2, 2), (3, 2), (5, 2), (2, 4), (3, 4), (2, 6), (3, 6), (1, 4)]),
+    (lemmas.weighted_triangle, (x[0], y[0], 3), 4 * x[0]**2 + y[0]**2 * Fraction(4, 3) - (x[0] + y[0])**2, 2),
+    (lemmas.nonnegative, (x[0],), x[0], 2),
+    (lemmas.at_most_one, (x[0],), 1 - x[0], 2),
+    (lemmas.row_sum, ([[x[i], y[i]] for i in range(3)], 0, 2),
+     2 * x[0] + 2 * y[0] - _total(x[0] * x[j] + y[0] * y[j] for j in range(3)), 3),
+    *((lemmas.outlier_mass, (x[:n], y[:n], 2),
+       2 * (y[:n] @ y[:n]) - _total((1 - p) * q for p, q in zip(x, y[:n])) ** 2, 6 if n > 1 else 5)
+      for n in (1, 3, 4)),
+    *((lemmas.kept_mass, (w[:n], x[:n]), _total(q * q - p * q * q for p, q in zip(w, x[:n])), 4)
+      for n in (1, 3)),
+    *((lemmas.shared_mass, (w[:2], y[:2], x[:r], t),
+       _triangle(r, t) * _total(a * b for a, b in zip(w, y[:2])), t + 4)
+      for t, r in [(2, 2), (2, 3), (4, 3)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("lemma", "arguments", "statement", "degree"), LEMMAS)
+def test_a_lemma_says_what_its_docstring_says(lemma, arguments, statement, degree):
+    _proves(lemma(*arguments), statement, degree)
 
 
 @pytest.mark.parametrize(("n", "t"), [(2, 2), (3, 2), (4, 2), (2, 4), (3, 4)])
@@ -98,12 +107,6 @@ def test_holder(n, t, weights):
     degree = 2 * t if weights == "nonnegative" else {2: 6, 4: 9 if n == 2 else 10}[t]
     _proves(found, statement, degree)
     assert bool(found.equalities) == (weights == "boolean")
-
-
-def test_boolean_variables():
-    p = x[0]
-    _proves(lemmas.nonnegative(p), p, 2)
-    _proves(lemmas.at_most_one(p), 1 - p, 2)
 
 
 @pytest.mark.parametrize("t", [2, 4, 6])
@@ -151,18 +154,6 @@ def test_entries_of_the_overlap_matrix():
     _proves(low, x[:3] @ y[:3], 4)
     _proves(high, x[:3].sum() - x[:3] @ y[:3], 4)
     assert all(any(same(h, p * p - p) for p in (*x[:3], *y[:3])) for h in high.equalities)
-
-
-def test_row_sums_of_the_overlap_matrix():
-    labels = [[x[i], y[i]] for i in range(3)]
-    overlap = _total(labels[0][k] * labels[j][k] for j in range(3) for k in range(2))
-    _proves(lemmas.row_sum(labels, 0, 2), _total(2 * p for p in labels[0]) - overlap, 3)
-
-
-@pytest.mark.parametrize("n", [1, 3, 4])
-def test_dropping_samples(n):
-    statement = 2 * (y[:n] @ y[:n]) - _total((1 - p) * q for p, q in zip(x, y[:n])) ** 2
-    _proves(lemmas.outlier_mass(x[:n], y[:n], 2), statement, 6 if n > 1 else 5)
 
 
 def test_a_step_of_robust_estimation_chained():
