@@ -7,14 +7,16 @@ objective is below what is proven is infeasible, however little it misses, and i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import arb, arb_mat, ctx, fmpq
 
 from ..algebra.monomials import exponents
 from ..algebra.polynomial import Polynomial, variable
+from ..conic.exact.guesses import independent_columns
 from ..conic.exact.integers import is_semidefinite, over_one_denominator
 from ..conic.svec import smat
 from .assemble.identity import Block, RawSolution
@@ -27,6 +29,8 @@ _MOST_TERMS, _MOST_CONSTRAINTS, _MOST_VARIABLES = 500, 100, 40
 _ROUNDS = 30
 _MOST_STEPS = 1e6  # times the size of a point: descent ends there
 _BITS = (0, 3, 8, 20, 40)  # of a rounded point, after the binary point in centred units
+_SIMPLE = 100  # denominator of a point that is guessed
+_PRECISION = 200  # binary digits of the balls in which points are enclosed
 _ROOM = 1e-9  # of a constraint's terms: how far inside a corrected point is wanted
 
 Point = dict[int, Fraction]
@@ -98,13 +102,14 @@ def _steps(demand: Demand, start: dict[int, float]) -> Iterator[dict[int, float]
 def _feasible_near(demand: Demand, start: dict[int, float]) -> Point | None:
     if demand.system.foralls or any(c.kind == "forall" for c in demand.in_expectation):
         return None
-    equal = [*demand.system.equalities, *(c.body for c in demand.in_expectation if c.kind == "equality")]
-    least = [*demand.system.inequalities, *(c.body for c in demand.in_expectation if c.kind == "inequality")]
-    matrices = [*demand.system.matrices, *(c.body for c in demand.in_expectation if c.kind == "psd")]
+    equal, least, matrices = _bodies(demand)
 
     def satisfying(u: dict[int, float]) -> Point | None:
-        for bits in (None, *reversed(_BITS)):
-            x = _rounded(demand, u, bits)
+        simple = {v: Fraction(c).limit_denominator(_SIMPLE) for v, c in u.items()}
+        for x in (
+            *(_rounded(demand, u, bits) for bits in (None, *reversed(_BITS))),
+            _rounded(demand, simple),
+        ):
             if not (all(at(h, x) == 0 for h in equal) and all(at(g, x) >= 0 for g in least)):
                 continue
             if all(_is_semidefinite(m, x) for m in matrices):
@@ -115,6 +120,75 @@ def _feasible_near(demand: Demand, start: dict[int, float]) -> Point | None:
     if found is not None or demand.fixed.issuperset(start):
         return found
     return satisfying(_corrected(equal, least, start))
+
+
+def has_point(built: Built, raw: RawSolution) -> bool:
+    """Whether a point of the set is proven to exist near the moments found."""
+    demand = built.statement.demands[0]
+    return any(
+        _feasible_near(demand, u) is not None or _encloses(demand, u) for u in _starts(built, raw, demand)
+    )
+
+
+def shows_points(built: Built) -> bool:
+    """Whether most sets of this kind that have a point are proven to: not those that rules (x**2 = x) or
+    matrices confine to points that are not looked for."""
+    demand = built.statement.demands[0]
+    return not (demand.fixed or demand.system.foralls or _bodies(demand)[2] or demand.identity.hermitian)
+
+
+def _encloses(demand: Demand, start: dict[int, float]) -> bool:
+    """Whether a point near this one is proven to satisfy everything, irrational as it may be: Krawczyk's test
+    in balls finds a zero of the equations in as many variables, at which every inequality is positive."""
+    equal, least, matrices = _bodies(demand)
+    near_by = _corrected(equal, least, start)
+    ids = sorted(near_by)
+    if not equal or matrices or demand.fixed or len(equal) > len(ids):
+        return False
+    slopes = [[h.diff(variable(v)) for v in ids] for h in equal]
+    here = {v: Fraction(c) for v, c in near_by.items()}
+    table = np.array([[near(at(d, here)) for d in row] for row in slopes])
+    if not np.isfinite(table).all():
+        return False
+    chosen = independent_columns(table, len(equal)).tolist()
+    with ctx.workprec(_PRECISION):
+        box = {v: arb(fmpq(*c.as_integer_ratio())) for v, c in here.items()}
+        inverse = arb_mat(np.linalg.pinv(table[:, chosen]).tolist())
+        step = inverse * arb_mat([[_ball(h, box)] for h in equal])
+        radius = 4 * max(abs(float(d.mid())) for d in step.entries()) + float(2.0**-80)
+        wide = {
+            **box,
+            **{ids[k]: box[ids[k]] + arb(0, radius * max(1.0, abs(near_by[ids[k]]))) for k in chosen},
+        }
+        jacobian = arb_mat([[_ball(slopes[i][k], wide) for k in chosen] for i in range(len(equal))])
+        one = arb_mat(
+            len(equal), len(equal), [int(i == j) for i in range(len(equal)) for j in range(len(equal))]
+        )
+        away = arb_mat([[wide[ids[k]] - box[ids[k]]] for k in chosen])
+        moved = (one - inverse * jacobian) * away - step
+        inside = all(w.contains_interior(m) for w, m in zip(away.entries(), moved.entries(), strict=True))
+        return inside and all(_ball(g, wide) >= 0 for g in least)
+
+
+def _ball(p: Polynomial, box: dict[int, arb]) -> arb:
+    """All values of a polynomial on a box of balls."""
+    total = arb(0)
+    for row, coef in zip(p.monos.tolist(), p.coefs.tolist(), strict=True):
+        term = arb(fmpq(*coef.as_integer_ratio()))
+        for v in row:
+            term = term * box[v] if v else term
+        total += term
+    return total
+
+
+def _bodies(demand: Demand) -> tuple[list[Polynomial], list[Polynomial], list[Any]]:
+    """Equations, inequalities and matrices of a demand, what holds in expectation among them."""
+    system, more = demand.system, demand.in_expectation
+    return (
+        [*system.equalities, *(c.body for c in more if c.kind == "equality")],
+        [*system.inequalities, *(c.body for c in more if c.kind == "inequality")],
+        [*system.matrices, *(c.body for c in more if c.kind == "psd")],
+    )
 
 
 def _nearly_feasible(built: Built, x: Point) -> bool:
@@ -222,7 +296,7 @@ def _aligned(built: Built, raw: RawSolution, sizes: dict[int, float]) -> dict[in
     return {v: sign[v] * s for v, s in sizes.items()}
 
 
-def _rounded(demand: Demand, u: dict[int, float], bits: int | None = None) -> Point:
+def _rounded(demand: Demand, u: Mapping[int, float | Fraction], bits: int | None = None) -> Point:
     """An exact point near this one; variables of rewriting rules are whole numbers."""
     unit = Fraction(1, 2**bits) if bits is not None else None
     found = {}

@@ -25,7 +25,8 @@ class Candidate:
     ``theorem``: what is proven; ``above``: the objective at ``point``, which satisfies the constraints (what
     it
     misses is charged); ``missed``: how far the value may be from the relaxation's, ``violated``: by how much
-    moments miss a constraint; ``settled``: nothing better can be found.
+    moments miss a constraint; ``settled``: nothing better can be found; ``doubt``: why it is not known whether
+    the set has a point.
     """
 
     step: str
@@ -42,6 +43,7 @@ class Candidate:
     settled: bool = False
     inner: np.ndarray | None = None
     other: Theorem | None = None
+    doubt: str = ""
 
     @property
     def best_theorem(self) -> Theorem | None:

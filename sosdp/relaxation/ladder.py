@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..conic.program import ProblemTooLarge, SolverUnavailable
-from .attained import attained, feasible_point
+from .attained import attained, feasible_point, has_point, shows_points
 from .candidate import Candidate, Ran, State
 from .certify.multipliers import prove
 from .certify.proof import decomposed
@@ -148,7 +148,19 @@ def _judged(state: State, found: Candidate) -> Candidate:
     if theorem is not None and (answer.doubtful or theorem.value is None):
         above, point = attained(built, raw, theorem)
         answer = closed(replace(found, above=above, point=point))
-    return answer
+    return _nonempty(state, answer)
+
+
+def _nonempty(state: State, found: Candidate) -> Candidate:
+    """The candidate; where it is an optimum on a set of which no point is proven, what is known of the set: a
+    set that is empty by next to nothing has all that an optimum has."""
+    asked, built = state.statement.emptiness, found.built
+    if found.status != "optimal" or asked is None or not shows_points(built) or has_point(built, found.raw):
+        return found
+    shown = state.ask("emptiness", asked)
+    if shown.status == "infeasible":
+        return shown
+    return found if shown.status == "optimal" else closed(replace(found, doubt=shown.reason))
 
 
 def closed(found: Candidate) -> Candidate:
@@ -157,9 +169,12 @@ def closed(found: Candidate) -> Candidate:
         found = replace(found, above=math.inf, point=None)
     built, raw, value, proven = found.built, found.raw, min(found.value, found.above), found.proven
     enough = tolerance(built, value)
-    lower = value - found.missed if proven is None else float(proven)
-    if proven is not None and found.above - lower <= enough:
+    lower, sign = value - found.missed if proven is None else float(proven), built.statement.sign
+    if proven is not None and found.above - lower <= enough and not found.doubt:
         return replace(found, status="optimal", value=min(found.above, max(value, lower)), reason="")
+    if found.doubt:
+        told = f"{sign * value:.9g} would be the value; whether the set has a point is open: {found.doubt}"
+        return replace(found, status="inaccurate", reason=told, value=max(value, lower))
     by_moments = found.missed <= enough and found.violated <= 10 * SATISFIED and abs(value - lower) <= enough
     by_moments = by_moments and (raw.status == "optimal" or proven is not None)
     by_moments = by_moments and found.above > found.value - enough  # a point below the value contradicts it
@@ -172,7 +187,6 @@ def closed(found: Candidate) -> Candidate:
         elif proven is None:
             why = "not asked for (certify_bound=False)"
         return replace(found, status="optimal", value=max(value, lower), reason=why)
-    sign = built.statement.sign
     told = f"nothing is proven ({found.theorem.reason})" if found.theorem is not None else "nothing is proven"
     told = told if proven is None else f"{sign * lower:.9g} is proven"
     told += f"; the solver's value is {sign * value:.9g}"
@@ -188,9 +202,8 @@ def _feasible(state: State, found: Candidate) -> Candidate:
     built, raw = found.built, found.raw
     if raw.unknowns[0] > ENOUGH:
         return without_optimum(state, found)
-    point = feasible_point(built, raw)
-    if point is not None:
-        told = "a point satisfies every constraint, checked exactly"
+    if has_point(built, raw):
+        point, told = feasible_point(built, raw), "a point satisfies every constraint, checked exactly"
         return replace(found, status="optimal", reason=told, point=point, missed=0.0, violated=0.0)
     missed = violation(built, raw)
     status, reason = status_of_feasible(built, raw, missed)

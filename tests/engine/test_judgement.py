@@ -218,3 +218,27 @@ def test_no_step_where_nothing_bends_or_values_leave_the_floats(p):
     assert all(map(np.isfinite, found.values()))
     assert at(p, {v: F(c) for v, c in found.items()}) <= at(p, {v: F(c) for v, c in start.items()})
     assert near(F(10) ** 400) == np.inf and near(-(F(10) ** 400)) == -np.inf
+
+
+@pytest.mark.parametrize("k", [7, 9])
+@pytest.mark.parametrize("place", [0, 3, 2000])
+def test_no_optimum_on_a_set_that_is_empty_by_next_to_nothing(place, k):
+    """Moments, multipliers and a point that nearly satisfies all agree; no point is proven."""
+    e, u, v = F(1, 10**k), x - place, y - place
+    for system in (
+        [u * (u - 1) * (u - 3) == 0, u >= 1 + e, u <= 3 - e],
+        [v**2 <= u**3, u <= -e, u**2 <= 4, v**2 <= 4],
+        [u**4 + v**4 <= 1, u + v >= F(1681792831, 10**9) * (1 + e)],
+        [u**2 * (v - 1) ** 2 <= -e, u**2 <= 9, v**2 <= 9],
+    ):
+        assert sd.minimize(u + v, system).status != "optimal"
+
+
+def test_an_irrational_point_is_proven():
+    """Krawczyk's test: sqrt(2), the sphere of radius sqrt(3), the real zero of x^3 = x + 1."""
+    z = sd.variables("z")
+    sets = [[x**2 == 2, y**2 == 3, x * y >= 1], [x**2 + y**2 + z**2 == 3, x * y >= 1], [x**3 == x + 1]]
+    for system in sets:
+        found = sd.feasible(system, 4)
+        assert found.status == "optimal" and "point" in found.reason
+    assert sd.feasible([x**2 == 2, y**2 == 3, x * y >= F(2449489743, 10**9)]).status != "optimal"
