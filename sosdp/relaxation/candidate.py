@@ -25,8 +25,8 @@ class Candidate:
     ``theorem``: what is proven; ``above``: the objective at ``point``, which satisfies the constraints (what
     it
     misses is charged); ``missed``: how far the value may be from the relaxation's, ``violated``: by how much
-    moments miss a constraint; ``settled``: nothing better can be found; ``doubt``: why it is not known whether
-    the set has a point.
+    moments miss a constraint; ``settled``: nothing better can be found; ``doubt``: why it is not known
+    whether the set has a point.
     """
 
     step: str

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import scipy.sparse as sp
 from flint import fmpq, fmpq_mat
-from scipy.sparse.linalg import lsqr
 
 from ..algebra.monomials import degrees
 from ..conic.judge import AGREE
@@ -366,64 +364,3 @@ def is_far(lengths: Mapping[int, float], system: System) -> bool:
     data of the set as it was given."""
     size = data_size(system)
     return any(not v <= _FAR * size for v in lengths.values())
-
-
-def has_inside(built: Built, raw: RawSolution) -> bool:
-    """Whether moments near those found satisfy every equation, and are inside of every matrix by more than
-    rounding: then there is a pseudo-expectation that satisfies everything. What only touches a cone to a
-    solver's accuracy may belong to an empty set."""
-    program, y = built.program, raw.moments
-    identity = program.identity
-    if not np.isfinite(y).all():
-        return False
-    equations = sp.vstack([identity.free, identity.unknown], format="csr")
-    wanted = np.concatenate([np.zeros(identity.free.shape[0]), -program.objective])
-    for _ in range(2):
-        y = y + lsqr(equations, wanted - equations @ y, atol=0, btol=0, iter_lim=_MOST_SOLVED)[0]
-    left = _INSIDE * float(np.linalg.norm(wanted - equations @ y))
-    if left > _INSIDE * RESOLVED * max(1.0, float(np.abs(y).max())):
-        return False  # equations may contradict each other
-    along = np.random.default_rng(0).standard_normal(y.size)  # in the equations' directions
-    along = along - lsqr(equations, equations @ along, atol=0, btol=0, iter_lim=_MOST_SOLVED)[0]
-    if identity.dominance is not None:
-        return min(least_eigenvalues(identity, y), default=1.0) > left + RESOLVED * float(np.abs(y).max())
-    values, terms = identity.gram @ y, abs(identity.gram) @ np.abs(y)
-    varied = identity.gram @ along
-    for block, rows in zip(identity.blocks, identity.slices(), strict=True):
-        length = np.sqrt(np.maximum(np.diag(smat(terms[rows], block.side)), np.finfo(float).tiny))
-        matrix = smat(values[rows], block.side) / np.outer(length, length)
-        if not np.isfinite(matrix).all():
-            return False
-        spectrum, vectors = np.linalg.eigh(matrix)
-        limit = block.side * RESOLVED + left / float(length.min()) ** 2
-        flat = vectors[:, spectrum <= limit]
-        if not flat.size:
-            continue
-        # what the equations make zero for all moments is no boundary, unless rows were left out beside it
-        if _is_pruned(built):
-            return False
-        moved = smat(varied[rows], block.side) / np.outer(length, length)
-        if spectrum[0] < -limit or np.abs(moved @ flat).max() > _FORCED * max(np.abs(moved).max(), 1.0):
-            return False
-    return True
-
-
-def _is_pruned(built: Built) -> bool:
-    """Whether elements of bases were left out since no square can use them: their moments may be as large as
-    one likes, but where a square is zero, products with them would have to be zero too."""
-    for demand in built.statement.demands:
-        whole = replace(demand, options=replace(demand.options, prune=False))
-        if sum(whole.identity.sides) > sum(demand.identity.sides):
-            return True
-    return False
-
-
-def status_of_feasible(built: Built, raw: RawSolution, missed: float) -> tuple[str, str]:
-    """Status and reason for moments that are to satisfy everything."""
-    assert built.statement.kind == FEASIBLE
-    if has_inside(built, raw):
-        return "optimal", "moments inside of every constraint"
-    return "inaccurate", (
-        f"neither refuted nor satisfied: moments miss a constraint by {missed:.1g}; none were found inside "
-        "of all of them, nor a point that satisfies them exactly"
-    )

@@ -9,7 +9,10 @@ import certificates
 import sosdp as sd
 from sosdp.conic.choose import opinion
 from sosdp.conic.strategies import dual_bound
-from sosdp.relaxation.certify import interior
+from sosdp.model.options import Options
+from sosdp.relaxation.change import Change, build
+from sosdp.relaxation.statement import BOUND, Demand, Statement
+from sosdp.relaxation.steps.exact import exact_bound
 
 x, y = sd.variables("x y")
 S = sd.System
@@ -62,7 +65,6 @@ def test_coefficients_that_floats_do_not_hold_are_charged():
     for e in (F(1, 10**30), -F(1, 10**30), F(1, 3)):
         found = sd.minimize((1 + e) * x**3 - 3 * x, sd.System(x >= 0), 3).certified_bound
         assert found is not None and F(found) ** 2 * (1 + e) >= 4
-        assert interior._is_short(sd.System(x >= 0), (1 + e) * x**3 - 3 * x) is False
 
 
 def test_errors_of_entries_widen_the_bound():
@@ -79,8 +81,24 @@ def test_errors_of_entries_widen_the_bound():
 
 def test_the_identity_is_left_as_it_is():
     """Scaled identities share its index arrays: sorting them in place once made moments disagree."""
-    relax = sd.Relaxation(S(x**2 + y >= 1, y <= 3), 4)
-    identity, _ = relax.assemble(x**4 + x * y)
+    demand = Demand((x**4 + x * y, sd.polynomial(-1)), S(x**2 + y >= 1, y <= 3), 4, Options(), price=F(1))
+    statement = Statement(BOUND, (demand,), (F(1),), (np.inf,))
+    built = build(statement, Change.none(statement))
+    identity = built.pieces[0]
     before = identity.gram.indices.copy(), identity.free.indices.copy()
-    interior.interior_bound(identity, relax.system, x**4 + x * y, 5.0)
+    exact_bound(built, 5.0)
     assert (identity.gram.indices == before[0]).all() and (identity.free.indices == before[1]).all()
+
+
+@pytest.mark.parametrize("level", [F(1, 2), 1, 2, 3])
+def test_a_multiple_of_the_unknown_is_bounded_by_what_it_is(level):
+    """x^3 - level c >= 0 on x >= -1 has c <= -1 / level; -1 / level^2 was called proven."""
+    c = sd.variables("c")
+    program = sd.MeasureProgram()
+    mu = program.measure([x], on=S(x >= -1))
+    program.require(level * mu(1) == 1)
+    for found in (
+        sd.SosProgram([c]).require(x**3 - level * c, [x >= -1], 3).maximize(c),
+        program.minimize(mu(x**3), 3),
+    ):
+        assert found.status == "optimal" and -1 / level - 1e-6 <= found.certified_bound <= -1 / level

@@ -11,8 +11,8 @@ import pytest
 
 import sosdp as sd
 from sosdp.relaxation import ladder
-from sosdp.relaxation.certify import rays, without_optimum
-from sosdp.relaxation.steps import first
+from sosdp.relaxation.certify import without_optimum
+from sosdp.relaxation.steps import exact, first
 from tests.fuzz.verdicts import answering
 
 x, y = sd.variables("x y")
@@ -54,8 +54,8 @@ def test_what_is_proven_is_said(ask, status):
 
 @pytest.mark.parametrize("ask, status", CLAIMS)
 def test_a_ray_without_a_proof_is_no_verdict(ask, status, monkeypatch):
-    monkeypatch.setattr(rays, "is_unbounded", lambda *given: False)
-    monkeypatch.setattr(rays, "is_dual_infeasible", lambda *given: False)
+    monkeypatch.setattr(exact, "is_unbounded", lambda *given: False)
+    monkeypatch.setattr(exact, "is_dual_infeasible", lambda *given: False)
     monkeypatch.setattr(without_optimum, "refute", lambda *given: None)
     found = ask()
     assert found.status == "inaccurate" and NEAR in found.reason
@@ -65,31 +65,19 @@ def test_a_ray_without_a_proof_is_no_verdict(ask, status, monkeypatch):
 @pytest.mark.parametrize("ask, status", CLAIMS)
 def test_past_the_time_limit_nothing_is_decided_by_floats(ask, status, monkeypatch):
     """Nor is a proof begun: these would be found at once."""
-    monkeypatch.setattr(rays, "is_unbounded", lambda *given: True)
-    monkeypatch.setattr(rays, "is_dual_infeasible", lambda *given: True)
-    monkeypatch.setattr(rays, "time", SimpleNamespace(perf_counter=lambda: 1e300))
+    monkeypatch.setattr(exact, "is_unbounded", lambda *given: True)
+    monkeypatch.setattr(exact, "is_dual_infeasible", lambda *given: True)
+    monkeypatch.setattr(exact, "time", SimpleNamespace(perf_counter=lambda: 1e300))
     found = ask(time_limit=100)
     assert found.status == "inaccurate" and LATE in found.reason
-
-
-def test_moments_of_a_point_are_no_direction(monkeypatch):
-    """They lower the objective from 0, but E[1] = 1: no proof is begun."""
-    solve = first.solve_program
-    monkeypatch.setattr(
-        first, "solve_program", lambda *given, **o: replace(solve(*given, **o), status="unbounded")
-    )
-    monkeypatch.setattr(without_optimum, "provably_unbounded", lambda *given: True)
-    monkeypatch.setattr(ladder, "STEPS", ())
-    found = sd.minimize(x * y, sd.System(x**2 <= 1, y**2 <= 1), 2)
-    assert found.status == "inaccurate" and "its ray does not check" in found.reason
 
 
 def proving_nothing(monkeypatch):
     """Refutations prove the value 0, which refutes nothing."""
     refute = without_optimum.refute
     monkeypatch.setattr(without_optimum, "refute", lambda *given: replace(refute(*given), value=Fraction(0)))
-    monkeypatch.setattr(rays, "is_unbounded", lambda *given: False)
-    monkeypatch.setattr(rays, "is_dual_infeasible", lambda *given: False)
+    for name in ("is_unbounded", "is_dual_infeasible", "find_point"):
+        monkeypatch.setattr(exact, name, lambda *given: False)
 
 
 def test_a_refutation_that_proves_nothing_is_none(monkeypatch):
@@ -105,12 +93,12 @@ def test_a_direction_that_is_not_proven_improves_nothing(monkeypatch):
 
 def test_a_ray_has_no_values():
     """The arrays of a ray are neither coefficients nor moments."""
-    saved = rays.is_unbounded
-    rays.is_unbounded = lambda *given: False
+    saved = exact.is_unbounded
+    exact.is_unbounded = lambda *given: False
     try:
         found, law = endless_coefficients(), endless_measure()
     finally:
-        rays.is_unbounded = saved
+        exact.is_unbounded = saved
     assert not found.values and law.laws[0].moments is None
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 
@@ -21,8 +20,8 @@ from ..change import Built
 from ..judge import ENOUGH, Theorem, proven, tolerance
 from ..solve.solve import centre, cubic_work, solve_program, with_margin
 from ..statement import PROGRAM
-from .interior import interior_bound
-from .rays import patience
+from ..steps.exact import exact_bound, patience
+from .bound import Certified
 from .shift_constant import lift_constant
 
 # sum of R^3 up to which a second, centring solve is made without being asked (a few seconds)
@@ -82,17 +81,12 @@ def _best(found: list[Theorem]) -> Theorem:
 def _from_own_proof(built: Built, raw: RawSolution) -> Theorem | None:
     """A proof of the solver's own: the exact residual of multipliers in good bases, near which nothing
     comes."""
-    inside, demand = raw.inside, built.statement.demands[0]
-    if inside is None or inside.proof is None or demand.price is None or len(built.scaled) > 1:
+    inside = raw.inside
+    if inside is None or inside.proof is None or len(built.scaled) > 1:
         return None
-    loss = inside.proof.loss()
-    if not np.isfinite(loss):
-        return None
-    slopes = built.slopes.tolist()
-    unknowns = [Fraction(u) * Fraction(s) for u, s in zip(inside.unknowns.tolist(), slopes, strict=True)]
-    less = Fraction(loss) / Fraction(built.scalings[0].value) * demand.price
-    value = built.statement.value(unknowns) - less
-    return Theorem(value, "", inside.gram, inside.free, inside.unknowns)
+    shown = Certified(inside.gram, inside.free, inside.proof.loss(), -np.inf, "")
+    found = proven(built, inside.gram, inside.free, inside.unknowns, shown)
+    return None if found.value is None else found
 
 
 def _lifted(built: Built, near: Theorem, unknowns: np.ndarray) -> Theorem | None:
@@ -150,14 +144,15 @@ def _least_mixture(built: Built, near: _Point, far: _Point) -> Theorem | None:
 def _by_conic_program(built: Built, raw: RawSolution, best: Theorem, time_limit: float) -> Theorem:
     """The proof of the moment program as a conic program, where the set bounds nothing."""
     demand = built.statement.demands[0]
-    mass = built.statement.mass
-    if demand.options.cone != "sos" or demand.price is None or mass is None:
-        return best
-    found = interior_bound(demand.identity, demand.system, demand.parts[0], time_limit)
+    plain = demand.options.cone == "sos" and built.statement.mass is not None
+    found = exact_bound(built, time_limit) if plain else None
     if found is None:
         return best
-    shown, value = built.statement.constant + mass * Fraction(found), _value(built, raw.unknowns)
-    return replace(best, value=shown, reason="") if value - shown <= tolerance(built, value) else best
+    shown = Certified(best.gram, best.free, 0.0, np.inf, "")
+    theorem = proven(built, best.gram, best.free, np.array([found]) / built.slopes, shown)
+    assert theorem.value is not None
+    value = _value(built, raw.unknowns)
+    return theorem if value - theorem.value <= tolerance(built, value) else best
 
 
 def refute(built: Built, raw: RawSolution) -> Theorem | None:

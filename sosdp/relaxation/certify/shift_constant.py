@@ -6,9 +6,7 @@ by d and, because b(x) has a 1 in that place, makes ``Q + d e e'`` positive defi
 the error times ``|b(x)|**2``: as cheap as a bound can be made true. By a Schur complement the least d for a
 given margin is a number, so no search and no second solve is needed.
 
-Where Q is singular in other directions (minimisers at infinity, blocks without the monomial 1) a little of
-each square ``b_i**2`` is moved into the block first, taken from another block that can produce the same
-monomial; what that costs the other block, its own 1 pays for. If that does not help either, the answer is
+Where Q is singular in other directions (minimisers at infinity, blocks without the monomial 1) the answer is
 None.
 """
 
@@ -20,7 +18,6 @@ import numpy as np
 
 from ...algebra import monomials as mono
 from ...conic.rigorous import UNIT
-from ...conic.svec import triangle
 from ...reduction.bounds import VariableBounds
 from ..assemble.identity import Identity
 from .bound import Certified, certify, plain_groups
@@ -50,17 +47,11 @@ def lift_constant(
         return None
     scale = 1.0 + float(np.abs(gram).max(initial=0.0))
     margin = 256.0 * UNIT * scale
-    amount = 1e-9 * scale
-    donors: _Donors | None = None
     ones = _places_of_one(identity)
     for _ in range(_ROUNDS):
         state = _lifted(identity, gram, margin, ones)
         if state.stuck:
-            donors = donors or _Donors(identity)
-            if amount > 1e-3 * scale or not donors.move(gram, state.stuck, amount):
-                return None
-            amount *= 10.0
-            continue
+            return None
         moved = unknowns.copy()
         moved[0] -= state.paid
         found = certify(identity, state.gram, near.free, moved, bounds)
@@ -136,41 +127,3 @@ def _amounts(matrices: np.ndarray, ones: np.ndarray, margin: float) -> np.ndarra
     needed = 2.0 * margin - corner[definite] + np.einsum("ki,ki->k", edge[definite], solved)
     found[able[definite]] = np.maximum(needed, 0.0)
     return found
-
-
-class _Donors:
-    """Rows of the plain Gram matrices by the monomial that they produce."""
-
-    def __init__(self, identity: Identity) -> None:
-        self.identity = identity
-        self.slices = identity.slices()
-        self.owner = np.repeat(np.arange(len(identity.blocks)), [s.stop - s.start for s in self.slices])
-        plain = np.array([b.kind == "sos" for b in identity.blocks])[self.owner]
-        single = (np.diff(identity.gram.indptr) == 1) & plain
-        self.rows = np.flatnonzero(single)
-        self.columns = identity.gram.indices[identity.gram.indptr[self.rows]]
-        order = np.argsort(self.columns, kind="stable")
-        self.rows, self.columns = self.rows[order], self.columns[order]
-
-    def move(self, gram: np.ndarray, stuck: list[int], amount: float) -> bool:
-        """Add ``amount`` to the diagonal of the stuck blocks where another block can give it; whether any
-        could."""
-        gone = set(stuck)
-        moved = False
-        matrix = self.identity.gram
-        for number in stuck:
-            row, column = triangle(self.identity.blocks[number].side)
-            for place in np.flatnonzero(row == column):
-                here = self.slices[number].start + int(place)
-                if matrix.indptr[here + 1] - matrix.indptr[here] != 1:
-                    continue
-                monomial = matrix.indices[matrix.indptr[here]]
-                low, high = np.searchsorted(self.columns, [monomial, monomial + 1])
-                others = [int(r) for r in self.rows[low:high] if int(self.owner[r]) not in gone]
-                if others:
-                    giver = max(others, key=lambda r: abs(gram[r]))
-                    factor = matrix.data[matrix.indptr[here]] / matrix.data[matrix.indptr[giver]]
-                    gram[here] += amount
-                    gram[giver] -= amount * factor
-                    moved = True
-        return moved

@@ -31,16 +31,12 @@ ROUNDINGS = 9 * UNIT  # of an entry of an identity, relative: one exact sum, and
 
 @dataclass(frozen=True, eq=False)
 class Stated:
-    """A program, and by what its entries are off from those stated, beside their own size: nothing, or
-    ``ROUNDINGS``."""
+    """A program, by what its entries are off from those stated, beside their own size: nothing, or
+    ``ROUNDINGS``, and the number that the target was multiplied by."""
 
     program: GramProgram
     off: float
-
-    @property
-    def exact(self) -> bool:
-        """Whether every entry is what was stated, times a positive number."""
-        return self.off == 0.0
+    factor: Fraction = Fraction(1)
 
 
 def as_stated(
@@ -74,11 +70,12 @@ def as_stated(
             every = list(coefs)
             _find(unknown, k, k + 1, every)
             objective[k] = _found(objective[k : k + 1], every)[0]
-        found = _found(identity.target, list(target))
+        goal = list(target)
+        found = _found(identity.target, goal)
     except _Rounded:
         return Stated(program, ROUNDINGS)
     stated = replace(identity, gram=gram, free=free, target=found, unknown=unknown)
-    return Stated(replace(program, identity=stated, objective=objective), 0.0)
+    return Stated(replace(program, identity=stated, objective=objective), 0.0, _factor(goal))
 
 
 class _Rounded(Exception):
@@ -116,17 +113,25 @@ def _coefficients(block: Block) -> list[Number]:
     return [c for p in many for c in p.coefs.tolist()]
 
 
-def _found(values: np.ndarray, coefs: list[Number]) -> np.ndarray:
-    """Exact entries, times a positive number, from floats next to them; the same array where those are
-    exact."""
+def _factor(coefs: list[Number]) -> Fraction:
+    """The number, near one, times which all coefficients are integers times a power of two; one where floats
+    hold them."""
     if _are_floats(coefs):
-        return values
+        return Fraction(1)
     exact = [Fraction(c) for c in coefs]
     common = math.lcm(*(c.denominator for c in exact))
     if sum(abs(c) for c in exact) * common >= 2**_DIGITS:
         raise _Rounded
-    unit = Fraction(1, 2 ** common.bit_length())
-    return np.array([_nearest(Fraction(float(v)) * common * unit) for v in values.tolist()])
+    return Fraction(common, 2 ** common.bit_length())
+
+
+def _found(values: np.ndarray, coefs: list[Number]) -> np.ndarray:
+    """Exact entries, times a positive number, from floats next to them; the same array where those are
+    exact."""
+    factor = _factor(coefs)
+    if factor == 1:
+        return values
+    return np.array([_nearest(Fraction(float(v)) * factor) for v in values.tolist()])
 
 
 def _nearest(value: Fraction) -> float:

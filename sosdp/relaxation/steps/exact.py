@@ -1,0 +1,135 @@
+"""The exact step: the conic program of a statement, in the numbers that were stated, in exact arithmetic.
+
+A ray in floats, or moments that nearly satisfy everything, are a reason to look for a proof, and never a
+verdict: points, directions and faces are proven in exact arithmetic (``conic.strategies``), for entries that
+are those stated (``certify.stated``). Where the set bounds nothing, as for ``x**3`` on ``x >= -1`` or between
+two parallel lines, multipliers must satisfy the identity exactly: a dual vector near which an exact one is
+proven to exist does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...conic.choose import opinion
+from ...conic.exact.integers import rounded
+from ...conic.program import ConicProgram
+from ...conic.strategies import Solve, dual_bound, find_point, is_dual_infeasible, is_unbounded
+from ..assemble.identity import GramProgram, RawSolution
+from ..candidate import Candidate, State
+from ..certify.stated import Stated, as_stated
+from ..change import Built, Change, build
+from ..solve.forms import moment_form
+from ..statement import FEASIBLE, Statement
+
+_PATIENCE = 10.0  # seconds that a proof gets at least
+_ROWS, _COLUMNS = 2500, 300  # larger programs are left alone: a minute
+UNPROVEN = "that could not be proven"
+EMPTY = "no moments meet the constraints, proven in exact arithmetic"
+_MOMENTS = "moments satisfy every constraint, proven in exact arithmetic, perhaps no point does"
+
+Proof = Callable[[ConicProgram, Solve], Any]
+
+
+def patience(raw: RawSolution, deadline: float = np.inf) -> float:
+    """Seconds that a proof gets: some times what the first solver took, within the time limit (``deadline``
+    of time.perf_counter); not positive where that is over."""
+    return min(max(_PATIENCE, 3 * raw.seconds), deadline - time.perf_counter())
+
+
+def exact(state: State) -> Candidate | None:
+    """Of a question whether a set has a point: that it has no pseudo-moments, or some that satisfy all of it.
+    Elements of bases that no square can use are kept: their moments may be as large as one likes, but where
+    a square is zero, products with them are."""
+    asked = state.statement
+    whole = [replace(d, options=replace(d.options, prune=False), reduced=False) for d in asked.demands]
+    built = build(replace(asked, demands=tuple(whole)), Change.none(asked))
+    shown, _ = decided(state, built, state.best.raw, find_point)
+    if shown is False:
+        return None
+    if shown is True:
+        return replace(state.best, step="exact", status="infeasible", reason=EMPTY, settled=True)
+    return replace(state.best, step="exact", status="optimal", reason=_MOMENTS)
+
+
+def may_decide(state: State) -> bool:
+    """Whether it is asked if a set has a point, by a program that exact arithmetic reads in seconds."""
+    rows, columns = state.best.built.program.identity.gram.shape
+    return state.statement.kind == FEASIBLE and rows <= _ROWS and columns <= _COLUMNS
+
+
+def unbounded(state: State, found: Candidate) -> tuple[bool | None, str]:
+    """Whether moments, and a direction of them that lowers the objective without end, are proven; None: it is
+    proven that there are no moments. And why nothing is."""
+    return decided(state, found.built, found.raw, is_unbounded)
+
+
+def without_coefficients(state: State, found: Candidate) -> tuple[bool, str]:
+    """Whether it is proven that no coefficients satisfy an identity: a direction of the moments says so."""
+    stated = _as_asked(state.statement, found.built)
+
+    def falls(conic: ConicProgram, solve: Solve) -> bool:
+        return is_dual_infeasible(conic, solve, stated.off)
+
+    return decided(state, found.built, found.raw, falls, roughly=True)
+
+
+def decided(
+    state: State, built: Built, raw: RawSolution, proof: Proof, roughly: bool = False
+) -> tuple[Any, str]:
+    """What a proof says of the moment program in the given variables (False: nothing), and why it says
+    nothing; ``roughly``: it does so of entries that had to be rounded."""
+    left, stated = patience(raw, state.deadline), _as_asked(state.statement, built)
+    if not (stated.off == 0 or roughly):
+        return False, f"{UNPROVEN}, since coefficients had to be rounded to floats: give them as fractions"
+    if left <= 0:
+        return False, "the time limit ended before it could be proven"
+    # without symmetry, whose entries are no short numbers, and smaller cones stated
+    identity = replace(stated.program.identity, symmetry=None)
+    if identity.dominance is not None:
+        identity = identity.dominance.reduce(identity)
+    conic = moment_form(replace(stated.program, identity=identity)).conic
+    with opinion(conic, left) as solve:
+        return proof(conic, solve), UNPROVEN
+
+
+def _as_asked(asked: Statement, built: Built) -> Stated:
+    """The program in the variables that were given, with the entries that were stated."""
+    if not built.change.trivial:
+        built = build(asked, Change.none(asked))
+    return as_stated(built.program, *built.statement.coefficients, parts=built.pieces)
+
+
+def exact_bound(built: Built, time_limit: float | None) -> float | None:
+    """The unknown of a single identity, in the given units, for which it is proven where the set bounds
+    nothing: by the dual vector of its conic program, errors of entries that were rounded charged. None where
+    there is none."""
+    identity, (demand,) = built.pieces[0], built.statement.demands
+    rows, columns = identity.gram.shape
+    plain = identity.symmetry is None and identity.dominance is None and not identity.hermitian
+    plain = plain and all(block.null is None for block in identity.blocks)
+    single = identity.unknown.shape[0] == 1 and identity.unknown.nnz == 1
+    if not (plain and single) or rows > _ROWS or columns > _COLUMNS:
+        return None
+    program = GramProgram(identity, np.ones(1), np.full(1, np.inf))
+    stated = as_stated(program, demand.parts[0].coefs.tolist(), [[*demand.parts[1].coefs.tolist(), 1]])
+    form = moment_form(stated.program)
+    conic = form.conic
+    errors = None
+    if stated.off:
+        A, b, q = abs(conic.A).toarray(), np.abs(conic.b), np.abs(conic.q)
+        errors = A * stated.off, b * stated.off, q * stated.off
+    with opinion(conic, time_limit) as solve:
+        found = dual_bound(conic, errors, solve)
+    if not np.isfinite(found):
+        return None
+    target, (column,) = stated.program.identity.target, np.flatnonzero(form.fixed)
+    constant = Fraction(float(target[column])) * Fraction(float(form.fixed[column]))
+    least = Fraction(found) + constant - abs(constant) * Fraction(stated.off)
+    return rounded(least / stated.factor, -1)
