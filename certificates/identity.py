@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -126,14 +126,19 @@ class Claim:
         difference = self.objectives[0] - self.bound
         return (difference if self.kind == "lower_bound" else -difference,)
 
+    def multiplied(self, kind: str) -> tuple[Any, ...]:
+        """What the indices of a multiplier of this kind count: polynomials, or matrices."""
+        of = self.expectations if kind.startswith("expectation") else self
+        if kind == "square":
+            return tuple(p for _, p in self.squares)
+        return (
+            of.matrices if kind.endswith("psd") else of.equalities if kind in FREE_KINDS else of.inequalities
+        )
+
     def polynomials(self) -> Iterator[Polynomial]:
         """Every polynomial of the claim."""
         yield from self.objectives
-        yield from self.equalities
-        yield from self.inequalities
-        for matrix in self.matrices:
-            for row in matrix:
-                yield from row
+        yield from InExpectation(self.equalities, self.inequalities, self.matrices).polynomials()
         yield from self.expectations.polynomials()
         yield from (p for _, p in self.squares)
         if self.goal is not None:
@@ -203,7 +208,7 @@ class Multiplier(PickledByName):
         Raises ValueError for kinds "psd" and "equality", and when the matrix is not positive semidefinite.
         Cost: cubic in the side with growing rationals; meant for small proofs.
         """
-        if self.kind in ("psd", "expectation_psd") or self.kind in FREE_KINDS:
+        if self.kind.endswith("psd") or self.kind in FREE_KINDS:
             raise ValueError(f"a multiplier of kind {self.kind!r} is not a single sum of squares")
         monos = monos_of(list(self.basis))
         return [(w, Polynomial.from_arrays(monos, row)) for w, row in exact_squares(self.matrix.tolist())]
@@ -234,15 +239,7 @@ class Identity:
 
 def _degree_of(claim: Claim, multiplier: Multiplier) -> int:
     """Degree of what a multiplier multiplies."""
-    if multiplier.kind in ("psd", "expectation_psd"):
-        matrices = claim.matrices if multiplier.kind == "psd" else claim.expectations.matrices
-        return max(p.degree for row in matrices[multiplier.index[0]] for p in row)
-    lists = {
-        "equality": claim.equalities,
-        "expectation": claim.expectations.inequalities,
-        "expectation_equality": claim.expectations.equalities,
-        "square": tuple(p for _, p in claim.squares),
-    }
-    if multiplier.kind in lists:
-        return lists[multiplier.kind][multiplier.index[0]].degree
-    return sum(claim.inequalities[k].degree for k in multiplier.index)
+    factors = [claim.multiplied(multiplier.kind)[k] for k in multiplier.index]
+    if multiplier.kind.endswith("psd"):
+        return max(p.degree for row in factors[0] for p in row)
+    return sum(p.degree for p in factors)

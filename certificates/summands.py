@@ -52,12 +52,11 @@ def summands(
     if not 0 <= target < len(claim.targets):
         raise ValueError(f"the claim has {len(claim.targets)} targets; there is no number {target}")
     out = []
-    for m in proof.multipliers:
-        if m.target == target and m.polynomial is not None:
-            out.append(Summand((), m.polynomial, (claim.equalities[m.index[0]],), m.index))
-        elif m.target == target:
-            factors = tuple(claim.inequalities[k] for k in m.index)
-            out.append(Summand(tuple(squares(m)), None, factors, m.index))
+    for m in (m for m in proof.multipliers if m.target == target):
+        factors = tuple(claim.multiplied(m.kind)[k] for k in m.index)
+        out.append(
+            Summand(() if m.polynomial is not None else tuple(squares(m)), m.polynomial, factors, m.index)
+        )
     return out
 
 

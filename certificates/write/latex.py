@@ -125,8 +125,7 @@ def _folded(words: str, width: int = 90) -> str:
 def _summand(claim: Claim, multiplier: Multiplier, k: int, largest: int) -> str:
     if multiplier.kind in ("equality", "expectation_equality"):
         assert multiplier.polynomial is not None
-        means = claim.expectations.equalities
-        zero = (claim.equalities if multiplier.kind == "equality" else means)[multiplier.index[0]]
+        zero = claim.multiplied(multiplier.kind)[multiplier.index[0]]
         if not multiplier.polynomial.is_constant:
             return _parenthesised(multiplier.polynomial) + _parenthesised(zero)
         number = Fraction(multiplier.polynomial.constant)
@@ -143,8 +142,7 @@ def _summand(claim: Claim, multiplier: Multiplier, k: int, largest: int) -> str:
         return rf"\bigl\langle Q_{{{k}}},\, {squares} \bigr\rangle"
     if multiplier.kind == "expectation_psd":
         return rf"\bigl\langle Q_{{{k}}},\, M_{{{multiplier.index[0]}}} \bigr\rangle"
-    listed = claim.expectations.inequalities if multiplier.kind == "expectation" else claim.inequalities
-    factors = "".join(_parenthesised(listed[i]) for i in multiplier.index)
+    factors = "".join(_parenthesised(claim.multiplied(multiplier.kind)[i]) for i in multiplier.index)
     if len(multiplier.basis) > largest:
         return rf"b_{{{k}}}^{{\mathsf T}} Q_{{{k}}}\, b_{{{k}}}" + factors
     parts = [_square(weight, polynomial) for weight, polynomial in multiplier.squares()]

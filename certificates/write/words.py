@@ -43,38 +43,33 @@ def _short(polynomial: Polynomial, limit: int = 60) -> str:
     return text if len(text) <= limit else text[:limit] + "..."
 
 
+_PHRASES = {
+    "sos": "{squares}",
+    "inequality": "{squares} times {factors}, nonnegative on the set",
+    "product": "{squares} times {factors}, nonnegative on the set",
+    "psd": "a matrix sum of squares of degree {degree} (Gram matrix of side {side}) paired with matrix {k}",
+    "equality": "a polynomial of degree {degree} times the equality {it} = 0",
+    "expectation": "{weight:.6g} times {it}, nonnegative on average",
+    "expectation_equality": "{number} times {it}, zero on average",
+    "expectation_psd": "a constant matrix of side {side} paired with a matrix that is positive semidefinite "
+    "on average",
+    "square": "u^2/(4 w) - u p, at least -w E[p]^2 on average, for u = {number}, w = {of_square}, p = {it}",
+}
+
+
 def _multiplier_words(claim: Claim, multiplier: Multiplier) -> str:
-    of = f" (objective {multiplier.target})" if len(claim.objectives) > 1 else ""
-    if multiplier.kind in ("expectation_equality", "square"):
-        assert multiplier.polynomial is not None
-        number = _short(multiplier.polynomial)
-        if multiplier.kind == "square":
-            weight, p = claim.squares[multiplier.index[0]]
-            given = f"u = {number}, w = {weight}, p = {_short(p)}"
-            return f"u^2/(4 w) - u p, at least -w E[p]^2 on average, for {given}"
-        return f"{number} times {_short(claim.expectations.equalities[multiplier.index[0]])}, zero on average"
-    if multiplier.kind == "expectation":
-        weight = multiplier.matrix.sum()
-        p = claim.expectations.inequalities[multiplier.index[0]]
-        return f"{float(weight):.6g} times {_short(p)}, nonnegative on average"
-    if multiplier.kind == "expectation_psd":
-        side = len(multiplier.basis)
-        return (
-            f"a constant matrix of side {side} paired with a matrix that is positive semidefinite on average"
-        )
-    if multiplier.kind == "equality":
-        assert multiplier.polynomial is not None
-        return (
-            f"a polynomial of degree {multiplier.polynomial.degree} times the equality "
-            f"{_short(claim.equalities[multiplier.index[0]])} = 0{of}"
-        )
-    squares = f"a sum of squares of degree {multiplier.degree} (Gram matrix of side {len(multiplier.basis)})"
-    if multiplier.kind == "sos":
-        return squares + of
-    if multiplier.kind == "psd":
-        return (
-            f"a matrix sum of squares of degree {multiplier.degree} "
-            f"(Gram matrix of side {len(multiplier.basis)}) paired with matrix {multiplier.index[0]}{of}"
-        )
-    factors = " times ".join(f"({_short(claim.inequalities[k])})" for k in multiplier.index)
-    return f"{squares} times {factors}, nonnegative on the set{of}"
+    kind, side = multiplier.kind, len(multiplier.basis)
+    factors = [claim.multiplied(kind)[k] for k in multiplier.index]
+    plain = [] if kind.endswith("psd") else [_short(p) for p in factors]
+    said = _PHRASES[kind].format(
+        squares=f"a sum of squares of degree {multiplier.degree} (Gram matrix of side {side})",
+        degree=multiplier.degree,
+        side=side,
+        k=multiplier.index[0] if multiplier.index else "",
+        it=plain[0] if plain else "",
+        factors=" times ".join(f"({p})" for p in plain),
+        weight=float(multiplier.matrix.sum()),
+        number="" if multiplier.polynomial is None else _short(multiplier.polynomial),
+        of_square=claim.squares[multiplier.index[0]][0] if kind == "square" else "",
+    )
+    return said + (f" (objective {multiplier.target})" if len(claim.objectives) > 1 else "")
