@@ -45,8 +45,8 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV)
 
 $(VENV)/installed-demo: pyproject.toml | $(BIN)/python
-	@echo "installing sosdp and its plotting extra into $(VENV) (a minute or two the first time)"
-	@$(PIP) install --editable '.[plot]'
+	@echo "installing sosdp and what the demonstration needs into $(VENV) (a minute or two the first time)"
+	@$(PIP) install --editable '.[demo]'
 	@touch $@
 
 $(VENV)/installed-dev: pyproject.toml | $(BIN)/python

@@ -22,6 +22,7 @@ EXTRAS = {
     "joblib": "sweep",
     "pandas": "tables",
     "pyarrow": "tables",
+    "openpyxl": "tables",
     "pydataset": "data",
 }
 """The extra that brings a package."""

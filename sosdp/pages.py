@@ -50,6 +50,7 @@ _PAGES = {
     "private sum": "columns",
     "private_estimator.consensus": "consensus",
     "private_estimator.packing": "gaussian_scores",
+    "private synthetic table": "synthetic_tables",
     "private table": "tables",
     "private_estimator.projection": "strongly_convex",
     "private_estimator.score": "bracket_scores",

@@ -81,9 +81,9 @@ COMMANDS = {
             _option(
                 "name",
                 metavar="NAME",
-                help="count, sum, mean, quantile, histogram, table (with --schema); gaussian, regression, "
-                "logistic, poisson, pca, gmm, tuples (clusters), mrf (of a table); sbm (communities), "
-                "cuts (of a graph)",
+                help="count, sum, mean, quantile, histogram, table, synthetic (with --schema); gaussian, "
+                "regression, logistic, poisson, pca, gmm, tuples (clusters), mrf (of a table); sbm "
+                "(communities), cuts (of a graph)",
             ),
             _option(
                 "input",

@@ -8,11 +8,13 @@ from typing import Any
 from sosdp.cli.output import Fields, InputError, fitting, one_line, promise_fields, publish, read_json
 from sosdp.privacy.calibrate import check_delta
 from sosdp.privacy.files import InputFileError
+from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.schema import Schema, SchemaError
 from sosdp.privacy.table import Asked, Table
 from sosdp.privacy.table.answers import ENTRIES
 
 QUARTILES = "0.25,0.5,0.75"
+SHOWN = 1000  # rows for people
 
 
 def run(arguments: Namespace) -> int:
@@ -21,7 +23,7 @@ def run(arguments: Namespace) -> int:
     try:
         asked = _asked(arguments, _schema(arguments))
         with fitting(arguments):
-            release = asked.release()
+            release = _synthetic(asked, arguments) if arguments.name == "synthetic" else asked.release()
     except InputFileError as error:
         problem = one_line(error)
     except SchemaError as error:
@@ -46,7 +48,7 @@ def _schema(arguments: Namespace) -> Schema:
 def _asked(arguments: Namespace, schema: Schema) -> Asked:
     """The table with its question; raises InputError and ValueError for options that make none."""
     name, column = arguments.name, arguments.column
-    if column is None and name not in ("count", "table"):
+    if column is None and name not in ("count", "table", "synthetic"):
         raise InputError(f"sosdp private {name}: --column is needed")
     if arguments.delta is not None:
         check_delta(arguments.delta)
@@ -54,6 +56,7 @@ def _asked(arguments: Namespace, schema: Schema) -> Asked:
         arguments.input,
         schema,
         arguments.epsilon,
+        delta=arguments.delta,
         adjacency=arguments.adjacency,
         insecure_seed=arguments.insecure_seed,
     )
@@ -61,6 +64,8 @@ def _asked(arguments: Namespace, schema: Schema) -> Asked:
         if schema.column(arguments.by).type != "category":
             raise SchemaError(f"--by: column {arguments.by!r} has no categories")
         asked = asked.by(arguments.by)
+    if name == "synthetic":
+        return asked
     if name == "quantile":
         shares = (arguments.quantiles or QUARTILES).split(",")
         return asked.quantiles(column, [share.strip() for share in shares])
@@ -75,6 +80,13 @@ def _asked(arguments: Namespace, schema: Schema) -> Asked:
     return getattr(asked, name)(column)
 
 
+def _synthetic(asked: Asked, arguments: Namespace) -> Release:
+    columns = None if arguments.column is None else [part.strip() for part in arguments.column.split(",")]
+    return asked.synthetic(
+        columns=columns, **({} if arguments.bins is None else {"bins": _bins(arguments.bins)})
+    )
+
+
 def _bins(text: str) -> Any:
     """A number of bins, or edges."""
     try:
@@ -85,7 +97,7 @@ def _bins(text: str) -> Any:
 
 
 def _fields(release: dict[str, Any]) -> Fields:
-    confidence, bounds = (release["public"].get(name) for name in ("confidence", "bounds"))
+    confidence, bounds, n = (release["public"].get(name) for name in ("confidence", "bounds", "n"))
     listed = [f"{name}: {_text(ends)}" for name, ends in (bounds or {}).items()]
     return {
         **promise_fields(release),
@@ -93,7 +105,10 @@ def _fields(release: dict[str, Any]) -> Fields:
         "interval": None
         if confidence is None
         else f"{confidence:.0%}, for the noise, of this table's entries",
-        "value": "\n".join(_lines(release["value"]["rows"])),
+        "value": "\n".join(_lines(release["value"]["rows"][:SHOWN])),
+        "shown": None
+        if len(release["value"]["rows"]) <= SHOWN
+        else f"{SHOWN} rows of {n} (all of them: --json)",
     }
 
 

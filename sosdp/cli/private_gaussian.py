@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from sosdp.cli.output import InputError
-from sosdp.privacy.files import Table
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.table.whole import Table
 
 CONTAMINATION = 0.05  # unless told otherwise; the release says so
 TARGETED = ("regression", "logistic", "poisson")  # of a column on the others

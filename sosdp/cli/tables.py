@@ -14,8 +14,9 @@ import numpy as np
 
 from sosdp.cli.output import InputError, one_line, read_json
 from sosdp.extras import need
-from sosdp.privacy.files import SEPARATORS, Form, InputFileError, Table, physical_lines, read_table, suffix_of
+from sosdp.privacy.files import SEPARATORS, Form, InputFileError, physical_lines, suffix_of
 from sosdp.privacy.schema import Schema, SchemaError
+from sosdp.privacy.table.whole import Table, read_table
 
 FORM = ("header", "separator", "decimal", "encoding", "columns", "schema")
 """Options that say how a table is written."""

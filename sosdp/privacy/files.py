@@ -3,9 +3,10 @@
 A line ends at the byte 10 and nowhere else; a carriage return before it is a blank at the end of the last
 entry. Separator, header, decimal mark, encoding and the number of columns are stated, never guessed. A line
 that cannot be decoded, has an open quote, or has another number of fields than there are columns is a record
-of missing entries. No exception carries a byte of a line.
+of missing entries. Of columns that are stored as such (Parquet, Excel) every entry is read by itself. No
+exception carries a byte of a line.
 
-Proof that neighbours look alike: docs/proofs/inputs.md
+Proof that neighbours look alike: docs/proofs/inputs.md; docs/proofs/tables.md, "Reading"
 """
 
 from __future__ import annotations
@@ -17,27 +18,20 @@ import io
 import os
 import re
 import zlib
-from array import array
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
-import numpy as np
-import numpy.typing as npt
-
 from sosdp.extras import need
-from sosdp.privacy.guarantee.condition import Condition, Fact
-from sosdp.privacy.inputs import check_schema, floats, number_in
 from sosdp.privacy.schema import Schema
 from sosdp.privacy.silence import no_warnings
 
 LONGEST_LINE = 1 << 20
 """Bytes; a longer line is a record of missing entries, and is not kept in memory."""
 
-LARGEST = 50_000_000
-"""Entries of a table."""
+ROWS = 1 << 16
+"""Records that are read at a time."""
 
 SEPARATORS: dict[str, str | None] = {".csv": ",", ".tsv": "\t", ".txt": None}
 """What separates the entries of a text table where nobody says so, by its ending; None: blanks."""
@@ -104,19 +98,9 @@ class Form:
             return None
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
-    """The records of a table and what is public about it.
-
-    Attributes:
-        values: (n, d) float64, NaN for a missing entry. names: of the columns where they are public.
-        assumptions: what the reading rests on. bounds: (low, high) of every column, from a schema.
-    """
-
-    values: npt.NDArray[np.float64]
-    names: list[str] | None = None
-    assumptions: tuple[str, ...] = ()
-    bounds: list[tuple[float, float]] | None = None
+def form_of(schema: Schema) -> Form:
+    """How the lines are written; raises ValueError for a separator or encoding that is none."""
+    return Form(schema.separator, schema.header, schema.encoding)
 
 
 def physical_lines(source: str | Path) -> Iterator[bytes | None]:
@@ -131,7 +115,7 @@ def physical_lines(source: str | Path) -> Iterator[bytes | None]:
     """
     problem = ""
     try:
-        with _opened(source) as file:
+        with opened(source) as file:
             line = file.readline(LONGEST_LINE)
             while line:
                 whole = line.endswith(b"\n") or len(line) < LONGEST_LINE
@@ -147,7 +131,7 @@ def physical_lines(source: str | Path) -> Iterator[bytes | None]:
         raise InputFileError(str(source), "file", problem)
 
 
-def _opened(source: str | Path) -> IO[bytes]:
+def opened(source: str | Path) -> IO[bytes]:
     """The bytes of a file, decompressed where its name says so; of standard input for "-"."""
     ending = Path(source).suffix.lower()
     if ending == ".gz":
@@ -171,213 +155,125 @@ def require_file(source: str) -> None:
         raise InputFileError(source, "file", what)
 
 
-# ------------------------------------------------------------------------------------------------------------
-# Tables
-
-
-def read_table(
-    source: str, form: Form | None = None, *, columns: Sequence[str] | int | None = None, schema: Any = None
-) -> Table:
-    """A table in a file as numbers, entry by entry.
-
-    Args:
-        source: .csv, .tsv, .txt (each also .gz), .npy or .parquet.
-        form: of a text table; by default without header, separated as its ending says.
-        columns: names of the columns to keep, in this order, where they are named; of a text table without a
-            header, how many columns it has. Where nothing states that number, it is that of more than half of
-            the lines, and what is released is conditional on this.
-        schema: a `Schema`; it states the form, the columns and their bounds.
+def headed(source: str, form: Form) -> tuple[list[str] | None, Iterator[list[str] | None]]:
+    """The names of the columns, which are public (None without a header), and the entries of every record.
 
     Raises:
-        InputFileError: no such file or format, no lines, no such column. ValueError: a form out of range.
+        InputFileError: the file cannot be read, or its first line names no columns.
     """
-    require_file(source)
-    kind = suffix_of(source)
-    if kind in SEPARATORS:
-        return _text(source, form or Form(SEPARATORS[kind]), columns, schema)
-    if schema is not None:
-        raise InputFileError(source, "--schema", "only a text table (.csv, .tsv, .txt) is read with a schema")
-    if kind == ".npy":
-        if columns is not None:
-            raise InputFileError(source, "--columns", "an array names no columns")
-        return Table(_loaded(source, lambda: np.load(source, allow_pickle=False), "a .npy file of numbers"))
-    if kind == ".parquet":
-        return _parquet(source, columns)
-    known = ", ".join([*SEPARATORS, ".npy", ".parquet"])
-    raise InputFileError(source, "file", f"the ending says no table format; known are: {known}")
-
-
-def _text(source: str, form: Form, columns: Sequence[str] | int | None, schema: Schema | None) -> Table:
-    if schema is not None:
-        form = replace(form, separator=schema.separator, header=schema.header, encoding=schema.encoding)
-    names, width = _heading(source, form)
-    if schema is not None and names is None:
-        names = [column.name for column in schema.columns]
-        width = len(names)
-    counted = False
-    if isinstance(columns, int):
-        if names is not None:
-            raise InputFileError(source, "--columns", "names are expected: the columns have some")
-        width, columns = columns, None
-    if width is None:
-        width, counted = _usual_width(source, form), True
-    wanted = columns
-    if wanted is None:
-        wanted = names if schema is None else [column.name for column in schema.columns]
-    if columns is not None and names is None:
-        raise InputFileError(source, "--columns", "only a header or a schema names the columns of a text")
-    every = columns is None and schema is None
-    places = list(range(width)) if every else _places(source, names or [], wanted or [])
-    readers: list[Callable[[str], float]] = [lambda text: number_in(text, form.decimal)] * len(places)
-    bounds = None
-    if schema is not None:
-        chosen = [schema.column(name) for name in wanted or ()]
-        readers, bounds = [column.read for column in chosen], [column.bounds for column in chosen]
-    values = _values(source, form, width, places, readers)
-    width_from = counted_columns(width, form) if counted else COLUMNS_STATED
-    rests = (width_from,) if _every_line_ends(source) else (width_from, LAST_LINE)
-    return Table(values, None if wanted is None else list(wanted), rests, bounds)
-
-
-COLUMNS_STATED = Fact("every line of the file is one record, and how many lines it has is public")
-
-
-LAST_LINE = Condition(
-    "condition: in both neighbouring files the last line, which has no end, holds a byte (end every line)"
-)
-"""An empty line at the end of a file without a last line end is no record."""
-
-
-def counted_columns(width: int, form: Form) -> Condition:
-    """The condition of a table whose number of columns nobody stated."""
-    mark = "blanks" if form.separator is None else repr(form.separator)
-    other = "; another separator: --separator" if width == 1 else ""
-    return Condition(
-        f"condition: in both neighbouring files more than half of the lines have {width} "
-        f"field{'s' if width != 1 else ''}, separated by {mark} (state the number of columns: --header, "
-        f"--schema, or --columns N{other})"
-    )
-
-
-def _every_line_ends(source: str) -> bool:
-    """Whether the last byte of a file is a line end; this is public."""
-    last = b"\n"
-    with _opened(source) as file:
-        while block := file.read(LONGEST_LINE):
-            last = block[-1:]
-    return last == b"\n"
-
-
-def _heading(source: str, form: Form) -> tuple[list[str] | None, int | None]:
-    """The names in the header, which is public, and how many there are."""
-    if not form.header:
-        return None, None
-    first = next(physical_lines(source), None)
-    names = form.fields(first)
-    if names is None:
-        raise InputFileError(source, "header", "the first line names no columns in the stated encoding")
-    return [name.strip() for name in names], len(names)
-
-
-def _records(source: str, form: Form) -> Iterator[list[str] | None]:
-    result = physical_lines(source)
+    lines, names = physical_lines(source), None
     if form.header:
-        next(result, None)
-    return map(form.fields, result)
+        heading = form.fields(next(lines, None))
+        if heading is None:
+            raise InputFileError(source, "header", "the first line names no columns in the stated encoding")
+        names = [name.strip() for name in heading]
+    return names, map(form.fields, lines)
 
 
-def _usual_width(source: str, form: Form) -> int:
-    """How many fields more than half of the lines have."""
-    counts = Counter(None if record is None else len(record) for record in _records(source, form))
-    width, count = counts.most_common(1)[0] if counts else (1, 1)
-    if not width or 2 * count <= counts.total():
-        raise InputFileError(
-            source, "file", "how many columns it has is not clear: state it (--header, --columns N, --schema)"
-        )
-    return width
-
-
-def _values(
-    source: str, form: Form, width: int, places: list[int], readers: list[Callable[[str], float]]
-) -> npt.NDArray[np.float64]:
-    """(n, len(places)) numbers: one row a line, NaN all over where a line has not `width` fields."""
-    missing = [np.nan] * len(places)
-    flat, most = array("d"), LARGEST // max(1, len(places))
-    count = 0
-    taken = list(zip(places, readers, strict=True))
-    with no_warnings():
-        for count, record in enumerate(_records(source, form), 1):
-            if count > most:
-                raise InputFileError(source, "file", f"more than {LARGEST} entries")
-            if record is None or len(record) != width:
-                flat.extend(missing)
-            else:
-                flat.extend([read(record[place]) for place, read in taken])
-    if not count:
-        raise InputFileError(source, "file", "no lines of data")
-    return np.frombuffer(flat, dtype=np.float64).reshape(count, len(places)).copy()
-
-
-def _places(source: str, names: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """The places of the wanted columns among the names, which are public."""
-    if not wanted:
-        raise InputFileError(source, "--columns", "no column is named")
+def places_of(source: str, place: str, names: Sequence[str], wanted: Iterable[str]) -> list[int]:
+    """The places of the wanted columns among the public names; InputFileError where one has none."""
     for column in wanted:
-        if list(wanted).count(column) != 1:
-            raise InputFileError(source, "--columns", f"{column}: named twice")
         if names.count(column) != 1:
             reason = "no such column" if column not in names else "several columns have this name"
-            raise InputFileError(source, "--columns", f"{column}: {reason}; there are: {', '.join(names)}")
+            raise InputFileError(source, place, f"{column}: {reason}; there are: {', '.join(names)}")
     return [names.index(column) for column in wanted]
 
 
-def _parquet(source: str, columns: Sequence[str] | int | None) -> Table:
-    try:
-        import pandas
-    except ModuleNotFoundError:
-        pandas = None
-    if pandas is None:
-        raise InputFileError(source, "file", "Parquet needs pandas and pyarrow: pip install pandas pyarrow")
-    if isinstance(columns, int):
-        raise InputFileError(source, "--columns", "names are expected: the columns have some")
-    # nullable types: a missing entry does not change the type of its column
-    frame = _attempt(lambda: pandas.read_parquet(source, dtype_backend="numpy_nullable"))
-    if frame is None:
+# ------------------------------------------------------------------------------------------------------------
+# Columns that are stored as such
+
+Batches = Callable[[Sequence[str]], Iterator[tuple[int, dict[str, Any]]]]
+"""Names of columns -> numbers of records with their entries, part by part."""
+
+
+def stored(source: str) -> tuple[list[str], list[str], Batches]:
+    """The columns of a Parquet file or of the first sheet of an Excel file: their names, those whose type is
+    not one of numbers (both public), and what reads them.
+
+    Raises:
+        InputFileError: another format, or a file that cannot be read.
+    """
+    readers = {".parquet": _parquet, ".xlsx": _sheet}
+    kind = suffix_of(source)
+    if kind not in readers:
+        known = ", ".join([*SEPARATORS, ".npy", *readers])
+        raise InputFileError(source, "file", f"the ending says no table format; known are: {known}")
+    return readers[kind](source)
+
+
+def _parquet(source: str) -> tuple[list[str], list[str], Batches]:
+    types, end = need("pyarrow", "a Parquet file").types, object()
+    parquet = need("pyarrow.parquet", "a Parquet file")
+    file = attempt(lambda: parquet.ParquetFile(source))
+    if file is None:
         raise InputFileError(source, "file", "not a Parquet file that can be read here")
-    names = [str(name) for name in frame.columns]
-    if columns is not None:
-        frame = frame.iloc[:, _places(source, names, columns)]
-        names = list(columns)
+    names = list(file.schema_arrow.names)
+    numeric = (types.is_integer, types.is_floating, types.is_boolean)
+    texts = [field.name for field in file.schema_arrow if not any(kind(field.type) for kind in numeric)]
+
+    def batches(wanted: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+        left = file.iter_batches(batch_size=ROWS, columns=list(wanted) or names[:1])
+        while (batch := attempt(lambda: next(left, end))) is not end:
+            if batch is None:
+                raise InputFileError(source, "file", "a part of it cannot be read")
+            yield batch.num_rows, {name: listed(source, name, batch.column(name)) for name in wanted}
+
+    return names, texts, batches
+
+
+def _sheet(source: str) -> tuple[list[str], list[str], Batches]:
+    """Every row of the sheet after the first is one record; a formula is the value that it had last."""
+    excel = need("openpyxl", "an Excel file")
+    book = attempt(lambda: excel.load_workbook(source, read_only=True, data_only=True))
+    rows = attempt(lambda: list(book.worksheets[0].iter_rows(values_only=True)))
+    if not rows:
+        raise InputFileError(source, "file", "not an Excel file whose first sheet can be read here")
+    names = ["" if name is None else str(name).strip() for name in rows[0]]
+
+    def batches(wanted: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+        taken = {name: [dict(zip(names, row)).get(name) for row in rows[1:]] for name in wanted}
+        yield len(rows) - 1, taken
+
+    return names, [], batches
+
+
+def listed(source: str, name: str, column: Any) -> Any:
+    """The entries of a column of Arrow: numbers, dates and truths in an array of their type where none is
+    missing or the type has a sign for it, else a list; None where a text is not UTF-8.
+
+    Raises:
+        InputFileError: a type that is none of these, which is public.
+    """
+    pyarrow = need("pyarrow", "a column of Arrow")
+    types = pyarrow.types
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind = column.type
+    if types.is_floating(kind) or types.is_date(kind) or types.is_timestamp(kind):
+        return column.to_numpy(zero_copy_only=False)
+    if types.is_integer(kind) or types.is_boolean(kind):
+        whole = column.null_count == 0
+        return column.to_numpy(zero_copy_only=False) if whole else column.to_pylist()
+    if types.is_string(kind) or types.is_large_string(kind):
+        binary = pyarrow.binary() if types.is_string(kind) else pyarrow.large_binary()
+        return [_decoded(entry) for entry in column.view(binary).to_pylist()]
+    if types.is_null(kind):
+        return [None] * len(column)
+    raise InputFileError(source, "columns", f"{name}: entries of the type {kind} are not read: convert them")
+
+
+def _decoded(entry: bytes | None) -> str | None:
+    """The text of some bytes, None where they are none."""
     try:
-        check_schema(frame)
-        problem = ""
-    except (TypeError, ValueError) as error:  # about names and types, which are public
-        problem = str(error)
-    if problem:
-        raise InputFileError(source, "columns", problem)
-    return Table(_loaded(source, lambda: frame, "a table of numbers"), names)
+        return None if entry is None else entry.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
 
 
-def _attempt(load: Callable[[], Any]) -> Any:
+def attempt(load: Callable[[], Any]) -> Any:
     """What `load` returns, None where it raises anything; what a library says may quote the file."""
     try:
         with no_warnings():
             return load()
     except Exception:  # a broken file breaks libraries' readers in many ways
         return None
-
-
-def _loaded(source: str, load: Callable[[], Any], what: str) -> npt.NDArray[np.float64]:
-    """(n, d) numbers of an array or frame whose type is that of its file, and so public."""
-    loaded = _attempt(load)
-    shape = getattr(loaded, "shape", ())
-    if loaded is None:
-        raise InputFileError(source, "file", f"not {what}")
-    if isinstance(loaded, np.ndarray) and loaded.dtype.kind not in "biuf":
-        raise InputFileError(source, "file", f"entries of the type {loaded.dtype} are no real numbers")
-    if len(shape) not in (1, 2) or 0 in shape:
-        raise InputFileError(source, "file", f"a table has rows and columns, this has shape {shape}")
-    if np.prod(shape) > LARGEST:
-        raise InputFileError(source, "file", f"more than {LARGEST} entries")
-    values = floats(loaded)
-    return values[:, None] if values.ndim == 1 else values

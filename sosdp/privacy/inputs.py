@@ -180,11 +180,17 @@ def check_schema(values: Any, *, text: bool = False) -> None:
         return
     wrong = [name for name, kind in _columns(values) if not _is_numeric(kind)]
     if wrong:
-        shown = ", ".join(repr(name) for name in wrong[:5])
-        raise TypeError(
-            f"columns of numbers are expected; {shown} {'are' if len(wrong) > 1 else 'is'} not: leave out or "
-            'recode publicly, or convert with pandas.to_numeric(column, errors="coerce")'
-        )
+        raise TypeError(no_numbers(wrong))
+
+
+def no_numbers(names: Sequence[str]) -> str:
+    """What to do about columns, by their public names, whose public type is not one of numbers."""
+    listed = ", ".join(repr(name) for name in names[:5] if name)
+    which = f"column{'s' if len(names) > 1 else ''} {listed}" if listed else "the column"
+    return (
+        f"no numbers in {which}: leave out, recode publicly, or convert with "
+        'pandas.to_numeric(column, errors="coerce")'
+    )
 
 
 def _columns(values: Any) -> list[tuple[str, Any]]:
@@ -192,7 +198,7 @@ def _columns(values: Any) -> list[tuple[str, Any]]:
     if hasattr(values, "columns") and hasattr(values, "dtypes"):
         return list(zip(map(str, values.columns), values.dtypes, strict=True))
     name = getattr(values, "name", None)
-    return [("the column" if name is None else str(name), getattr(values, "dtype", None))]
+    return [("" if name is None else str(name), getattr(values, "dtype", None))]
 
 
 def _is_numeric(kind: Any) -> bool:

@@ -48,6 +48,7 @@ REGISTRY = dict(
         _entry("private_sum", "mechanisms.basic.columns", "columns"),
         _entry("private_mean", "mechanisms.basic.columns", "columns"),
         _entry("release_table", "table.answers", "tables"),
+        _entry("release_tree", "table.synthetic", "synthetic_tables"),
         _entry("bounded_average", "mechanisms.basic.average", "bounded_average"),
         _entry("release_vector", "mechanisms.output_perturbation", "gaussian_release"),
         _entry("release_symmetric", "mechanisms.output_perturbation", "strongly_convex"),

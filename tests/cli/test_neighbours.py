@@ -18,7 +18,8 @@ import pytest
 
 from sosdp.cli import main
 from sosdp.privacy import edges, files
-from sosdp.privacy.files import Form, InputFileError, read_table
+from sosdp.privacy.files import Form, InputFileError
+from sosdp.privacy.table.whole import read_table
 
 NUMBERS = [
     b"", b" ", b"\r", b"\x0b", b"\x0c1", b"1\r2", b"\x00", b"1\x00", b"\xff", b"\xff\xfe1", b"\xed\xa0\x80",

@@ -9,8 +9,9 @@ import pytest
 
 from certificates import check_certificate, replay
 from sosdp.cli import main
-from sosdp.privacy.files import InputFileError, read_table
+from sosdp.privacy.files import InputFileError
 from sosdp.privacy.guarantee.release import digest_of
+from sosdp.privacy.table.whole import read_table
 from sosdp.privacy.verification.release_check import check_release
 
 

@@ -184,3 +184,31 @@ def test_a_state_of_another_question_is_refused():
             other.release(state)
         with pytest.raises(ValueError, match="another"):
             other.merge(other.fold([]), state)
+
+
+def test_excel_is_read_by_both_doors(tmp_path):
+    """Every row after the first is a record, every cell by itself, whatever the others are."""
+    excel = pytest.importorskip("openpyxl")
+    from sosdp.privacy.schema import Schema
+    from sosdp.privacy.table.whole import read_table
+
+    book = excel.Workbook()
+    for row in (
+        ["x", "born"],
+        [10, datetime.date(2010, 1, 1)],
+        ["20", "2011-01-01"],
+        [None, 5],
+        ["#N/A", "no"],
+    ):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    said = {"format": "sosdp-schema/1", "columns": {"x": NUMBER, "born": DATE}}
+    table = Table(str(tmp_path / "t.xlsx"), said, 1.0).count().count("x").count("born")
+    (found,) = totals(fold(table.question, all_chunks(table.source, table.question))).values()
+    assert [int(cell[0]) for cell in found] == [4, 2, 2]
+    whole = read_table(str(tmp_path / "t.xlsx"), schema=Schema.from_dict(said), columns=["x"])
+    assert whole.values[:2, 0].tolist() == [10.0, 20.0] and np.isnan(whole.values[2:]).all()
+    assert np.isnan(read_table(str(tmp_path / "t.xlsx")).values).sum() == 5 and whole.bounds == [(0.0, 100.0)]
+    (tmp_path / "t.xlsx").write_bytes(b"nothing")
+    with pytest.raises(InputFileError, match="Excel"):
+        read_table(str(tmp_path / "t.xlsx"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dates
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,16 +17,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.extras import need
-from sosdp.privacy.files import Form, InputFileError, physical_lines, require_file, suffix_of
+from sosdp.privacy.files import (
+    ROWS,
+    InputFileError,
+    form_of,
+    headed,
+    listed,
+    places_of,
+    require_file,
+    stored,
+    suffix_of,
+)
 from sosdp.privacy.inputs import as_float, plain
-from sosdp.privacy.schema import Column, Schema, days
+from sosdp.privacy.schema import Column, days
 from sosdp.privacy.silence import no_warnings
-from sosdp.privacy.table import arrow
 from sosdp.privacy.table.question import Question
-
-ROWS = 1 << 16
-"""Records of a chunk."""
 
 TEXTS = (".csv", ".tsv", ".txt", "")
 STDIN = "-"
@@ -86,9 +91,9 @@ def chunks(source: Any, question: Question) -> Iterator[Chunk]:
     """The records of one part.
 
     Args:
-        source: a path (.csv, .tsv, .txt, each also .gz or .zst; .parquet; "-" for standard input), a data
-            frame, a mapping of names to columns, a list of records (dictionaries by names; what is none is a
-            record without entries), or a computation of Dask.
+        source: a path (.csv, .tsv, .txt, each also .gz or .zst; .parquet; .xlsx; "-" for standard input),
+            a data frame, a mapping of names to columns, a list of records (dictionaries by names; what is
+            none is a record without entries), or a computation of Dask.
 
     Raises:
         InputFileError: no such file or format, or no such column. TypeError: none of these.
@@ -97,14 +102,8 @@ def chunks(source: Any, question: Question) -> Iterator[Chunk]:
         name = str(source)
         if name != STDIN:
             require_file(name)
-        if suffix_of(name) == ".parquet":
-            yield from _parquet(name, question)
-        elif suffix_of(name) in TEXTS:
-            yield from _lines(name, question)
-        else:
-            raise InputFileError(
-                name, "file", "a text table (.csv, .tsv, .txt, .gz, .zst) or .parquet is expected"
-            )
+        for count, taken in (_lines if suffix_of(name) in TEXTS else _stored)(name, question):
+            yield from _columns(taken, count, question)
         return
     if hasattr(source, "compute"):  # Dask's, of whatever it is
         source = source.compute()
@@ -125,48 +124,27 @@ def _wanted(question: Question) -> list[str]:
     return list(dict.fromkeys([*(column.name for column in question.columns), *texts]))
 
 
-# ------------------------------------------------------------------------------------------------------------
-# Lines
+def _lines(source: str, question: Question) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The entries of a text table as they are written, None where a line has another number of fields."""
+    stated, wanted = [column.name for column in question.schema.columns], _wanted(question)
+    heading, records = headed(source, form_of(question.schema))
+    names, place = (stated, "schema") if heading is None else (heading, "header")
+    places = places_of(source, place, names, [*stated, *wanted])[len(stated) :]
+    while batch := list(islice(records, ROWS)):
+        yield (
+            len(batch),
+            {
+                name: [record[place] if record and len(record) == len(names) else None for record in batch]
+                for name, place in zip(wanted, places, strict=True)
+            },
+        )
 
 
-def form_of(schema: Schema) -> Form:
-    """How the lines are written; raises ValueError for a separator or encoding that is none."""
-    return Form(schema.separator, schema.header, schema.encoding)
-
-
-def _lines(source: str, question: Question) -> Iterator[Chunk]:
-    schema = question.schema
-    form, lines = form_of(schema), physical_lines(source)
-    names = [column.name for column in schema.columns]
-    if form.header:
-        heading = form.fields(next(lines, None))
-        if heading is None:
-            raise InputFileError(source, "header", "the first line names no columns in the stated encoding")
-        names = [name.strip() for name in heading]
-    stated = names if not form.header else [column.name for column in schema.columns]
-    for name in [*stated, *_wanted(question)]:
-        if names.count(name) != 1:
-            reason = "no such column" if name not in names else "several columns have this name"
-            raise InputFileError(source, "header" if form.header else "schema", f"{name}: {reason}")
-    places = {name: names.index(name) for name in _wanted(question)}
-    readers = {column.name: _Reader(column) for column in question.columns}
-    while batch := list(islice(lines, ROWS)):
-        records = [form.fields(line) for line in batch]
-        taken = {
-            name: [record[place] if record and len(record) == len(names) else None for record in records]
-            for name, place in places.items()
-        }
-        numbers = {
-            name: np.array([math.nan if text is None else read(text) for text in taken[name]])
-            for name, read in readers.items()
-        }
-        yield Chunk(len(batch), numbers, *(_stripped(taken, name) for name in question.texts))
-
-
-def _stripped(taken: Mapping[str, list[str | None]], name: str | None) -> list[str | None] | None:
-    if name is None:
-        return None
-    return [None if text is None else text.strip() for text in taken[name]]
+def _stored(source: str, question: Question) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The entries of a Parquet or an Excel file."""
+    names, _, batches = stored(source)
+    places_of(source, "columns", names, [*_wanted(question), *(c.name for c in question.schema.columns)])
+    return batches(_wanted(question))
 
 
 class _Reader:
@@ -189,34 +167,6 @@ class _Reader:
 # Frames
 
 
-def _parquet(source: str, question: Question) -> Iterator[Chunk]:
-    parquet = need("pyarrow.parquet", "a Parquet file")
-    problem, result = "", None
-    try:
-        with no_warnings():
-            result = parquet.ParquetFile(source)
-            names = list(result.schema_arrow.names)
-    except Exception:  # what a library says may quote the file
-        problem = "not a Parquet file that can be read here"
-    if problem or result is None:
-        raise InputFileError(source, "file", problem)
-    _check_names(source, names, [*_wanted(question), *(column.name for column in question.schema.columns)])
-    wanted = _wanted(question)
-    batches = result.iter_batches(batch_size=ROWS, columns=wanted or names[:1])
-    while True:
-        try:
-            with no_warnings():
-                batch = next(batches, None)
-        except Exception:  # as above
-            problem = "a part of it cannot be read"
-        if problem:
-            raise InputFileError(source, "file", problem)
-        if batch is None:
-            return
-        taken = {name: arrow.listed(source, name, batch.column(name)) for name in wanted}
-        yield from _columns(taken, batch.num_rows, question)
-
-
 def _frame(frame: Any, question: Question) -> Iterator[Chunk]:
     """A data frame or a mapping of columns, in chunks."""
     if not isinstance(frame, Mapping) and not hasattr(frame, "columns"):
@@ -224,8 +174,8 @@ def _frame(frame: Any, question: Question) -> Iterator[Chunk]:
             f"a file, a data frame or a mapping of columns is expected, got {type(frame).__name__}"
         )
     names = [str(name) for name in (frame if isinstance(frame, Mapping) else frame.columns)]
-    _check_names("the table", names, _wanted(question))
     wanted = _wanted(question)
+    places_of("the table", "columns", names, wanted)
     taken = {name: _listed(name, frame[name]) for name in wanted}
     lengths = {len(column) for column in taken.values()} | {_length(frame)}
     if len(lengths) > 1:
@@ -246,13 +196,6 @@ def _length(frame: Any) -> int:
     return len(next(iter(frame.values()), ())) if isinstance(frame, Mapping) else len(frame)
 
 
-def _check_names(source: str, names: Sequence[str], wanted: Sequence[str]) -> None:
-    for name in wanted:
-        if names.count(name) != 1:
-            reason = "no such column" if name not in names else "several columns have this name"
-            raise InputFileError(source, "columns", f"{name}: {reason}")
-
-
 def _listed(name: str, column: Any) -> Any:
     """The entries of a column: an array where its type, which is public, is one of numbers.
 
@@ -264,9 +207,9 @@ def _listed(name: str, column: Any) -> Any:
         return column.astype(object).tolist()
     kind = getattr(column, "dtype", None)
     if hasattr(column, "to_arrow"):  # polars
-        return arrow.listed("the table", name, column.to_arrow())
+        return listed("the table", name, column.to_arrow())
     if hasattr(kind, "pyarrow_dtype"):  # pandas
-        return arrow.listed("the table", name, column.array.__arrow_array__().combine_chunks())
+        return listed("the table", name, column.array.__arrow_array__().combine_chunks())
     if hasattr(column, "to_numpy"):
         if getattr(kind, "tz", None) is not None:
             column = column.dt.tz_convert("UTC").dt.tz_localize(None)
@@ -283,7 +226,8 @@ def entries(values: Any, column: Column) -> npt.NDArray[np.float64]:
         elif kind == "M" and column.type == "date":
             numbers = _in_days(values)
         else:
-            return np.array([_entry(value, column) for value in _plain_list(values)], dtype=np.float64)
+            read = _Reader(column)
+            return np.array([_entry(value, column, read) for value in _plain_list(values)], dtype=np.float64)
         if column.type == "integer":
             numbers = np.where(numbers == np.floor(numbers), numbers, math.nan)
         return np.clip(np.where(np.isinf(numbers), math.nan, numbers), *column.bounds)
@@ -307,13 +251,13 @@ def _plain_list(values: Any) -> list[Any]:
     )
 
 
-def _entry(value: Any, column: Column) -> float:
+def _entry(value: Any, column: Column, read: _Reader) -> float:
     """One entry of any kind: a text as in a file, a number as such, a date in days; never raises."""
     if column.type == "category":
         text = text_of(value)
-        return math.nan if text is None else column.read(text)
+        return math.nan if text is None else read(text)
     if issubclass(type(value), str):
-        return column.read(str.__str__(value))
+        return read(str.__str__(value))
     number = _days(value) if column.type == "date" else as_float(value)
     if not math.isfinite(number) or (column.type == "integer" and number != math.floor(number)):
         return math.nan

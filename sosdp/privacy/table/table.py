@@ -13,16 +13,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sosdp.privacy.files import form_of
 from sosdp.privacy.guarantee.adjacency import Adjacency
 from sosdp.privacy.guarantee.budget import Budget
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_down, root_down
 from sosdp.privacy.schema import Schema, SchemaError
 from sosdp.privacy.table import question as ask
+from sosdp.privacy.table import synthetic as synthesis
 from sosdp.privacy.table.answers import priced, release_table
 from sosdp.privacy.table.plan import Plan, planned
 from sosdp.privacy.table.question import Question
-from sosdp.privacy.table.records import all_chunks, chunks, form_of, parts
+from sosdp.privacy.table.records import all_chunks, chunks, parts
 from sosdp.privacy.table.state import State, fold, merge_into, require_question
 from sosdp.privacy.terms import Terms
 
@@ -126,6 +128,54 @@ class Asked:
         if self.budget is not None:
             self.budget.spend(self._promise(terms))
         return release_table(terms, whole)
+
+    def synthetic(
+        self, rows: int | None = None, *, columns: Iterable[str] | None = None, bins: int = synthesis.BINS
+    ) -> Release:
+        """Rows that look like the table's, from its columns and from pairs of them along a tree.
+
+        The guarantee is for one replaced record, so the number of records is public; epsilon and delta (or
+        what is left of a budget) are spent at once. Numbers and dates are drawn evenly within their bins,
+        entries that cannot be read as often as there are some. `frame()` of the release has the rows.
+
+        Parameters
+        ----------
+        rows
+            How many; by default as many as the table has.
+        columns
+            Their names; by default all of the schema.
+        bins
+            How many equal bins the bounds of numbers and dates are cut into.
+
+        Raises
+        ------
+        ValueError
+            Statistics or groups were asked for before; no delta; a budget that does not suffice.
+        SchemaError
+            A schema with owners, or no such column.
+        """
+        question = self.question
+        if question.schema.owner is not None:
+            raise SchemaError("owner: a synthetic table protects records, not their owners")
+        if question.statistics or question.groups is not None:
+            raise ValueError(
+                "a synthetic table is one of whole records: ask for no statistics or groups before"
+            )
+        names = [column.name for column in question.schema.columns] if columns is None else list(columns)
+        parts = [synthesis.binned(question.schema, name, bins) for name in names]
+        whole, sizes = question.asking(*parts), [part.width + 1 for part in parts]
+        terms = self.terms
+        if self.budget is not None:
+            left: dict[str, Any] = self.budget.remaining()
+            terms = Terms(**left, insecure_seed=terms.insecure_seed)
+            nothing = synthesis.encoded([], parts)
+            self.budget.spend(synthesis.release_tree(replace(terms, insecure_seed=None), nothing, sizes))
+        terms.concentrated  # noqa: B018  a budget out of range is refused before anything is read
+        codes = synthesis.encoded(all_chunks(self.source, whole), parts)
+        release = synthesis.release_tree(terms, codes, sizes)
+        made = synthesis.rows_of(release.value, len(codes) if rows is None else rows, parts, terms.bits())
+        tree = [[names[parent], names[child]] for parent, child, _ in release.value.pairs]
+        return release.postprocess({"rows": made}, public={"columns": names, "tree": tree, "bins": bins})
 
     def _read(self, executor: Any) -> State:
         if executor is None:

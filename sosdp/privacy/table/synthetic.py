@@ -1,0 +1,167 @@
+"""Synthetic tables: a tree of columns is chosen privately, its pairs are counted with noise, rows drawn.
+
+The route of McKenna, Miklau and Sheldon 2021 (MST), for one replaced record. Every column is a finite one:
+categories, or bins of numbers and dates between public edges, and entries that cannot be read.
+
+Proof: docs/proofs/synthetic_tables.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sosdp.privacy.calibrate import root_up
+from sosdp.privacy.files import ROWS
+from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.evidence import Law, proven_by
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.guarantee.rounding import root_down
+from sosdp.privacy.inputs import choose, integer
+from sosdp.privacy.randomness import exact
+from sosdp.privacy.randomness.bits import RandomBits
+from sosdp.privacy.schema import Column, Schema
+from sosdp.privacy.table.question import histogram
+from sosdp.privacy.table.records import Chunk
+from sosdp.privacy.table.statistics import MISSING, Histogram, in_column
+from sosdp.privacy.terms import Terms, on_terms
+
+Codes = npt.NDArray[np.int64]
+BINS = 16
+MOVED = Fraction(root_up(Fraction(2)))
+"""l2 sensitivity of the counts of a column, or of a pair: a replaced record leaves a cell and enters one."""
+SCORE = 2
+"""How far the score of a pair moves: a sum of |count - public guess|, of whose counts two move by 1."""
+
+
+def binned(schema: Schema, name: str, bins: int) -> Histogram:
+    """A column with its public codes: categories, whole numbers where they are few, or `bins` equal bins."""
+    column = schema.column(name)
+    if column.type == "integer" and column.high - column.low < bins:
+        return histogram(schema, name, [*range(int(column.low), int(column.high) + 2)])
+    return histogram(schema, name) if column.values else histogram(schema, name, bins)
+
+
+def encoded(chunks: Iterable[Chunk], columns: Sequence[Histogram]) -> Codes:
+    """(n, d) codes, each a function of one entry; `width` for an entry that cannot be read."""
+    parts = [np.zeros((0, len(columns)), dtype=np.int64)]
+    for chunk in chunks:
+        codes = [one.code(chunk.numbers[one.column.name]) for one in columns if one.column is not None]
+        parts.append(np.column_stack(codes))
+    widths = [one.width for one in columns]
+    whole = np.concatenate(parts)
+    return np.where(whole == MISSING, widths, whole)
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A released field: `single[j]` noisy counts of a column; `pairs` (parent, child, noisy table), of which
+    every parent comes before its children."""
+
+    single: list[npt.NDArray[np.float64]]
+    pairs: list[tuple[int, int, npt.NDArray[np.float64]]]
+
+    def sample(self, count: int, bits: RandomBits) -> Codes:
+        """(count, d) codes drawn from the field (post-processing); the first column is the root."""
+        shares = [_shares(counts) for counts in self.single]
+        drawn = np.zeros((count, len(shares)), dtype=np.int64)
+        drawn[:, 0] = _places(np.broadcast_to(shares[0], (count, len(shares[0]))), bits)
+        for parent, child, table in self.pairs:
+            rows = np.array([_shares(row) if row.max() > 0 else shares[child] for row in table])
+            drawn[:, child] = _places(rows[drawn[:, parent]], bits)
+        return drawn
+
+
+@on_terms("private synthetic table", needs="", takes="epsilon delta rho", adjacency=ONE_RECORD_REPLACED)
+def release_tree(terms: Terms, codes: Codes, sizes: Sequence[int]) -> Release:
+    """The field of a table of codes; a third of the zCDP each for columns, choice of the tree, and pairs.
+
+    Parameters
+    ----------
+    terms
+        Epsilon and delta, or rho.
+    codes
+        (n, d) integers, n public.
+    sizes
+        How many codes each column has, public.
+    """
+    rho, bits, d = Fraction(terms.concentrated) / 3, terms.bits(), len(sizes)
+    links = max(1, d - 1)
+    noise = [MOVED**2 / (2 * rho / parts) for parts in (d, links)]
+    single = [_noisy(codes[:, j], size, noise[0], bits) for j, size in enumerate(sizes)]
+    shares = [_shares(counts) for counts in single]
+    rate = root_down(8 * rho / links) / (2 * SCORE)
+    pairs: list[tuple[int, int, npt.NDArray[np.float64]]] = []
+    joined, left = [0], list(range(1, d))
+    scores = {(i, j): _score(codes, i, j, shares) for j in range(d) for i in range(j)}
+    while left:
+        open_ = [(parent, child) for parent in joined for child in left]
+        parent, child = open_[choose([-scores[min(pair), max(pair)] for pair in open_], rate, bits)]
+        cells = codes[:, parent] * sizes[child] + codes[:, child]
+        counts = _noisy(cells, sizes[parent] * sizes[child], noise[1], bits)
+        pairs.append((parent, child, counts.reshape(sizes[parent], sizes[child])))
+        joined.append(child)
+        left.remove(child)
+    laws = [Law("discrete gaussian", (noise[0], MOVED), d)]
+    if pairs:
+        laws.append(Law("exponential", (rate, 2 * SCORE), links))
+        laws.append(Law("discrete gaussian", (noise[1], MOVED), links))
+    promise = terms.guarantee(epsilon=terms.epsilon, delta=terms.delta, rho=terms.concentrated)
+    evidence = proven_by("synthetic_tables", *laws)
+    return terms.seal(Tree(single, pairs), promise, bits, evidence=evidence, public={"n": len(codes)})
+
+
+def rows_of(tree: Tree, count: int, columns: Sequence[Histogram], bits: RandomBits) -> list[dict[str, Any]]:
+    """Rows from a field: numbers and dates evenly spread over their bins, None for what cannot be read."""
+    drawn = tree.sample(integer(count, "rows"), bits)
+    taken = {
+        one.column.name: [_entry(one, one.column, *pair) for pair in zip(codes, _uniform(count, bits))]
+        for one, codes in zip(columns, drawn.T.tolist(), strict=True)
+        if one.column is not None
+    }
+    return [dict(zip(taken, row, strict=True)) for row in zip(*taken.values(), strict=True)]
+
+
+def _entry(one: Histogram, column: Column, code: int, u: float) -> Any:
+    if code == one.width:
+        return None
+    if column.values:
+        return column.values[code]
+    low, high = one.edges[code : code + 2]
+    value = min(max(low + u * (high - low), column.low), column.high)
+    return int(value) if column.type == "integer" else in_column(column, value)
+
+
+def _uniform(count: int, bits: RandomBits) -> npt.NDArray[np.float64]:
+    """Numbers in [0, 1), with 53 digits."""
+    pieces = [bits.u64(min(ROWS, count - start)) >> np.uint64(11) for start in range(0, count, ROWS)]
+    return np.concatenate(pieces) * 2.0**-53
+
+
+def _places(shares: npt.NDArray[np.float64], bits: RandomBits) -> Codes:
+    """A place in every row, by its shares."""
+    ends = np.cumsum(shares, axis=1)[:, :-1]
+    return np.sum(_uniform(len(shares), bits)[:, None] >= ends, axis=1)
+
+
+def _noisy(codes: Codes, size: int, variance: Fraction, bits: RandomBits) -> npt.NDArray[np.float64]:
+    counts = np.bincount(codes, minlength=size).tolist()
+    return np.array([count + exact.discrete_gaussian(variance, bits) for count in counts], dtype=np.float64)
+
+
+def _shares(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Probabilities of noisy counts, those below 0 read as 0; even ones where nothing is left."""
+    kept = np.maximum(counts, 0.0)
+    return kept / kept.sum() if kept.sum() > 0 else np.full(len(kept), 1.0 / len(kept))
+
+
+def _score(codes: Codes, i: int, j: int, shares: Sequence[npt.NDArray[np.float64]]) -> int:
+    """How far a pair is from independent, in records: integers beside a public guess."""
+    guess = np.rint(len(codes) * np.outer(shares[i], shares[j])).astype(np.int64).ravel()
+    counts = np.bincount(codes[:, i] * len(shares[j]) + codes[:, j], minlength=guess.size)
+    return int(np.abs(counts - guess).sum())

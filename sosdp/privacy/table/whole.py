@@ -1,0 +1,207 @@
+"""A table in a file as one array of numbers, for estimators.
+
+Proof that neighbours look alike: docs/proofs/inputs.md
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sosdp.privacy.files import (
+    LONGEST_LINE,
+    SEPARATORS,
+    Form,
+    InputFileError,
+    attempt,
+    headed,
+    opened,
+    places_of,
+    require_file,
+    stored,
+    suffix_of,
+)
+from sosdp.privacy.guarantee.condition import Condition, Fact
+from sosdp.privacy.inputs import floats, no_numbers, number_in
+from sosdp.privacy.schema import Schema
+from sosdp.privacy.silence import no_warnings
+from sosdp.privacy.table.question import Question, unit_in
+from sosdp.privacy.table.records import chunks
+from sosdp.privacy.table.statistics import Count
+
+LARGEST = 50_000_000
+"""Entries of a table."""
+
+COLUMNS_STATED = Fact("every line of the file is one record, and how many lines it has is public")
+
+LAST_LINE = Condition(
+    "condition: in both neighbouring files the last line, which has no end, holds a byte (end every line)"
+)
+"""An empty line at the end of a file without a last line end is no record."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The records of a table and what is public about it.
+
+    Attributes:
+        values: (n, d) float64, NaN for a missing entry. names: of the columns where they are public.
+        assumptions: what the reading rests on. bounds: (low, high) of every column, from a schema.
+    """
+
+    values: npt.NDArray[np.float64]
+    names: list[str] | None = None
+    assumptions: tuple[str, ...] = ()
+    bounds: list[tuple[float, float]] | None = None
+
+
+def read_table(
+    source: str,
+    form: Form | None = None,
+    *,
+    columns: Sequence[str] | int | None = None,
+    schema: Schema | None = None,
+) -> Table:
+    """A table in a file as numbers, entry by entry.
+
+    Args:
+        source: .csv, .tsv, .txt (each also .gz or .zst), .npy, .parquet or .xlsx.
+        form: of a text table; by default without header, separated as its ending says.
+        columns: names of the columns to keep, in this order, where they are named; of a text table without a
+            header, how many columns it has. Where nothing states that number, it is that of more than half of
+            the lines, and what is released is conditional on this.
+        schema: states the form, the columns and their bounds.
+
+    Raises:
+        InputFileError: no such file or format, no lines, no such column. ValueError: a form out of range.
+    """
+    require_file(source)
+    kind = suffix_of(source)
+    if kind in SEPARATORS and schema is None:
+        return _text(source, form or Form(SEPARATORS[kind]), columns)
+    if kind == ".npy":
+        if columns is not None or schema is not None:
+            raise InputFileError(source, "--columns", "an array names no columns")
+        values = attempt(lambda: np.load(source, allow_pickle=False))
+        return Table(_numbers(source, values, "a .npy file of numbers"))
+    if isinstance(columns, int):
+        raise InputFileError(source, "--columns", "names are expected: the columns have some")
+    if schema is not None:
+        return _by_schema(source, schema, columns)
+    names, texts, batches = stored(source)
+    wanted = _chosen(source, names, columns)
+    if wrong := [name for name in wanted if name in texts]:
+        raise InputFileError(source, "columns", no_numbers(wrong))
+    parts = [np.column_stack([floats(taken[name]) for name in wanted]) for _, taken in batches(wanted)]
+    return Table(_numbers(source, np.concatenate(parts) if parts else None, "a table with records"), wanted)
+
+
+def _chosen(source: str, names: Sequence[str], columns: Sequence[str] | None) -> list[str]:
+    """The columns that were named, or all; each has one place among the names."""
+    wanted = list(names if columns is None else columns)
+    if not wanted:
+        raise InputFileError(source, "--columns", "no column is named")
+    if twice := [name for name in wanted if wanted.count(name) > 1 and columns is not None]:
+        raise InputFileError(source, "--columns", f"{twice[0]}: named twice")
+    places_of(source, "--columns", names, wanted)
+    return wanted
+
+
+def _by_schema(source: str, schema: Schema, columns: Sequence[str] | None) -> Table:
+    wanted = _chosen(source, [column.name for column in schema.columns], columns)
+    chosen = [schema.column(name) for name in wanted]
+    question = Question(schema, unit_in(schema, None), statistics=tuple(Count(column) for column in chosen))
+    parts, count = [], 0
+    for chunk in chunks(source, question):
+        parts.append(np.column_stack([chunk.numbers[name] for name in wanted]))
+        count += chunk.count
+        if count * len(wanted) > LARGEST:
+            raise InputFileError(source, "file", f"more than {LARGEST} entries")
+    if not parts:
+        raise InputFileError(source, "file", "no lines of data")
+    rests = _rests(source, COLUMNS_STATED) if suffix_of(source) in SEPARATORS else ()
+    return Table(np.concatenate(parts), wanted, rests, [column.bounds for column in chosen])
+
+
+def _text(source: str, form: Form, columns: Sequence[str] | int | None) -> Table:
+    heading, records = headed(source, form)
+    names: list[str] | None = heading
+    rests: str = COLUMNS_STATED
+    if isinstance(columns, int):
+        if heading is not None:
+            raise InputFileError(source, "--columns", "names are expected: the columns have some")
+        width, places = columns, list(range(columns))
+    elif heading is not None:
+        width, places = len(heading), list(range(len(heading)))
+        if columns is not None:
+            names = _chosen(source, heading, columns)
+            places = places_of(source, "--columns", heading, names)
+    elif columns is not None:
+        raise InputFileError(source, "--columns", "only a header or a schema names the columns of a text")
+    else:
+        width = _usual_width(source, form)
+        places, rests = list(range(width)), counted_columns(width, form)
+    missing, flat, count = [np.nan] * len(places), array("d"), 0
+    with no_warnings():
+        for count, record in enumerate(records, 1):
+            if count * len(places) > LARGEST:
+                raise InputFileError(source, "file", f"more than {LARGEST} entries")
+            if record is None or len(record) != width:
+                flat.extend(missing)
+            else:
+                flat.extend([number_in(record[place], form.decimal) for place in places])
+    if not count:
+        raise InputFileError(source, "file", "no lines of data")
+    values = np.frombuffer(flat, dtype=np.float64).reshape(count, len(places)).copy()
+    return Table(values, names, _rests(source, rests))
+
+
+def counted_columns(width: int, form: Form) -> Condition:
+    """The condition of a table whose number of columns nobody stated."""
+    mark = "blanks" if form.separator is None else repr(form.separator)
+    other = "; another separator: --separator" if width == 1 else ""
+    return Condition(
+        f"condition: in both neighbouring files more than half of the lines have {width} "
+        f"field{'s' if width != 1 else ''}, separated by {mark} (state the number of columns: --header, "
+        f"--schema, or --columns N{other})"
+    )
+
+
+def _usual_width(source: str, form: Form) -> int:
+    """How many fields more than half of the lines have."""
+    counts = Counter(None if record is None else len(record) for record in headed(source, form)[1])
+    width, count = counts.most_common(1)[0] if counts else (1, 1)
+    if not width or 2 * count <= counts.total():
+        raise InputFileError(
+            source, "file", "how many columns it has is not clear: state it (--header, --columns N, --schema)"
+        )
+    return width
+
+
+def _rests(source: str, width_from: str) -> tuple[str, ...]:
+    """What the reading of lines rests on; whether the last byte of a file is a line end is public."""
+    last = b"\n"
+    with opened(source) as file:
+        while block := file.read(LONGEST_LINE):
+            last = block[-1:]
+    return (width_from,) if last == b"\n" else (width_from, LAST_LINE)
+
+
+def _numbers(source: str, loaded: npt.NDArray[np.float64] | None, what: str) -> npt.NDArray[np.float64]:
+    """(n, d) numbers of an array whose type is that of its file, and so public."""
+    shape = getattr(loaded, "shape", ())
+    if loaded is None:
+        raise InputFileError(source, "file", f"not {what}")
+    if loaded.dtype.kind not in "biuf":
+        raise InputFileError(source, "file", f"entries of the type {loaded.dtype} are no real numbers")
+    if len(shape) not in (1, 2) or 0 in shape:
+        raise InputFileError(source, "file", f"a table has rows and columns, this has shape {shape}")
+    if np.prod(shape) > LARGEST:
+        raise InputFileError(source, "file", f"more than {LARGEST} entries")
+    values = floats(loaded)
+    return values[:, None] if values.ndim == 1 else values

@@ -1,0 +1,138 @@
+"""Synthetic tables: what moves between neighbours by enumeration, the budget, entries, the shell."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+
+from sosdp.cli import main
+from sosdp.privacy import Budget, Table
+from sosdp.privacy.schema import Schema, SchemaError
+from sosdp.privacy.table import synthetic
+from sosdp.privacy.verification.release_check import check_release
+
+SCHEMA = {
+    "format": "sosdp-schema/1",
+    "columns": {
+        "sex": {"type": "category", "values": ["f", "m"]},
+        "age": {"type": "integer", "low": 0, "high": 99},
+        "wage": {"type": "number", "low": 0, "high": 1000},
+        "born": {"type": "date", "low": "1950-01-01", "high": "2000-01-01", "format": "%Y-%m-%d"},
+        "children": {"type": "integer", "low": 0, "high": 3},
+    },
+}
+
+
+def people(n, seed=0):
+    rng = np.random.default_rng(seed)
+    sex, age = rng.choice(["f", "m"], n), rng.integers(18, 90, n)
+    return {
+        "sex": sex, "age": age, "wage": np.where(sex == "f", 100.0, 900.0),
+        "born": [f"{1990 - a // 3}-05-17" for a in age], "children": rng.integers(0, 4, n).tolist(),
+    }  # fmt: skip
+
+
+def test_counts_and_scores_move_by_what_they_are_priced_for():
+    """All tables of three records of two columns with two and three codes, and all their neighbours."""
+    records = list(itertools.product(range(2), range(3)))
+    shares = [np.array([0.3, 0.7]), np.array([0.2, 0.5, 0.3])]
+    score, length, more = 0, 0.0, 0
+    for table in itertools.combinations_with_replacement(records, 3):
+        here = np.array(table)
+        for new in records:
+            there = np.array([*table[:2], new])
+            score = max(
+                score, abs(synthetic._score(here, 0, 1, shares) - synthetic._score(there, 0, 1, shares))
+            )
+            for codes in (lambda t: t[:, 1], lambda t: t[:, 0] * 3 + t[:, 1]):
+                counts = [np.bincount(codes(t), minlength=6) for t in (here, there)]
+                length = max(length, float(np.linalg.norm(counts[0] - counts[1])))
+            added = np.array([*table, new, new])  # control: two more records are no neighbour
+            more = max(more, abs(np.bincount(added[:, 0] * 3 + added[:, 1]).sum() - 3))
+    assert score == synthetic.SCORE and length == pytest.approx(float(synthetic.MOVED)) and more == 2
+
+
+def test_the_laws_prove_the_guarantee():
+    release = Table(people(60), SCHEMA, 2.0, delta=1e-6).synthetic(5)
+    checked = check_release(json.loads(json.dumps(release.to_dict())))
+    assert checked.status == "valid" and not checked.weaker, checked
+    assert release.guarantee.adjacency == "one record (replace)" and release.guarantee.kind == "exact"
+    law = release.evidence.laws[0]
+    less = release.to_dict()
+    less["guarantee"]["evidence"]["laws"][0]["variance"] = str(law.numbers[0] / 2)
+    assert check_release(less).status == "invalid"
+
+
+def test_rows_have_the_types_of_the_schema_and_keep_what_depends():
+    source = people(4000)
+    source["wage"][:400] = math.nan
+    release = Table(source, SCHEMA, 4.0, delta=1e-6, insecure_seed=3).synthetic(3000)
+    rows = release.value["rows"]
+    assert len(rows) == 3000 and list(rows[0]) == list(SCHEMA["columns"])
+    schema = Schema.from_dict(SCHEMA)
+    for row in rows:
+        assert row["sex"] in ("f", "m", None) and row["children"] in (0, 1, 2, 3, None)
+        for name in ("age", "wage"):
+            column = schema.column(name)
+            assert row[name] is None or column.low <= row[name] <= column.high
+        assert row["born"] is None or "1950-01-01" <= row["born"] <= "2000-01-01"
+    known = [row for row in rows if row["sex"] and row["wage"] is not None]
+    right = sum((row["wage"] > 500) == (row["sex"] == "m") for row in known) / len(known)
+    assert right > 0.95 and 0.03 < sum(row["wage"] is None for row in rows) / 3000 < 0.2
+    assert {"sex", "wage"} in [set(pair) for pair in release.public["tree"]]
+    again = Table(rows, SCHEMA, 1.0).count().release()  # the rows are a table of the same schema
+    assert abs(again.value["rows"][0]["value"] - 3000) < 40
+    assert len(release.frame()) == 3000
+
+
+@pytest.mark.parametrize("records", [[], [{}], [{"sex": "f"}]])
+def test_hardly_any_record(records):
+    rows = Table(records, SCHEMA, 1.0, delta=1e-6).synthetic(3).value["rows"]
+    assert len(rows) == 3
+
+
+def test_what_is_refused_before_anything_is_read():
+    owned = SCHEMA | {"owner": {"column": "who", "records": 2}}
+    for call, kind, words in (
+        (lambda: Table("no.csv", SCHEMA, 1.0).synthetic(), ValueError, "delta"),
+        (lambda: Table("no.csv", owned, 1.0, delta=1e-6).synthetic(), SchemaError, "owners"),
+        (lambda: Table("no.csv", SCHEMA, 1.0, delta=1e-6).count().synthetic(), ValueError, "whole records"),
+        (lambda: Table("no.csv", SCHEMA, 1.0, delta=1e-6).synthetic(columns=["x"]), SchemaError, "no column"),
+        (lambda: Table("no.csv", SCHEMA, 1.0, delta=1e-6).synthetic(bins=0), ValueError, "bins"),
+    ):
+        with pytest.raises(kind, match=words):
+            call()
+
+
+def test_a_budget_is_spent():
+    budget = Budget(epsilon=1.0, delta=1e-6, adjacency="one record (replace)")
+    Table(people(30), SCHEMA, budget).synthetic(2)
+    assert budget.remaining()["epsilon"] == 0.0 and len(budget.spent) == 1
+    with pytest.raises(ValueError):
+        Table(people(30), SCHEMA, budget).synthetic(2)
+
+
+def test_the_shell_writes_rows(tmp_path, capsys):
+    source = people(50)
+    lines = [",".join(source), *(",".join(map(str, row)) for row in zip(*source.values(), strict=True))]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "s.json").write_text(json.dumps(SCHEMA))
+    ask = [
+        "private",
+        "synthetic",
+        str(tmp_path / "t.csv"),
+        "--schema",
+        str(tmp_path / "s.json"),
+        "--epsilon",
+        "2",
+    ]
+    assert main([*ask, "--delta", "1e-6", "--json", "--column", "sex, age", "--bins", "4"]) == 0
+    release = json.loads(capsys.readouterr().out)
+    assert len(release["value"]["rows"]) == 50 and list(release["value"]["rows"][0]) == ["sex", "age"]
+    assert main([*ask, "--delta", "1e-6"]) == 0
+    assert "children" in capsys.readouterr().out
+    assert main(ask) == 2 and "delta" in capsys.readouterr().err
