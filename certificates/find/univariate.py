@@ -195,8 +195,7 @@ def _positive(f: fmpq_poly) -> Squares:
 
 def _rounded(f: fmpq_poly, taken: fmpq_poly, little: fmpq, half: int, bits: int) -> Squares | None:
     """Squares from the roots to so many bits, or None where the error is more than what was taken off."""
-    before, flint.ctx.prec = flint.ctx.prec, bits + 64
-    try:
+    with flint.ctx.workprec(bits + 64):
         product = [flint.acb(1)]  # of x - z
         for z in _roots(taken):
             if z.imag > 0:
@@ -207,8 +206,6 @@ def _rounded(f: fmpq_poly, taken: fmpq_poly, little: fmpq, half: int, bits: int)
         unit = 1 << bits
         s = fmpq_poly([fmpq(_whole(c.real * unit), unit) for c in product])
         t = fmpq_poly([fmpq(_whole(c.imag * unit), unit) for c in product])
-    finally:
-        flint.ctx.prec = before
     lead = taken.leading_coefficient()
     error = taken - lead * (s * s + t * t)
     u = [error[k] if k <= error.degree() else fmpq(0) for k in range(2 * half + 1)]

@@ -11,15 +11,8 @@ import flint
 import numpy as np
 import scipy.sparse as sp
 
-from sosdp.structured.ball_path import (
-    FIRST_BITS,
-    diagonal,
-    exact,
-    follow_path,
-    fraction,
-    is_positive_definite,
-    precision,
-)
+from sosdp.conic.multiprecision import fraction_of, is_positive_definite, precision
+from sosdp.structured.ball_path import FIRST_BITS, diagonal, exact, follow_path
 
 from .certificate import SETTLED, UNRESOLVED, CertifiedBisection
 from .labelling import canonical_signs
@@ -118,7 +111,7 @@ def _judge(
                 sign = int(labels[i] * labels[j])
                 largest = largest.max(inverse[i, i] + inverse[j, j] - 2 * sign * inverse[i, j])
         value = 1 / largest
-        low, high = fraction(value.lower()), fraction(value.upper())
+        low, high = fraction_of(value.lower()), fraction_of(value.upper())
         middle = float((low + high) / 2)
         if max(high - Fraction(middle), Fraction(middle) - low) <= Fraction(error):
             return CertifiedBisection(labels, middle, True)

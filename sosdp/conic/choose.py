@@ -22,7 +22,7 @@ from . import multiprecision
 from .clock import limited
 from .judge import better, judged
 from .other_solvers import CVXPY, other
-from .plugins import Plugged, Reduction, Solver, SolverOptions, name_of, of_package, offered
+from .plugins import Plugged, Reduction, Solver, SolverOptions, misshapen, name_of, of_package, offered
 from .program import ConicProgram, ConicSolution, ProblemTooLarge, SolverUnavailable
 from .reformulate import unsolved
 from .svec import svec_length
@@ -284,7 +284,10 @@ class _Asked:
             limit = {"time_limit": max(self.left(), 0.01)}
         scaled = for_a_solver(program)
         result = module.solve(scaled.program, tolerance=tolerance, **limit, **self._options)
-        return scaled.restore(_of_its_shape(result, program), program)
+        wrong = misshapen(program, result, finite=False)
+        if wrong:
+            return unsolved(program, "failed", message=f"{result.solver} {wrong}", solver=result.solver)
+        return scaled.restore(result, program)
 
     def again(self, name: Any) -> Callable[[ConicProgram], ConicSolution]:
         """What solves a variation of the program: ``failed`` where no time is left, or no memory."""
@@ -299,15 +302,6 @@ class _Asked:
                 return unsolved(program, "failed", message=str(error), solver=said)
 
         return solve
-
-
-def _of_its_shape(found: ConicSolution, program: ConicProgram) -> ConicSolution:
-    """An answer whose vectors are those of the program; ``failed`` where they are of another length."""
-    lengths = [np.shape(v) for v in (found.x, found.s, found.z)]
-    if lengths == [program.q.shape, program.b.shape, program.b.shape]:
-        return found
-    message = f"{found.solver} answered with vectors of lengths {lengths}"
-    return unsolved(program, "failed", message=message, solver=found.solver)
 
 
 @contextmanager

@@ -272,28 +272,23 @@ def _moved(at: list[Any], direction: list[Any]) -> tuple[list[Any], float]:
 
     size = 1 / _BACK
     while size > 1e-6:
-        if all(_definite((m + d * arb(size)).mid()) for m, d in zip(at, direction, strict=True)):
+        if all(is_positive_definite((m + d * arb(size)).mid()) for m, d in zip(at, direction, strict=True)):
             size *= _BACK
             return [(m + d * arb(size)).mid() for m, d in zip(at, direction, strict=True)], size
         size *= 0.9
     return at, 0.0
 
 
-def _definite(matrix: Any) -> bool:
-    """Whether Cholesky's method runs to completion."""
-    rows: list[list[Any]] = []
-    for i in range(matrix.nrows()):
-        row: list[Any] = []
-        for j in range(i + 1):
-            total = matrix[i, j]
-            for a, b in zip(row, rows[j] if j < i else row, strict=False):
-                total = total - a * b
-            if j < i:
-                row.append((total / rows[j][j]).mid())
-        total = total.mid()
-        if not total > 0:
+def is_positive_definite(matrix: Any) -> bool:
+    """Whether elimination proves a symmetric matrix of balls positive definite: all pivots > 0."""
+    n, rows = matrix.nrows(), matrix.table()
+    for k in range(n):
+        if not rows[k][k] > 0:
             return False
-        rows.append([*row, total.sqrt().mid()])
+        for i in range(k + 1, n):
+            factor = rows[k][i] / rows[k][k]  # the upper triangle is what is read
+            for j in range(i, n):
+                rows[i][j] = rows[i][j] - factor * rows[k][j]
     return True
 
 

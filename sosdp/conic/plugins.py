@@ -122,13 +122,15 @@ def name_of(solver: Any) -> str:
     return solver if isinstance(solver, str) else str(getattr(solver, "name", type(solver).__name__))
 
 
-def misshapen(program: ConicProgram, found: ConicSolution) -> str:
-    """What is wrong with the vectors of an answer, in a few words; '' where nothing is."""
+def misshapen(program: ConicProgram, found: ConicSolution, finite: bool = True) -> str:
+    """What is wrong with the vectors of an answer, in a few words; '' where nothing is. ``finite``: whether
+    their numbers must be."""
     vectors = {"x": (found.x, program.q), "s": (found.s, program.b), "z": (found.z, program.b)}
     for name, (given, like) in vectors.items():
         if np.shape(given) != like.shape:
             return f"answered with {name} of shape {np.shape(given)}, not {like.shape}"
-        if not np.issubdtype(np.asarray(given).dtype, np.floating) or not np.isfinite(given).all():
+        floats = np.issubdtype(np.asarray(given).dtype, np.floating)
+        if finite and not (floats and np.isfinite(given).all()):
             return f"answered with {name} that is not finite"
     return ""
 

@@ -195,19 +195,10 @@ def solve_reduced(
 def _separating(cones: Cones, s: np.ndarray) -> np.ndarray | None:
     """A dual vector z with s'z < 0, or None when s is in the cone (to rounding)."""
     tolerance = 1e-9 * (1.0 + float(np.abs(s).max(initial=0.0)))
-    z = np.zeros(s.size)
+    z = cones.project(-s)  # all parts but the equations are their own duals
     z[: cones.zero] = -s[: cones.zero]
-    ends = slice(cones.zero, cones.zero + cones.nonnegative)
-    z[ends] = np.maximum(-s[ends], 0.0)
-    for side, rows in zip(cones.psd, cones.psd_slices(), strict=True):
-        values, vectors = la.eigh(smat(s[rows], side))
-        if values[0] < -tolerance:
-            v = vectors[:, 0]
-            i, j = np.tril_indices(side)
-            z[rows] = -values[0] * v[i] * v[j] * np.where(i == j, 1.0, SQRT2)
-    return (
-        z / -float(s @ z) if float(s @ z) < -(tolerance * tolerance) and np.abs(z).max() > tolerance else None
-    )
+    fall = -float(s @ z)
+    return z / fall if fall > tolerance * tolerance and np.abs(z).max() > tolerance else None
 
 
 def checked_ray(program: ConicProgram, x: np.ndarray, z: np.ndarray) -> str:

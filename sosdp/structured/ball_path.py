@@ -7,8 +7,7 @@ many bits and hours that takes depends on the input. Proof: docs/proofs/sbm_cert
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from fractions import Fraction
 from math import ceil, log
 from typing import TypeVar
@@ -22,16 +21,6 @@ Proven = TypeVar("Proven")
 
 Derivatives = Callable[[list[flint.arb], flint.arb], tuple[flint.arb_mat, flint.arb_mat]]
 """(dual, barrier) to the gradient, a column, and the Hessian of cost + barrier * self-concordant function."""
-
-
-@contextmanager
-def precision(bits: int) -> Iterator[None]:
-    """Balls of this many bits inside the block."""
-    before, flint.ctx.prec = flint.ctx.prec, bits
-    try:
-        yield
-    finally:
-        flint.ctx.prec = before
 
 
 def follow_path(
@@ -85,32 +74,6 @@ def diagonal(values: list[flint.arb]) -> flint.arb_mat:
     """The diagonal matrix of some balls."""
     n = len(values)
     return flint.arb_mat([[values[i] if i == j else flint.arb(0) for j in range(n)] for i in range(n)])
-
-
-def fraction(number: flint.arb) -> Fraction:
-    """The exact value of a ball of radius 0."""
-    mantissa, exponent = number.man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
-
-
-def is_positive_definite(matrix: flint.arb_mat) -> bool:
-    """Whether elimination proves a symmetric ball matrix positive definite: all pivots > 0."""
-    n = matrix.nrows()
-    rows = [[matrix[i, j] for j in range(n)] for i in range(n)]
-    for k in range(n):
-        pivot = rows[k][k]
-        if not pivot > 0:
-            return False
-        for i in range(k + 1, n):
-            factor = rows[i][k] / pivot
-            row, above = rows[i], rows[k]
-            for j in range(i, n):
-                row[j] = row[j] - factor * above[j]
-            # the lower triangle is read as the transpose of the upper one
-        for i in range(k + 1, n):
-            for j in range(i + 1, n):
-                rows[j][i] = rows[i][j]
-    return True
 
 
 def _ball(number: float | Fraction) -> flint.arb:

@@ -14,7 +14,9 @@ from typing import Any
 import flint
 import numpy as np
 
-from .ball_path import FIRST_BITS, diagonal, exact, follow_path, fraction, is_positive_definite, precision
+from sosdp.conic.multiprecision import fraction_of, is_positive_definite, precision
+
+from .ball_path import FIRST_BITS, diagonal, exact, follow_path
 
 
 def settle_disjoint_cut(
@@ -120,7 +122,7 @@ class _OneSign:
         upper = total + sum(dual[:n], flint.arb(0)) / 2 + sum(dual[n:], flint.arb(0))
         if not (value.is_finite() and upper.is_finite()):
             return None
-        ends = fraction(value.lower()), fraction(upper.upper())
+        ends = fraction_of(value.lower()), fraction_of(upper.upper())
         if ends[1] - ends[0] > self.gap or not (is_positive_definite(gram) and is_positive_definite(rest)):
             return None
         return ends

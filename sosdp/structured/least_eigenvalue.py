@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import flint
 import numpy as np
 
-UNIT = 2.0**-53
+from sosdp.conic.rigorous import UNIT
+
 OUTWARD = 1.0 + 2.0**-20
 """Inflation of computed norms: more than twice n u for every n up to 2^31."""
 
@@ -156,11 +157,7 @@ def _one_pass(operator: SymmetricOperator, starts: Starts, c: float, goal: float
 
 def _where(alpha: float, slope: float, steps: int, growth: float) -> tuple[float, float]:
     """An interval for the l with T_steps(alpha - slope l) = growth >= 1, in ball arithmetic."""
-    before = flint.ctx.prec
-    flint.ctx.prec = BITS
-    try:
+    with flint.ctx.workprec(BITS):
         peak = (flint.arb(growth).acosh() / steps).cosh()
         value = (flint.arb(alpha) - peak) / flint.arb(slope)
         return math.nextafter(float(value.lower()), -math.inf), math.nextafter(float(value.upper()), math.inf)
-    finally:
-        flint.ctx.prec = before

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from problems.cuts.estimators.cut_release import CUT_SENSITIVITY
+from sosdp.conic.multiprecision import precision
 from sosdp.privacy.mechanisms import upper_bound as module
 from sosdp.privacy.mechanisms.upper_bound import release_upper_bound, upper_bound_rule
 from sosdp.structured import disjoint_cut, disjoint_cut_balls
-from sosdp.structured.ball_path import precision
 from sosdp.structured.cut_norm import cut_norm
 from sosdp.structured.disjoint_cut import bound_disjoint_cut
 from sosdp.structured.disjoint_cut_balls import settle_disjoint_cut

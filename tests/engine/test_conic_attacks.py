@@ -148,7 +148,7 @@ def test_an_answer_of_another_length_is_a_failed_one(field, monkeypatch):
 
     monkeypatch.setattr(clarabel, "solve", wrong)
     found = choose.solve_conic(stated([1, 1], [[-1, 0], [0, -1]], [-1, -1], Cones(0, 2)), "clarabel")
-    assert found.status == "failed" and "lengths" in found.message + found.reason
+    assert found.status == "failed" and "of shape" in found.message + found.reason
 
 
 @pytest.mark.slow

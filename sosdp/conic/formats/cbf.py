@@ -233,8 +233,11 @@ def _starts(sides: list[int], first: int) -> np.ndarray:
     return first + np.concatenate([[0], np.cumsum([svec_length(n) for n in sides])]).astype(np.int64)
 
 
-def _inside(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    return high * (high + 1) // 2 + low
+def _entries(place: np.ndarray, value: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where entries (row, column), the last two numbers of ``place``, of matrices that begin at ``start`` are
+    in vector form, and their values there."""
+    low, high = place[:, -2], place[:, -1]
+    return start + high * (high + 1) // 2 + low, value * np.where(low == high, 1.0, SQRT2)
 
 
 def _assemble(found: _File) -> ConicProgram:
@@ -249,23 +252,13 @@ def _assemble(found: _File) -> ConicProgram:
     np.add.at(q, place[:, 0], value)
     # a symmetric coefficient matrix meets both triangles: entry times 2 on sqrt(2)-scaled variables
     place, value = tables["OBJFCOORD"]
-    scale = np.where(place[:, 1] == place[:, 2], 1.0, SQRT2)
-    np.add.at(q, column[place[:, 0]] + _inside(place[:, 1], place[:, 2]), value * scale)
+    np.add.at(q, *_entries(place, value, column[place[:, 0]]))
     # affine constraints  E x + b in the cone
-    affine, more = tables["ACOORD"], tables["FCOORD"]
-    scale = np.where(more[0][:, 2] == more[0][:, 3], 1.0, SQRT2)
-    E = sp.csr_matrix(
-        (
-            np.concatenate([affine[1], more[1] * scale]),
-            (
-                np.concatenate([affine[0][:, 0], more[0][:, 0]]),
-                np.concatenate(
-                    [affine[0][:, 1], column[more[0][:, 1]] + _inside(more[0][:, 2], more[0][:, 3])]
-                ),
-            ),
-        ),
-        shape=(rows, columns),
-    )
+    affine, (more, values) = tables["ACOORD"], tables["FCOORD"]
+    at, values = _entries(more, values, column[more[:, 1]])
+    row = np.concatenate([affine[0][:, 0], more[:, 0]])
+    places = row, np.concatenate([affine[0][:, 1], at])
+    E = sp.csr_matrix((np.concatenate([affine[1], values]), places), shape=(rows, columns))
     right = np.zeros(rows)
     np.add.at(right, tables["BCOORD"][0][:, 0], tables["BCOORD"][1])
     # bounds of variables are constraints of the same kinds
@@ -299,11 +292,9 @@ def _matrix_rows(found: _File, tables: dict, columns: int) -> tuple[sp.csr_matri
     """Matrix constraints  H x + D psd  in vector form."""
     start = _starts(found.matrix_constraints, 0)
     place, value = tables["HCOORD"]
-    row = start[place[:, 0]] + _inside(place[:, 2], place[:, 3])
-    scale = np.where(place[:, 2] == place[:, 3], 1.0, SQRT2)
-    H = sp.csr_matrix((value * scale, (row, place[:, 1])), shape=(int(start[-1]), columns))
+    row, value = _entries(place, value, start[place[:, 0]])
+    H = sp.csr_matrix((value, (row, place[:, 1])), shape=(int(start[-1]), columns))
     place, value = tables["DCOORD"]
     D = np.zeros(int(start[-1]))
-    scale = np.where(place[:, 1] == place[:, 2], 1.0, SQRT2)
-    np.add.at(D, start[place[:, 0]] + _inside(place[:, 1], place[:, 2]), value * scale)
+    np.add.at(D, *_entries(place, value, start[place[:, 0]]))
     return H, D
