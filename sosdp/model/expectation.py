@@ -17,6 +17,7 @@ from ..algebra.coefficients import Number, as_number, times
 from ..algebra.constraint import ForAll, Inequality
 from ..algebra.operator import OperatorPolynomial, as_complex_number
 from ..algebra.polynomial import Polynomial
+from .affine import Affine, compare, over
 
 
 def _number(value: Any) -> bool:
@@ -24,70 +25,42 @@ def _number(value: Any) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Expectation:
+class Expectation(Affine):
     """The affine functional ``E[polynomial]``; supports +, -, multiplication by numbers, ``**2`` and
     comparisons."""
 
     polynomial: Any
 
-    __array_ufunc__ = None
-
-    def _other(self, other: Any) -> Any:
-        if isinstance(other, Expectation):
-            return other.polynomial
-        if isinstance(self.polynomial, OperatorPolynomial):
-            return OperatorPolynomial._of(other)
-        if isinstance(other, complex | np.complexfloating):
-            raise TypeError(f"the expectation of the real polynomial {self.polynomial} is no complex number")
-        return Polynomial(other) if _number(other) else None
-
-    def __add__(self, other: Any) -> Any:
+    def _plus(self, other: Any) -> Any:
         if isinstance(other, QuadraticExpectation):
             return other + self
-        if isinstance(other, np.ndarray):
-            return _over(np.asarray(other, dtype=object), lambda entry: self + entry)
-        p = self._other(other)
+        if isinstance(other, Expectation):
+            return Expectation(self.polynomial + other.polynomial)
+        about_operators = isinstance(self.polynomial, OperatorPolynomial)
+        if isinstance(other, complex | np.complexfloating) and not about_operators:
+            raise TypeError(f"the expectation of the real polynomial {self.polynomial} is no complex number")
+        p = (
+            OperatorPolynomial._of(other)
+            if about_operators
+            else Polynomial(other)
+            if _number(other)
+            else None
+        )
         return NotImplemented if p is None else Expectation(self.polynomial + p)
 
-    __radd__ = __add__
-
-    def __neg__(self) -> Expectation:
-        return Expectation(-self.polynomial)
-
-    def __sub__(self, other: Any) -> Any:
-        return self + (-other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return (-self) + other
-
-    def __mul__(self, factor: Any) -> Any:
-        if isinstance(factor, np.ndarray):
-            return _over(np.asarray(factor, dtype=object), lambda entry: self * entry)
-        known = _number(factor)
-        if isinstance(self.polynomial, OperatorPolynomial):
-            known = as_complex_number(factor) is not None
+    def _scaled(self, factor: Any) -> Any:
+        about_operators = isinstance(self.polynomial, OperatorPolynomial)
+        known = as_complex_number(factor) is not None if about_operators else _number(factor)
         return Expectation(self.polynomial * factor) if known else NotImplemented
 
-    __rmul__ = __mul__
-
-    def __truediv__(self, factor: Any) -> Any:
-        return Expectation(self.polynomial / factor) if _number(factor) else NotImplemented
+    @staticmethod
+    def _constraint(kind: str, difference: Any) -> ExpectationConstraint:
+        return ExpectationConstraint(kind, difference.polynomial)
 
     def __pow__(self, power: int) -> QuadraticExpectation:
         if power != 2:
             raise ValueError("only the square of an expectation is convex and allowed: use E(p) ** 2")
         return QuadraticExpectation(_ZERO, ((1, self.polynomial),))
-
-    def __ge__(self, other: Any) -> ExpectationConstraint:
-        return ExpectationConstraint("inequality", (self - other).polynomial)
-
-    def __le__(self, other: Any) -> ExpectationConstraint:
-        return ExpectationConstraint("inequality", (other - self).polynomial)
-
-    def __eq__(self, other: Any) -> Any:
-        return ExpectationConstraint("equality", (self - other).polynomial)
-
-    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         return f"E[{self.polynomial}]"
@@ -97,7 +70,7 @@ _ZERO = Polynomial(0)
 
 
 @dataclass(frozen=True, eq=False)
-class QuadraticExpectation:
+class QuadraticExpectation(Affine):
     """``E[linear] + sum_k weight_k * E[p_k] ** 2`` with non-negative weights: a convex objective."""
 
     linear: Polynomial
@@ -107,30 +80,25 @@ class QuadraticExpectation:
         """Every polynomial whose expectation occurs."""
         return [self.linear, *(p for _, p in self.squares)]
 
-    def __add__(self, other: Any) -> Any:
+    def _plus(self, other: Any) -> Any:
         if isinstance(other, QuadraticExpectation):
             return QuadraticExpectation(self.linear + other.linear, self.squares + other.squares)
         if isinstance(other, Expectation):
             return QuadraticExpectation(self.linear + other.polynomial, self.squares)
         return QuadraticExpectation(self.linear + other, self.squares) if _number(other) else NotImplemented
 
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        return self + (-other)
-
-    def __mul__(self, factor: Any) -> Any:
-        if not _number(factor):
-            return NotImplemented
-        if factor < 0:
-            raise ValueError("a negative multiple of a square is not convex and cannot be minimised")
+    def _scaled(self, factor: Any) -> Any:
         number = as_number(factor)
-        assert number is not None
-        return QuadraticExpectation(
-            self.linear * number, tuple((times(w, number), p) for w, p in self.squares)
-        )
+        if number is None:
+            return NotImplemented
+        if number < 0:
+            raise ValueError("a negative multiple of a square is not convex and cannot be minimised")
+        squares = tuple((times(w, number), p) for w, p in self.squares)
+        return QuadraticExpectation(self.linear * number, squares)
 
-    __rmul__ = __mul__
+    @staticmethod
+    def _constraint(kind: str, difference: Any) -> Any:
+        raise TypeError("squares of expectations are minimised: no constraint is made of them")
 
     def __repr__(self) -> str:
         return f"E[{self.linear}] + {len(self.squares)} squares of expectations"
@@ -168,13 +136,13 @@ class ExpectationArray(np.ndarray):
     """An object array of expectations with numpy semantics; comparisons give arrays of constraints."""
 
     def __ge__(self, other: Any) -> Any:
-        return _compare(self, other, lambda a, b: a >= b)
+        return compare(np.greater_equal, self, other)
 
     def __le__(self, other: Any) -> Any:
-        return _compare(self, other, lambda a, b: a <= b)
+        return compare(np.less_equal, self, other)
 
     def __eq__(self, other: Any) -> Any:
-        return _compare(self, other, lambda a, b: a == b)
+        return compare(np.equal, self, other)
 
     def psd(self) -> ExpectationConstraint:
         """The matrix of expectations is positive semidefinite; ValueError unless it is square and
@@ -188,25 +156,13 @@ class ExpectationArray(np.ndarray):
         return ExpectationConstraint("psd", entries)
 
 
-def _over(array: np.ndarray, function: Any) -> ExpectationArray:
-    out = np.empty(array.shape, dtype=object)
-    for index in np.ndindex(array.shape):
-        out[index] = function(array[index])
-    return out.view(ExpectationArray)
-
-
-def _compare(left: Any, right: Any, function: Any) -> np.ndarray:
-    a, b = np.broadcast_arrays(np.asarray(left, dtype=object), np.asarray(right, dtype=object))
-    out = np.empty(a.shape, dtype=object)
-    for index in np.ndindex(a.shape):
-        out[index] = function(a[index], b[index])
-    return out
+Expectation._array = ExpectationArray
 
 
 def expectation(p: Any) -> Expectation | ExpectationArray:
     """E[p] for a polynomial, one in operators, or a number; an array for an array."""
     if isinstance(p, np.ndarray):
-        return _over(np.asarray(p, dtype=object), lambda entry: Expectation(Polynomial(entry)))
+        return over(p, lambda entry: Expectation(Polynomial(entry)), ExpectationArray)  # type: ignore[no-any-return]
     return Expectation(p if isinstance(p, Polynomial | OperatorPolynomial) else Polynomial(p))
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from ..algebra.coefficients import Number, as_number
+from ..algebra.coefficients import Number, as_number, plus, times
 from ..algebra.polynomial import Polynomial, coerce
+from .affine import Affine
 from .system import System
 
 
@@ -46,7 +44,7 @@ class Measure:
 
 
 @dataclass(frozen=True, eq=False)
-class Integral:
+class Integral(Affine):
     """A sum of integrals against measures and a number; supports +, -, multiplication by numbers and
     comparisons.
 
@@ -56,58 +54,24 @@ class Integral:
     parts: tuple[tuple[Measure, Polynomial], ...]
     constant: Number
 
-    __array_ufunc__ = None
-
-    def __add__(self, other: Any) -> Any:
-        if isinstance(other, np.ndarray):
-            return _over(other, lambda entry: self + entry)
+    def _plus(self, other: Any) -> Any:
         if isinstance(other, Integral):
             merged = dict(self.parts)
             for measure, p in other.parts:
                 merged[measure] = merged[measure] + p if measure in merged else p
-            return Integral(tuple(merged.items()), _sum(self.constant, other.constant))
+            return Integral(tuple(merged.items()), plus(self.constant, other.constant))
         number = as_number(other)
-        return NotImplemented if number is None else Integral(self.parts, _sum(self.constant, number))
+        return NotImplemented if number is None else Integral(self.parts, plus(self.constant, number))
 
-    __radd__ = __add__
-
-    def __neg__(self) -> Integral:
-        return Integral(tuple((m, -p) for m, p in self.parts), -self.constant)
-
-    def __sub__(self, other: Any) -> Any:
-        return self + (-other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return (-self) + other
-
-    def __mul__(self, factor: Any) -> Any:
-        if isinstance(factor, np.ndarray):
-            return _over(factor, lambda entry: self * entry)
+    def _scaled(self, factor: Any) -> Any:
         number = as_number(factor)
         if number is None:
             return NotImplemented
-        scaled = coerce(self.constant) * number
-        return Integral(tuple((m, p * number) for m, p in self.parts), scaled.constant)
+        return Integral(tuple((m, p * number) for m, p in self.parts), times(self.constant, number))
 
-    __rmul__ = __mul__
-
-    def __truediv__(self, factor: Any) -> Any:
-        number = as_number(factor)
-        if number is None:
-            return NotImplemented
-        scaled = coerce(self.constant) / number
-        return Integral(tuple((m, p / number) for m, p in self.parts), scaled.constant)
-
-    def __ge__(self, other: Any) -> Any:
-        return _compare("inequality", self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return _compare("inequality", -self, -other)
-
-    def __eq__(self, other: Any) -> Any:
-        return _compare("equality", self, other)
-
-    __hash__ = object.__hash__
+    @staticmethod
+    def _constraint(kind: str, difference: Any) -> IntegralConstraint:
+        return IntegralConstraint(kind, difference)
 
     def __bool__(self) -> bool:
         raise TypeError("an integral has no truth value: its value is unknown until a program is solved")
@@ -135,21 +99,3 @@ class IntegralConstraint:
 
     def __repr__(self) -> str:
         return f"{self.body} {'>=' if self.kind == 'inequality' else '=='} 0"
-
-
-def _sum(a: Number, b: Number) -> Number:
-    return (coerce(a) + coerce(b)).constant
-
-
-def _over(array: np.ndarray, function: Callable[[Any], Any]) -> np.ndarray:
-    out = np.empty(array.shape, dtype=object)
-    for index in np.ndindex(array.shape):
-        out[index] = function(array[index])
-    return out
-
-
-def _compare(kind: str, left: Integral, right: Any) -> Any:
-    if isinstance(right, np.ndarray):
-        return _over(right, lambda entry: _compare(kind, left, entry))
-    difference = left - right
-    return difference if difference is NotImplemented else IntegralConstraint(kind, difference)

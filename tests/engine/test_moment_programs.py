@@ -1,5 +1,7 @@
 """Moment programs: constraints in expectation, quadratic objectives, against cvxpy and closed forms."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -113,3 +115,24 @@ def test_a_square_of_an_expectation_has_an_exact_certificate():
     relax = sd.Relaxation(sd.System(x**2 <= 1), 2)
     proof = certificates.extract(relax.minimize((relax.E(x) - 2) ** 2)).exact()
     assert "Checked exactly: valid" in proof.describe()
+
+
+def test_expectations_and_integrals_meet_arrays_entry_by_entry():
+    u, v = sd.variables("u v")
+    table = np.array([[1, 2], [3, 4]])
+    for body in (sd.E(u), sd.MeasureProgram().measure([u], name="mu")(u)):
+        for constraints, first in (
+            (body >= table, body - 1),
+            (table <= body, body - 1),
+            (body <= table, 1 - body),
+        ):
+            assert constraints.shape == (2, 2) and repr(constraints[0, 0]) == repr(first >= 0)
+        assert repr((body == table)[1, 1]) == repr(body - 4 == 0)
+        assert repr((table + body * table)[1, 0]) == repr(3 * body + 3) == repr((body + 1) / Fraction(1, 3))
+    matrix = sd.E(np.array([[u, v], [v, u * v]]))
+    assert (
+        isinstance(matrix - table.T @ table, type(matrix))
+        and repr((matrix >= table)[1, 0]) == "E[v - 3] >= 0"
+    )
+    with pytest.raises(TypeError, match="no constraint"):
+        sd.E(u) ** 2 >= 1
