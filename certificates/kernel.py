@@ -483,7 +483,7 @@ def state(problem: Mapping[str, Any], values: Mapping[str, Any] | None = None) -
         squares = [(number(w), integral(reader.read(q))) for w, q in stated.get("squares", [])]
         _need(all(w > 0 and question == "minimize" for w, _ in squares), "weights of squares are positive")
         _need(len(parts) == 1, "expectations are those of one polynomial")
-        p = _sum([(1, integral(parts[0][1])), *((w, q * q) for w, q in squares)])
+        p = _sum([(1, integral(parts[0][1])), *((w, reader.times(q, q)) for w, q in squares)])
         return Goal(_KEY, question, "probability distributions", ((str(p), p, means),), "", "", (None,))
     shown = ", ".join(f"{n} = {v}" for n, v in given.items())
     so, value, before = "", None, f"with {shown}: " if given else ""

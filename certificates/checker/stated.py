@@ -149,6 +149,8 @@ def claim_of(value: Any, variables: int, meter: Meter) -> Stated:
         raise Unreadable(f"claim.kind: expected one of {', '.join(shapes)}, got {brief(kind)}")
     needs, may = shapes[kind]
     claim = Stated(**_object(value, "claim", {"kind": _one_of(kind), **needs}, may | sets))
+    dens = {den for weight, q in claim.squares for _, den in (weight, *q.values())}
+    common_denominator(dens, meter)  # the kernel adds the squares
     if claim.attained_at is not None and len(claim.attained_at) != variables:
         raise Unreadable(f"claim.attained_at: {len(claim.attained_at)} coordinates for {variables} variables")
     if claim.attained_at is not None and claim.in_expectation.polynomials():

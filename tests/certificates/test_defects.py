@@ -229,6 +229,26 @@ def test_big_integers_times_small_ones_are_paid_for(tmp_path):
     assert code == 2 and megabytes < 900 and seconds < 30
 
 
+@pytest.mark.parametrize("terms", [6000, 300])
+def test_squares_of_expectations_cost_little(tmp_path, terms):
+    """The statement has the square of every mean written out: that is paid for, or refused."""
+    p = [[str(k + 1), [[0, k // 80 + 1], [1, k % 80 + 1]]] for k in range(terms)]
+    claim = {"kind": "lower_bound", "objective": [], "bound": "0", "squares": [["1", p]]}
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(certificate(claim, [])))
+    code, megabytes, seconds = _measured(path)
+    assert code == (2 if terms > 2000 else 0) and megabytes < 900 and seconds < 30
+
+
+def test_long_denominators_of_squares_are_refused(tmp_path):
+    listed = [["1", [[f"1/{3 ** (8000 - 20 * k) + j}", [[0, k + 1]]] for k in range(20)]] for j in range(3)]
+    claim = {"kind": "lower_bound", "objective": [], "bound": "0", "squares": listed}
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(certificate(claim, [])))
+    code, megabytes, seconds = _measured(path)
+    assert code == 2 and megabytes < 900 and seconds < 30
+
+
 def test_many_names_cost_little(tmp_path):
     names = tuple(f"x{k}" for k in range(300_000))
     claim = {"kind": "sos", "objective": [["1", [[299_999, 1000]]], ["1", [[0, 1]]]]}
