@@ -12,10 +12,11 @@ import math
 from itertools import combinations_with_replacement
 
 import numpy as np
-from flint import fmpq, fmpq_mat
+from flint import fmpq
 from scipy.optimize import linprog
 
 from certificates.exact import Terms, fraction, multiply, polynomial_of, terms_of
+from certificates.find.numbers import reduced
 from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
@@ -56,13 +57,11 @@ def nonnegative_solution(
 def solved(columns: list[list[fmpq]], wanted: list[fmpq]) -> list[fmpq] | None:
     """One exact solution c of sum c_k columns_k = wanted, or None."""
     rows = [[column[r] for column in columns] + [value] for r, value in enumerate(wanted)]
-    reduced, rank = fmpq_mat(rows).rref()
     out = [fmpq(0)] * len(columns)
-    for r in range(rank):
-        pivot = next(k for k in range(len(columns) + 1) if reduced[r, k] != 0)
+    for pivot, row in reduced(rows):
         if pivot == len(columns):
             return None
-        out[pivot] = reduced[r, len(columns)]
+        out[pivot] = row[-1]
     return out
 
 

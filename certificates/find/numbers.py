@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import fmpq_mat
+from flint import fmpq, fmpq_mat
 
 
 def short_decimal(low: float | Fraction, high: float | Fraction) -> Fraction:
@@ -65,6 +65,12 @@ def dyadic(value: float) -> Fraction:
     """A short dyadic rational near a number, relative to its size."""
     bits = 24 - int(np.floor(np.log2(max(abs(value), 2.0**-20))))
     return Fraction(round(value * 2.0**bits), 1 << bits) if bits >= 0 else Fraction(round(value))
+
+
+def reduced(rows: list[list[fmpq]]) -> list[tuple[int, list[fmpq]]]:
+    """The rows of the reduced echelon form that are not zero, each with the column of its pivot."""
+    table, rank = fmpq_mat(rows).rref()
+    return [(next(k for k, v in enumerate(row) if v != 0), row) for row in table.table()[:rank]]
 
 
 def over_common(matrix: fmpq_mat) -> tuple[list[list[int]], int]:

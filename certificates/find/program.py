@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from flint import fmpq, fmpq_mat
+from flint import fmpq
 
 from certificates.exact import fraction, monomials_of, rational, terms_of
-from certificates.find.numbers import exact_number
+from certificates.find.numbers import exact_number, reduced
 from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier, Uses, with_values
 from certificates.proof import Proof
@@ -119,21 +119,17 @@ class ProgramCertificate:
             for row, coefficient in terms_of(p).items():
                 unknown = [v for v in row if v in ids]
                 rest = tuple(v for v in row if v not in ids)
-                line = of_monomial.setdefault(rest, [fmpq(0)] * (len(ids) + 1))
-                line[ids.index(unknown[0]) if unknown else -1] += coefficient
+                entries = of_monomial.setdefault(rest, [fmpq(0)] * (len(ids) + 1))
+                entries[ids.index(unknown[0]) if unknown else -1] += coefficient
             equations.extend(of_monomial.values())
         if not equations:
             return values
-        reduced, rank = fmpq_mat(equations).rref()
         out = {int(variable_id(name)): rational(value) for name, value in values.items()}
-        for r in range(rank):
-            pivot = next(c for c in range(len(ids) + 1) if reduced[r, c] != 0)
+        for pivot, line in reduced(equations):
             if pivot == len(ids):
                 raise NotCertifiable("the equations between coefficients contradict each other")
-            value = -reduced[r, len(ids)]
-            for c in range(pivot + 1, len(ids)):
-                value = value - reduced[r, c] * out[ids[c]]
-            out[ids[pivot]] = value
+            known = [*(out[v] for v in ids[pivot + 1 :]), fmpq(1)]
+            out[ids[pivot]] = -sum((a * b for a, b in zip(line[pivot + 1 :], known, strict=True)), fmpq(0))
         return {variable_name(v): fraction(value) for v, value in out.items()}
 
     def _prove(self, values: dict[str, Fraction]) -> Proof:

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from flint import fmpq, fmpq_mat
+from flint import fmpq
 
 from certificates.exact import (
     Monomial,
@@ -29,6 +29,7 @@ from certificates.exact import (
     terms_of,
     times,
 )
+from certificates.find.numbers import reduced
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra import monomials as mono
@@ -295,24 +296,15 @@ class Rounder:
                 f"no multiplier reaches the monomial {example}: the identity cannot hold exactly "
                 "(try a higher degree)"
             )
-        position = {row: k for k, row in enumerate(loose)}
-        table = [[fmpq(0)] * (len(columns) + 1) for _ in loose]
-        for c, (_, effect) in enumerate(columns):
-            for row, value in effect.items():
-                if row in position:
-                    table[position[row]][c] = value
-        for row, k in position.items():
-            table[k][-1] = rest.get(row, fmpq(0))
-        reduced, rank = fmpq_mat(table).rref()
+        wanted = [*(effect for _, effect in columns), rest]
         after = dict(rest)
-        for k in range(rank):
-            c = next(c for c in range(len(columns) + 1) if reduced[k, c] != 0)
+        for c, line in reduced([[terms.get(row, fmpq(0)) for terms in wanted] for row in loose]):
             if c == len(columns):
                 raise NotCertifiable(
                     f"the coefficients of {example} and {len(loose) - 1} more monomials cannot be matched "
                     "exactly: no multiplier can be changed to cancel them (add a ball you can justify)"
                 )
-            change = reduced[k, len(columns)]
+            change = line[-1]
             if not change:
                 continue
             (kind, where, what), effect = columns[c]
