@@ -100,7 +100,7 @@ def _steps(demand: Demand, start: dict[int, float]) -> Iterator[dict[int, float]
 
 
 def _feasible_near(demand: Demand, start: dict[int, float]) -> Point | None:
-    if demand.system.foralls or any(c.kind == "forall" for c in demand.in_expectation):
+    if _is_quantified(demand):
         return None
     equal, least, matrices = _bodies(demand)
 
@@ -122,10 +122,15 @@ def _feasible_near(demand: Demand, start: dict[int, float]) -> Point | None:
     return satisfying(_corrected(equal, least, start))
 
 
+def _is_quantified(demand: Demand) -> bool:
+    """Whether a constraint holds for all values of some variables: no point is shown to satisfy it here."""
+    return bool(demand.system.foralls) or any(c.kind == "forall" for c in demand.in_expectation)
+
+
 def has_point(built: Built, raw: RawSolution) -> bool:
     """Whether a point of the set is proven to exist near the moments found."""
     demand = built.statement.demands[0]
-    return any(
+    return not _is_quantified(demand) and any(
         _feasible_near(demand, u) is not None or _encloses(demand, u) for u in _starts(built, raw, demand)
     )
 
@@ -134,7 +139,7 @@ def shows_points(built: Built) -> bool:
     """Whether most sets of this kind that have a point are proven to: not those that rules (x**2 = x) or
     matrices confine to points that are not looked for."""
     demand = built.statement.demands[0]
-    return not (demand.fixed or demand.system.foralls or _bodies(demand)[2] or demand.identity.hermitian)
+    return not (demand.fixed or _is_quantified(demand) or _bodies(demand)[2] or demand.identity.hermitian)
 
 
 def _encloses(demand: Demand, start: dict[int, float]) -> bool:
@@ -254,10 +259,9 @@ def near(value: Any) -> float:
 def _starts(built: Built, raw: RawSolution, demand: Demand) -> Iterator[dict[int, float]]:
     """The means of the moments, and a standard deviation to either side, in centred variables."""
     system = demand.system
-    bodies = [np.asarray(c.body, dtype=object).reshape(-1).tolist() for c in demand.in_expectation]
     entries = [p for m in system.matrices for p in m.reshape(-1).tolist()]
     polynomials = [demand.parts[0], *system.equalities, *system.inequalities, *entries]
-    polynomials += [p for body in bodies for p in body]
+    polynomials += [p for c in demand.in_expectation for p in c.polynomials()]
     ids = {int(v) for q in polynomials for v in q.variable_ids}
     few = max(len(q.coefs) for q in polynomials) <= _MOST_TERMS and len(polynomials) <= _MOST_CONSTRAINTS
     plain = built.scaled[0].symmetry is None and not built.scaled[0].hermitian
