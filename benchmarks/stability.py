@@ -16,7 +16,7 @@ import sosdp as sd
 from benchmarks.harness import Table
 from sosdp.laboratory import fits
 from sosdp.laboratory.domain import Domain
-from sosdp.laboratory.family import Family, Part
+from sosdp.laboratory.family import Family, FixedSet, Part
 from sosdp.privacy.mechanisms.exponential import pure_exponential
 
 F = Fraction
@@ -93,7 +93,16 @@ def families(quick: bool) -> Table:
     def product(z: Any, u: Any) -> Any:
         return [z[0] * u[0]]
 
-    cases = [
+    def ball(z: Any) -> Any:
+        return [], [1 - sum(v * v for v in z)]
+
+    def signs(z: Any) -> Any:
+        return [v * v - 1 for v in z], []
+
+    def cut(z: Any, x: Any) -> Any:
+        return -x[0] * (1 - z[0] * z[1]) / 2
+
+    cases: list[tuple[str, Family | FixedSet, str]] = [
         ("robust location, reach 6", location(6), "proven"),
         ("robust location, reach 5", location(5), "undecided"),
         ("robust location, no reach", location(0), "undecided"),
@@ -108,6 +117,15 @@ def families(quick: bool) -> Table:
         ("pairs, t = 1, with products", single(close(2), 1, product), "proven"),
         ("pairs, t = 2, with products", single(close(4), 1, product), "proven"),
         ("pairs, t = 1, without products", single(close(2), 1), "undecided"),
+        *(
+            (
+                f"largest <x, u>^2 over |u| <= 1, records in a ball of radius 2, d = {d}",
+                FixedSet(d, Domain(d, radius=2), ball, lambda z, x: -inner_squared(z, x)),
+                "proven",
+            )
+            for d in ((2,) if quick else (2, 3))
+        ),
+        ("largest cut, a weight in [0, 1/4]", FixedSet(2, Domain(1, 0, F(1, 4)), signs, cut), "proven"),
         ("sum of z is n / 2", single(Part("half", single=lambda z, x: z[0], equality=True), 1), "undecided"),
     ]
     rows = []

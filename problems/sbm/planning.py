@@ -18,11 +18,12 @@ from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
 
 from .estimators.base import RecoveryEstimator
 from .estimators.certificate import LARGEST_N, CertificateRecovery
-from .estimators.exponential import LARGEST, ExponentialRecovery
+from .estimators.exponential import ExponentialRecovery
 from .estimators.flips import RandomizedResponseRecovery
 from .estimators.output_perturbation import ProjectionRecovery
 from .estimators.rounds import RoundsRecovery
 from .estimators.vote import VotingRecovery
+from .labellings import LARGEST
 from .program import DEFAULT_TAU0
 from .rounds_planning import difference_law, plan_rounds
 from .theory import _vertices, predict_error, release_law

@@ -96,7 +96,7 @@ COMMANDS = {
             _option(
                 "--method",
                 help="sbm: auto (default: by the public facts), certificate, rounds (large graphs), "
-                "projection, randomized-response, voting, exponential (n <= 22); cuts: posterior "
+                "projection, randomized-response, voting, exponential (n <= 40); cuts: posterior "
                 "(default), smooth, cut_sdp, lp, spectral, constant; mrf: moments (default), "
                 "frank-wolfe, gradient, structure, tree; gaussian, means: auto (default), median, "
                 "packing, cube, gaussian, ball, trimmed",

@@ -1,7 +1,9 @@
 """The exponential mechanism: exact laws over all small graphs, its sampler, and what it refuses."""
 
 import itertools
+import json
 import math
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -9,14 +11,21 @@ import pytest
 from graphs import all_adjacencies, neighbours
 
 from problems.sbm import ExponentialRecovery, StochasticBlockModel, error_rate
-from problems.sbm.estimators.exponential import agreements, labelling, levels
+from problems.sbm.labellings import STEP, Labellings
+from sosdp.cli import main
+from sosdp.privacy.randomness.bits import InsecureBits
+
+
+def labelling(number, n):
+    return np.concatenate([[1], 1 - 2 * ((number >> np.arange(n - 1)) & 1)])
 
 
 def law(adjacency, epsilon, degree, rate_factor=1.0):
     """Exact law over the 2^(n-1) labellings, from the integer levels the sampler uses."""
     n = len(adjacency)
-    codes, level_of, scale = levels(adjacency, Fraction(degree) / n)
-    exponent = np.array([-rate_factor * epsilon * level_of[int(code)] / (2 * scale) for code in codes])
+    made = Labellings(adjacency, Fraction(degree) / n, Fraction(1))
+    levels = [made.level(code) for code in made.listed(np.ones((1, 1), dtype=int))[0].tolist()]
+    exponent = np.array([-rate_factor * epsilon * level / (2 * made.scale) for level in levels])
     weights = np.exp(exponent - exponent.max())
     return weights / weights.sum()
 
@@ -52,11 +61,10 @@ def test_agreements_by_brute_force():
     generator = np.random.default_rng(1)
     adjacency = np.triu(generator.random((9, 9)) < 0.4, 1).astype(int)
     adjacency += adjacency.T
-    agreement, total = agreements(adjacency)
+    codes = Labellings(adjacency, Fraction(1, 3), Fraction(1)).listed(np.ones((1, 1), dtype=int))[0]
     for number in range(2**8):
         z = labelling(number, 9)
-        assert z[0] == 1 and total[number] == z.sum()
-        assert agreement[number] == (z @ adjacency @ z) // 2
+        assert codes[number] >> 8 == (z @ adjacency @ z) // 2 and (codes[number] & 255) - 9 == z.sum()
 
 
 @pytest.mark.parametrize(
@@ -87,13 +95,84 @@ def test_sampler_follows_the_law():
     assert ((seen - expected) ** 2 / expected).sum() < chi2.ppf(1 - 1e-6, 15)
 
 
-def test_the_largest_size_is_recovered_and_one_more_is_refused():
-    sample = StochasticBlockModel(22, 11, 1.0).sample(0)
-    fitted = ExponentialRecovery(8.0, 11.0, insecure_seed=0).fit(sample.adjacency)
+def made_of_cells(n, degree, cells, seed=0, epsilon=1.0):
+    """A random graph's law in cells: at most so many are listed, of four labellings each."""
+    upper = np.triu(np.random.default_rng(seed).random((n, n)) < 0.5, 1).astype(int)
+    density = Fraction(degree) / n
+    made = Labellings(upper + upper.T, density, Fraction(epsilon) / (4 * density.denominator), listed=2)
+    made.cells = cells
+    made.make()
+    return made, upper + upper.T
+
+
+def misplaced(made, lowered=0):
+    """How often each labelling is in a cell, and how many levels lie below the bound of their cell."""
+    seen, below = Counter(), 0
+    for batch in made.batches:
+        for prefix, codes in zip(batch.prefixes, made.listed(batch.prefixes), strict=True):
+            for number, code in enumerate(codes.tolist()):
+                z = made.completed(prefix, number)
+                seen[tuple(z)] += 1
+                below += code != ((int(z @ made.adjacency @ z) // 2) << 8) + z.sum() + made.n
+    for bound, groups in made.bounded.items():
+        for prefix, number in ((p, k) for g in groups for p in g for k in range(1 << (made.n - len(p)))):
+            z = made.completed(prefix, number)
+            seen[tuple(z)] += 1
+            code = ((int(z @ made.adjacency @ z) // 2) << 8) + int(z.sum()) + made.n
+            below += made.level(code) < bound + lowered * made.scale / STEP
+    return seen, below
+
+
+@pytest.mark.parametrize("degree", [0.5, 2.7, 4.0])
+@pytest.mark.parametrize("cells", [1, 3, 1 << 12])
+def test_cells_hold_every_labelling_once_below_its_level(degree, cells):
+    """So the law is exact, whatever is listed; with bounds half an edge lower it would not be (control)."""
+    tight = 0
+    for n, seed in itertools.product((4, 7, 9), range(4)):
+        made, _ = made_of_cells(n, degree, cells, seed)
+        seen, below = misplaced(made)
+        assert below == 0 and set(seen.values()) == {1} and len(seen) == 2 ** (n - 1)
+        assert sum(made.counts.values()) == 2 ** (n - 1)
+        tight += misplaced(made, STEP // 2)[1]
+    assert (tight > 0) == (cells < 1 << 12)
+
+
+def test_draws_from_cells_follow_the_law():
+    """One cell is listed at first, so that draws reject, and cells are made anew."""
+    made, adjacency = made_of_cells(6, 2.0, 1, 3, epsilon=1.5)
+    runs, bits, seen = 1500, InsecureBits(5), Counter()
+    for _ in range(runs):
+        seen[int(((1 - made.draw(bits)[1:]) // 2) @ (1 << np.arange(5)))] += 1
+    expected = law(adjacency, 1.5, 2.0) * runs
+    from scipy.stats import chi2
+
+    observed = np.array([seen[number] for number in range(32)])
+    assert ((observed - expected) ** 2 / expected).sum() < chi2.ppf(1 - 1e-6, 31)
+
+
+@pytest.mark.parametrize("n, d, epsilon", [(22, 11.0, 8.0), (23, 11.0, 4.0), (40, 20.0, 1.0)])
+def test_up_to_forty_vertices_are_recovered(n, d, epsilon):
+    sample = StochasticBlockModel(n, d, 1.0).sample(0)
+    fitted = ExponentialRecovery(epsilon, d, insecure_seed=0).fit(sample.adjacency)
     assert error_rate(fitted.labels_, sample.labels) == 0
     assert fitted.release_.value["method"] == "exponential"
-    with pytest.raises(ValueError, match="up to n = 22.*CertificateRecovery"):
-        ExponentialRecovery(8.0, 11.0).fit(np.zeros((23, 23)))
+
+
+def test_forty_vertices_in_the_shell(tmp_path, capsys):
+    sample = StochasticBlockModel(40, 20.0, 1.0).sample(1)
+    rows = "".join(f"{u},{v}\n" for u, v in zip(*sample.adjacency.nonzero()) if u < v)
+    (tmp_path / "graph.csv").write_text("source,target\n" + rows)
+    arguments = ["--method", "exponential", "--average-degree", "20", "--epsilon", "4"]
+    assert main(["private", "sbm", str(tmp_path / "graph.csv"), *arguments, "--json"]) == 0
+    value = json.loads(capsys.readouterr().out)["value"]
+    assert error_rate(np.array(value["labels"]), sample.labels) == 0
+
+
+def test_what_is_refused():
+    with pytest.raises(ValueError, match="up to n = 40.*CertificateRecovery"):
+        ExponentialRecovery(8.0, 11.0).fit(np.zeros((41, 41)))
+    with pytest.raises(ValueError, match="at most the number of vertices"):
+        ExponentialRecovery(8.0, 31.0).fit(np.zeros((30, 30)))
 
 
 def test_guarantee():

@@ -120,7 +120,7 @@ class VotingRecovery(ModelledRecovery):
     delta: float = Field(None, 'budget of one fit. delta is used by the rough step "projection" only')
     rough: str = Field(
         choice(*ROUGH),
-        '"projection" (Algorithm 5.12) or "exponential" (Algorithm 5.19: pure epsilon, n <= 22)',
+        '"projection" (Algorithm 5.12) or "exponential" (Algorithm 5.19: pure epsilon, n <= 40)',
         default="projection",
         kw_only=True,
     )
