@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from problems.mrf import GradientIsing, MomentsIsing, diamond, grid
+from problems.mrf import GradientIsing, Ising, MomentsIsing, diamond, grid, random_tree
 from problems.mrf.estimators.moments import fit_moments, moment_sums
 from problems.mrf.program import ising_regressions, pairwise_regressions
 from problems.mrf.theory import flipped_parities, parity_sensitivity
@@ -122,12 +122,32 @@ def test_projection_on_the_l1_ball():
         assert ((row - result) @ (corners - result).T <= 1e-9).all()
 
 
-def test_maximum_entropy_finds_the_model_of_exact_moments():
-    model = grid(2, 3, 0.3, 0.1)
+def exact_moments(model):
     moments = walsh_hadamard(model.probabilities)
     p = model.nodes
     means = moments[[1 << i for i in range(p)]]
-    pairs = np.array([[moments[(1 << i) ^ (1 << j)] for j in range(p)] for i in range(p)])
+    return means, np.array([[moments[(1 << i) ^ (1 << j)] for j in range(p)] for i in range(p)])
+
+
+def test_bethe_is_exact_on_trees_and_nearer_than_mean_field_on_a_grid():
+    signs = np.sign(np.arange(9) - 3.5)
+    tree = Ising(random_tree(9, 3, 0.7).weights * np.outer(signs, signs), np.linspace(-0.4, 0.6, 9))
+    weights, field = fit_moments(*exact_moments(tree), width=3.0, inference="bethe")
+    np.testing.assert_allclose(weights, tree.weights, atol=1e-6)
+    np.testing.assert_allclose(field, tree.field, atol=1e-6)
+    square = grid(3, 3, 0.3, 0.1)
+    errors = {
+        name: np.abs(fit_moments(*exact_moments(square), width=3.0, inference=name)[0] - square.weights).max()
+        for name in ("bethe", "mean field")
+    }
+    assert errors["bethe"] < 0.5 * errors["mean field"] < 0.05
+    wide = MomentsIsing(2.0, insecure_seed=0).fit(random_tree(20, 1, 0.5).sample(20000, 1))
+    assert wide.release_.public["inference"] == "bethe"
+
+
+def test_maximum_entropy_finds_the_model_of_exact_moments():
+    model = grid(2, 3, 0.3, 0.1)
+    means, pairs = exact_moments(model)
     weights, field = fit_moments(means, pairs, width=model.width, inference="maximum entropy")
     np.testing.assert_allclose(weights, model.weights, atol=1e-6)
     np.testing.assert_allclose(field, model.field, atol=1e-6)

@@ -26,9 +26,9 @@ from .base import FieldEstimator, parameter_value
 Array = npt.NDArray[np.float64]
 
 LISTED = 16
-"""Maximum entropy lists the states up to this many nodes; mean field beyond."""
+"""Maximum entropy lists the states up to this many nodes; the Bethe free energy serves beyond."""
 
-INFERENCES = ("auto", "maximum entropy", "mean field")
+INFERENCES = ("auto", "maximum entropy", "bethe", "mean field")
 
 
 def moment_sums(table: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
@@ -46,8 +46,9 @@ def fit_moments(
 
     Args:
         means: (p,). pairs: (p, p) of E z_i z_j; the diagonal is ignored. width: bound on each coefficient.
-        inference: "maximum entropy" (exact, p <= 24) or "mean field": A = -C^-1 off the diagonal, C the
-            covariance with eigenvalues of at least e^(-2 width) / 2 and 2 sqrt(p) noise.
+        inference: "maximum entropy" (exact, p <= 24); "mean field": A = -C^-1 off the diagonal, C the
+            covariance with eigenvalues of at least e^(-2 width) / 2 and 2 sqrt(p) noise; "bethe": from the
+            same inverse by `bethe_weights`.
         noise: standard deviation of the errors of the moments, public.
     """
     p = len(means)
@@ -66,10 +67,33 @@ def fit_moments(
     # 2 sqrt(p) noise is the norm of a matrix of noise alone
     floor = max(math.exp(-2.0 * width) / 2.0, 2.0 * noise * math.sqrt(p))
     precision = (vectors / np.maximum(values, floor)) @ vectors.T
-    weights = np.clip(-(precision + precision.T) / 2.0, -width, width)
-    np.fill_diagonal(weights, 0.0)
+    precision = (precision + precision.T) / 2.0
     inside = np.clip(means, -1.0 + 1e-6, 1.0 - 1e-6)
-    return weights, np.clip(np.arctanh(inside) - weights @ means, -width, width)
+    weights = -precision if inference == "mean field" else bethe_weights(precision, inside)
+    weights = np.clip(weights, -width, width)
+    np.fill_diagonal(weights, 0.0)
+    if inference == "mean field":
+        return weights, np.clip(np.arctanh(inside) - weights @ means, -width, width)
+    t = np.tanh(weights)
+    from_j, at_i = inside[None, :], inside[:, None]
+    rest = 1.0 - t**2
+    root = np.sqrt(np.maximum(rest**2 - 4.0 * t * (from_j - at_i * t) * (at_i - from_j * t), 0.0))
+    pulls = np.arctanh(np.clip(2.0 * t * (from_j - at_i * t) / (rest + root), -1.0 + 1e-9, 1.0 - 1e-9))
+    return weights, np.clip(np.arctanh(inside) - pulls.sum(axis=1), -width, width)
+
+
+def bethe_weights(precision: Array, means: Array) -> Array:
+    """Interactions (p, p) of the Bethe free energy with this inverse covariance; exact on trees.
+
+    Source: Ricci-Tersenghi 2012, "The Bethe approximation for solving the inverse Ising problem", equation
+    (13). The diagonal means nothing.
+    """
+    spread, product = 1.0 - means**2, np.outer(means, means)
+    root = np.sqrt(1.0 + 4.0 * np.outer(spread, spread) * precision**2)
+    inner = np.sqrt(np.maximum((root - 2.0 * product * precision) ** 2 - 4.0 * precision**2, 0.0))
+    # (root - inner) / (2 C^-1) without the cancellation
+    ratio = 2.0 * (product * root + precision * (1.0 - product**2)) / (root + inner)
+    return -np.arctanh(np.clip(ratio - product, -1.0 + 1e-9, 1.0 - 1e-9))
 
 
 class MomentsIsing(FieldEstimator):
@@ -86,7 +110,8 @@ class MomentsIsing(FieldEstimator):
     )
     inference: str = Field(
         choice(*INFERENCES),
-        '"auto" (maximum entropy up to p = 16, then mean field), "maximum entropy" or "mean field"',
+        '"auto" (maximum entropy up to p = 16, then "bethe"), "maximum entropy", "bethe" (exact on trees) or '
+        '"mean field"',
         default="auto",
         kw_only=True,
     )
@@ -107,7 +132,7 @@ class MomentsIsing(FieldEstimator):
         pairs = np.triu(pairs, 1) + np.triu(pairs).T
         inference = self.inference
         if inference == "auto":
-            inference = "maximum entropy" if p <= LISTED else "mean field"
+            inference = "maximum entropy" if p <= LISTED else "bethe"
         noise = noisy.value.scale / n
         weights, field = fit_moments(means, pairs, width=float(self.width), inference=inference, noise=noise)
         if self.zero_field:
