@@ -168,7 +168,7 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, Any], list[dict[str, Any]], An
         {"rough": "guess"}, {"split": 0.0}, {"split": 1.0}, {"rough_share": 1.5}, {"rough": "exponential"},
         {"delta": 0.0}, {"rough": "exponential", "delta": 0.0, "weight_bound": 2.0}], PATH),
     (sbm.VotingRecovery, {"epsilon": 1.0, "delta": 0.0, "gamma": 0.5, "average_degree": 3.0}, [
-        {"rough": "exponential"}], nx.empty_graph(23)),
+        {"rough": "exponential"}], nx.empty_graph(41)),
     (sbm.CommunitiesRecovery, {"epsilon": 1.0, "communities": 2}, [
         {"communities": 1}, {"communities": 50}, {"mechanism": "guess"}, {"delta": 0.1}, {"rounds": -1},
         {"mechanism": "projection", "delta": 1e-6},

@@ -16,9 +16,9 @@ from problems.sbm import (
     canonical_graph,
     error_rate,
 )
-from problems.sbm.estimators.exponential import labelling, levels
 from problems.sbm.estimators.vote import WORD, split_edges, vote_scale, votes
 from problems.sbm.graph_input import WEIGHT_UNITS
+from problems.sbm.labellings import Labellings
 from sosdp.privacy.guarantee.composition import random_split
 from sosdp.privacy.guarantee.composition import split as split_budget
 from sosdp.privacy.guarantee.guarantee import Guarantee
@@ -122,7 +122,9 @@ def test_weighted_votes_move_by_the_units_of_one_edge():
 
 def exponential_law(adjacency, epsilon, density):
     """Exact law (in float64) of the rough step "exponential" over all labellings with first label +1."""
-    codes, level_of, scale = levels(adjacency, Fraction(density))
+    made = Labellings(adjacency, Fraction(density), Fraction(1))
+    codes, scale = made.listed(np.ones((1, 1), dtype=int))[0], made.scale
+    level_of = {int(code): made.level(int(code)) for code in np.unique(codes)}
     exponent = np.array([-epsilon * level_of[int(code)] / (2 * scale) for code in codes])
     weights = np.exp(exponent - exponent.max())
     return weights / weights.sum()
@@ -134,7 +136,8 @@ def joint_laws(n, epsilon1, epsilon2, share, degree=1.0):
     rough = np.array([exponential_law(a, epsilon1, share * degree / n) for a in graphs])
     # labelling k of the exponential mechanism: bit j - 1 set means vertex j is -1
     priors = [x.tolist() for x in all_labellings(n)]
-    order = [priors.index(labelling(k, n).tolist()) for k in range(2 ** (n - 1))]
+    signs = [[1, *(1 - 2 * ((k >> np.arange(n - 1)) & 1)).tolist()] for k in range(2 ** (n - 1))]
+    order = [priors.index(z) for z in signs]
     vote = vote_laws(n, epsilon2)[:, order]
     joint = np.zeros((len(graphs), *vote.shape[1:]))
     for code in range(len(graphs)):
