@@ -20,11 +20,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from sosdp.conic.eigenvalues import eigenvectors_between
+from sosdp.conic.rigorous import least_eigenvalue_bound
 from sosdp.estimator.base import NUMERICAL_FAILURES
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.structured import StructuredMatrix, maximise_over_elliptope
-from sosdp.structured.residual_proof import least_eigenvalue_proof
 
 LARGEST = 40
 """Most vertices."""
@@ -214,7 +214,7 @@ def _duals(rest: np.ndarray, mean: np.ndarray) -> list[tuple[np.ndarray, np.ndar
         for diagonal in (ends[0], ends[1][-size:], (ends[0] + ends[1][-size:]) / 2):
             dual = np.diag(diagonal) - rest
             dual += np.eye(size) * max(0.0, 1e-3 - float(np.linalg.eigvalsh(dual)[0]))
-            if least_eigenvalue_proof(dual) >= 0 and np.abs(dual).max() < 2.0**12:
+            if least_eigenvalue_bound(dual) >= 0 and np.abs(dual).max() < 2.0**12:
                 result.append((np.linalg.inv(dual), dual))
     except NUMERICAL_FAILURES:  # bounds are looser then, and a draw takes longer
         return result
