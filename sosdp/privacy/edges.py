@@ -187,7 +187,11 @@ def _row(line: bytes | None) -> tuple[str, str, float] | None:
 
 
 _BLOCK = 1 << 24
-_DIGITS = 9
+_PLAIN = re.compile(
+    rb"(?:[ \r]*+(?:\d{1,9}+(?:,|[ \r]++(?:\t[ \r]*+)?|\t[ \r]*+)\d{1,9}+[ \r]*+)?\n)*+", re.ASCII
+)
+"""Lines of two numbers of at most nine digits, a comma, one tab or blanks between them, and empty lines."""
+_BLANKS = bytes.maketrans(b",\t\r\n", b"    ")
 
 
 def plain_pairs(source: str | Path, header: bool = False) -> npt.NDArray[np.int32] | None:
@@ -228,34 +232,7 @@ def plain_pairs(source: str | Path, header: bool = False) -> npt.NDArray[np.int3
 
 def _pairs_of_block(block: bytes) -> npt.NDArray[np.int32] | None:
     """The pairs (k, 2) of whole lines, or None if a line is neither blank nor two numbers."""
-    data = np.frombuffer(block, dtype=np.uint8)
-    digit = (data >= 48) & (data <= 57)
-    ends_of_lines = np.flatnonzero(data == 10)
-    tabs = np.flatnonzero(data == 9)
-    blank = (data == 32) | (data == 9) | (data == 13)
-    if np.any(np.diff(np.searchsorted(ends_of_lines, tabs)) == 0):  # an empty field between two of them
+    if not _PLAIN.fullmatch(block):
         return None
-    comma = np.flatnonzero(data == 44)
-    if len(comma):  # a comma stands directly between two digits
-        inside = comma[(comma > 0) & (comma < len(data) - 1)]
-        if len(inside) != len(comma) or not np.all(digit[comma - 1] & digit[comma + 1]):
-            return None
-    if not np.all(digit.sum() + blank.sum() + len(comma) + len(ends_of_lines) == len(data)):
-        return None
-    before = np.concatenate([[False], digit[:-1]])
-    after = np.concatenate([digit[1:], [False]])
-    starts, stops = np.flatnonzero(digit & ~before), np.flatnonzero(digit & ~after)
-    lines = np.searchsorted(ends_of_lines, starts)
-    if len(starts) % 2 or not np.array_equal(lines[::2], lines[1::2]):
-        return None
-    if len(lines) and np.any(np.diff(lines[::2]) == 0):  # four numbers on one line
-        return None
-    lengths = stops - starts + 1
-    longest = int(lengths.max(initial=0))
-    if longest > _DIGITS:
-        return None
-    values = np.zeros(len(starts), dtype=np.int64)
-    for place in range(longest):
-        there = lengths > place
-        values[there] = 10 * values[there] + (data[starts[there] + place] - 48)
-    return values.astype(np.int32).reshape(-1, 2)
+    numbers = block.translate(_BLANKS).strip()
+    return np.fromstring(numbers, np.int32, sep=" ").reshape(-1, 2) if numbers else np.zeros((0, 2), np.int32)
