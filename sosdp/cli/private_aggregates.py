@@ -5,7 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from sosdp.cli.output import Fields, InputError, fitting, one_line, promise_fields, publish, read_json
+from sosdp.cli.output import Fields, InputError, fitting, one_line, promise_fields, publish
+from sosdp.cli.tables import given_schema
 from sosdp.privacy.calibrate import check_delta
 from sosdp.privacy.files import InputFileError
 from sosdp.privacy.guarantee.release import Release
@@ -20,8 +21,11 @@ SHOWN = 1000  # rows for people
 def run(arguments: Namespace) -> int:
     """Answer the question about the table and print the release."""
     problem = ""
+    if arguments.schema is None:
+        raise InputError(f"sosdp private {arguments.name}: --schema: a schema file is needed")
+    schema = given_schema(arguments.schema)
     try:
-        asked = _asked(arguments, _schema(arguments))
+        asked = _asked(arguments, schema)
         with fitting(arguments):
             release = _synthetic(asked, arguments) if arguments.name == "synthetic" else asked.release()
     except InputFileError as error:
@@ -34,15 +38,6 @@ def run(arguments: Namespace) -> int:
         raise InputError(problem)
     shown = release.to_dict()
     return publish(arguments, shown, lambda: _fields(shown))
-
-
-def _schema(arguments: Namespace) -> Schema:
-    if arguments.schema is None:
-        raise InputError(f"sosdp private {arguments.name}: --schema: a schema file is needed")
-    try:
-        return Schema.from_dict(read_json(arguments.schema))
-    except SchemaError as error:
-        raise InputError(f"{arguments.schema}: {one_line(error)}") from error
 
 
 def _asked(arguments: Namespace, schema: Schema) -> Asked:

@@ -84,11 +84,7 @@ def _columns(text: str | None) -> list[str] | None:
 
 def _schema(arguments: Namespace, columns: list[str] | None) -> Schema:
     """The schema of a file of records; what this estimator cannot use of it is refused."""
-    path = arguments.schema
-    try:
-        schema = Schema.from_dict(read_json(path))
-    except SchemaError as error:
-        raise InputFileError(path, "schema", one_line(error)) from error
+    path, schema = arguments.schema, given_schema(arguments.schema)
     used = [column for column in schema.columns if columns is None or column.name in columns]
     texts = [column.name for column in used if column.type == "category" and arguments.name != "mrf"]
     if texts:
@@ -96,6 +92,14 @@ def _schema(arguments: Namespace, columns: list[str] | None) -> Schema:
     if schema.owner is not None:
         raise InputFileError(path, "owner", "this estimator protects records, not their owners")
     return schema
+
+
+def given_schema(path: str) -> Schema:
+    """The schema in a file; InputError, in one line, where there is none."""
+    try:
+        return Schema.from_dict(read_json(path))
+    except SchemaError as error:
+        raise InputError(f"{path}: {one_line(error)}") from error
 
 
 def _builtin(source: str, columns: list[str] | None) -> Table:

@@ -433,6 +433,14 @@ def positive(value: Any, name: str) -> Fraction:
     return result
 
 
+def interval(low: Any, high: Any) -> tuple[Fraction, Fraction]:
+    """The ends of a public interval as exact rationals; ValueError unless they are finite and low < high."""
+    first, last = number(low), number(high)
+    if not isinstance(first, Fraction) or not isinstance(last, Fraction) or first >= last:
+        raise ValueError(f"the interval needs finite low < high, got [{low!r}, {high!r}]")
+    return first, last
+
+
 def integer(value: Any, name: str, least: int = 1) -> int:
     """The public number as a Python integer.
 

@@ -13,9 +13,9 @@ from sosdp.privacy import calibrate
 from sosdp.privacy.mechanisms.propose_test_release import tuple_averages as averages
 from sosdp.privacy.mechanisms.propose_test_release import tuple_geometry as geometry
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import agreement_rule, h_score
+from sosdp.privacy.mechanisms.propose_test_release.friendly_core import around_one_sensitivity
 from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import (
     RadiusGrid,
-    around_one_sensitivity,
     averages_guarantee,
     radius_losses,
     release_tuple_averages,

@@ -69,14 +69,12 @@ class Law:
         Raises:
             ValueError: not such a thing.
         """
-        name = data.get("law")
-        if name not in LAWS:
-            raise ValueError(f"law must be one of {', '.join(LAWS)}, got {name!r}")
-        missing = [key for key in LAWS[name] if key not in data]
+        name: Any = data.get("law")
+        keys = LAWS.get(name, ()) if isinstance(name, str) else ()
+        missing, times = [key for key in keys if key not in data], data.get("times", 1)
         if missing:
             raise ValueError(f"{name}: {', '.join(missing)} missing")
-        numbers = tuple(read_exact(data[key], str(name)) for key in LAWS[name])
-        times = data.get("times", 1)
+        numbers = tuple(read_exact(data[key], str(name)) for key in keys)
         if not isinstance(times, int) or isinstance(times, bool):
             raise ValueError(f"times must be a whole number, got {times!r}")
         return cls(name, numbers, times)

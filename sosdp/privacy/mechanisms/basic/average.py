@@ -18,7 +18,7 @@ from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_near
-from sosdp.privacy.inputs import column, number, table, wholes
+from sosdp.privacy.inputs import column, interval, number, table, wholes
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.terms import Terms, on_terms
 
@@ -67,14 +67,12 @@ def bounded_average(
     if terms.epsilon is None or terms.delta is not None or terms.rho is not None:
         raise ValueError("an average of numbers in an interval takes epsilon alone")
     epsilon = terms.pure
-    if not (math.isfinite(low or 0.0) and math.isfinite(high or 0.0)):
-        raise ValueError(f"the interval must be finite, got [{low}, {high}]")
-    least, most = Fraction(low or 0.0), Fraction(high or 0.0)
+    least, most = interval(low, high)
     if dimension is not None:
         raise ValueError("a dimension is for vectors in a ball")
     records = column(values)
-    if least >= most or not records:
-        raise ValueError(f"low must be below high, and there must be a record; got [{low}, {high}]")
+    if not records:
+        raise ValueError("there must be at least one record")
     step = (most - least) / RESOLUTION
     bits = terms.bits()
     counted = sum(wholes(records, step, least, 0, RESOLUTION))
@@ -125,12 +123,7 @@ def _ball(terms: Terms, rows: list[list[Any]], radius: float) -> Release:
         law = Law("discrete laplace", (scale, furthest))
         delta = 0.0
     else:
-        if rho is None:
-            if epsilon is None or delta is None:
-                raise ValueError("an average of vectors takes rho, or epsilon (and delta)")
-            rho = calibrate.zcdp_rho(epsilon, delta)
-        elif epsilon is not None or delta is not None:
-            raise ValueError("give rho, or epsilon and delta, not both")
+        rho = terms.concentrated
         # Two integer vectors in the ball are at most 2 * 2^20 apart: rho = Delta^2 / (2 sigma^2).
         variance = Fraction(2 * RESOLUTION) ** 2 / (2 * Fraction(calibrate.check_positive(rho, "rho")))
         draws = [exact.discrete_gaussian(variance, bits) for _ in range(d)]

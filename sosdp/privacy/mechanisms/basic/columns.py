@@ -16,7 +16,7 @@ from sosdp.privacy.contributions import Unit, kept, unit_of
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_near, float_up
-from sosdp.privacy.inputs import LEFT_OUT, canonical, number
+from sosdp.privacy.inputs import LEFT_OUT, canonical, interval, number
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.terms import Terms, on_terms
 
@@ -185,12 +185,7 @@ def _interval(low: float, high: float) -> tuple[Fraction, int, int]:
     Raises:
         ValueError: not low < high, both finite.
     """
-    try:
-        ends = Fraction(low), Fraction(high)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"the interval needs finite low < high, got [{low!r}, {high!r}]") from error
-    if ends[0] >= ends[1]:
-        raise ValueError(f"the interval needs finite low < high, got [{low!r}, {high!r}]")
+    ends = interval(low, high)
     step = (ends[1] - ends[0]) / STEPS
     return step, math.ceil(ends[0] / step), math.floor(ends[1] / step)
 

@@ -16,7 +16,7 @@ from sosdp.privacy.contributions import Unit, kept, unit_of
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import integer, number, positive, range_rho, wholes
+from sosdp.privacy.inputs import integer, interval, number, positive, range_rho, wholes
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.terms import Terms, on_terms
@@ -45,15 +45,14 @@ def grid(low: Any, high: Any, step: Any) -> Grid:
     Raises:
         ValueError: not low < high, finite, with 0 < step <= high - low (a grid of one point answers nothing).
     """
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ValueError(f"the grid needs finite low < high, got [{low}, {high}]")
-    width = Fraction(high) - Fraction(low)
+    first, last = interval(low, high)
+    width = last - first
     if positive(step, "step") > width:
         raise ValueError(
             f"a step of {float(step):g} is wider than the grid from {low} to {high}: give a smaller one, in "
             "the units of the values"
         )
-    return Grid(Fraction(low), Fraction(step), math.floor(width / Fraction(step)) + 1)
+    return Grid(first, Fraction(step), math.floor(width / Fraction(step)) + 1)
 
 
 @dataclass(frozen=True)

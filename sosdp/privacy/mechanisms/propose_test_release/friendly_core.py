@@ -152,6 +152,7 @@ def noisy_mean(
     rule: AgreementRule,
     rho: float,
     bits: RandomBits,
+    average: str = "friends",
 ) -> FriendsMean:
     """Test, mean and noise in grid steps, for mechanisms that do their own accounting.
 
@@ -160,13 +161,19 @@ def noisy_mean(
     """
     n, k, d = table.points.shape
     passed = rule.passes(matches, bits)
-    mean = weighted_mean(table, matches, radius)
+    if average == "friends":
+        mean, moves = weighted_mean(table, matches, radius), mean_sensitivity(n, rule.reach)
+    else:
+        mean, moves = (
+            around_one(table, matches, radius, average),
+            around_one_sensitivity(n, rule.reach, average),
+        )
     # rounding the mean moves each of the k d coordinates by at most half a step on either side
-    moved = mean_sensitivity(n, rule.reach) * joint_radius(radius, spread) + rounding(k * d)
+    moved = moves * joint_radius(radius, spread) + rounding(k * d)
     variance = moved**2 / (2 * Fraction(rho))
     # drawn whatever happened, so that neither the randomness nor the time tells
     noise = [[exact.discrete_gaussian(variance, bits) for _ in range(d)] for _ in range(k)]
-    order = exact.shuffled(k, bits)
+    order = exact.shuffled(k, bits) if average == "friends" else list(range(k))
     value = None
     if passed and mean is not None:
         noisy = [
@@ -176,8 +183,34 @@ def noisy_mean(
             ]
             for row, extra in zip(mean, noise, strict=True)
         ]
-        value = np.array([noisy[place] for place in order])
+        value = np.array([noisy[place] for place in order] if average == "friends" else sorted(noisy))
     return FriendsMean(value, variance, h_score(matches))
+
+
+def around_one_sensitivity(n: int, reach: int, average: str) -> Fraction:
+    """l2 sensitivity, in joint radii, of one good tuple (2) or of the mean of its friends (4 f).
+
+    f = (reach + 1) / (n - reach). For comparison with the mean of friends: docs/proofs/tuples_averages.md.
+    """
+    return Fraction(2) if average == "center" else Fraction(4 * (reach + 1), n - reach)
+
+
+def around_one(
+    table: TupleTable, matches: Booleans, radius: int, average: str
+) -> list[list[Fraction]] | None:
+    """The tuple with most friends, or the mean of its friends aligned to it; None where they are not near."""
+    best = int(np.argmax(matches.sum(axis=1)))
+    centre = table.points[best].tolist()
+    members = [best] if average == "center" else np.flatnonzero(matches[best]).tolist()
+    sums = [[0] * table.dimension for _ in centre]
+    for a in members:
+        own = table.points[a].tolist()
+        order = matching(centre, own, radius)
+        if order is None:
+            return None
+        for place, image in enumerate(order):
+            sums[place] = [x + y for x, y in zip(sums[place], own[image], strict=True)]
+    return [[Fraction(total, max(1, len(members))) for total in row] for row in sums]
 
 
 def joint_radius(radius: int, spread: Fraction) -> int:

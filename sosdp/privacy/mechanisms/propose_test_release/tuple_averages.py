@@ -29,20 +29,14 @@ from sosdp.privacy.guarantee.rounding import float_down, float_up
 from sosdp.privacy.inputs import choose, integer, positive, range_rho
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import AgreementRule, agreement_rule, h_score
 from sosdp.privacy.mechanisms.propose_test_release.friendly_core import (
-    joint_radius,
     mean_sensitivity,
     noisy_mean,
-    rounding,
     spread_of,
 )
 from sosdp.privacy.mechanisms.propose_test_release.tuple_geometry import (
-    Booleans,
-    TupleTable,
-    matching,
     neighbourhoods,
     tuple_table,
 )
-from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.terms import Terms, on_terms
 
@@ -221,12 +215,8 @@ def draw_averages(
     chosen = choose(radius_losses(scores, n, budget), Fraction(budget.epsilon_radius) / 2, bits)
     near, level, table, radius, unit = levels[chosen + MARGIN]
     matches = near.matches(level)
-    if average == "friends":
-        drawn = noisy_mean(table, matches, radius, share, budget.rule, budget.rho_mean, bits)
-        value, variance = drawn.value, drawn.variance
-    else:
-        value, variance = _around_one(table, matches, radius, share, budget, bits, average)
-    centres = None if value is None else value * float(unit)
+    drawn = noisy_mean(table, matches, radius, share, budget.rule, budget.rho_mean, bits, average)
+    centres, variance = None if drawn.value is None else drawn.value * float(unit), drawn.variance
     return TupleAverages(centres, float(radius * unit), float(variance * unit**2), tuple(scores))
 
 
@@ -239,50 +229,6 @@ def radius_losses(scores: Sequence[int], n: int, budget: TupleBudget) -> list[in
     threshold = min(n, math.ceil(wanted))
     before = [n, *scores[:-1]]
     return [max(score, threshold - previous) for score, previous in zip(scores, before, strict=True)]
-
-
-def around_one_sensitivity(n: int, reach: int, average: str) -> Fraction:
-    """l2 sensitivity, in joint radii, of one good tuple (2) or of the mean of its friends (4 f).
-
-    f = (reach + 1) / (n - reach). For comparison with the mean of friends: docs/proofs/tuples_averages.md.
-    """
-    return Fraction(2) if average == "center" else Fraction(4 * (reach + 1), n - reach)
-
-
-def _around_one(
-    table: TupleTable,
-    matches: Booleans,
-    radius: int,
-    spread: Fraction,
-    budget: TupleBudget,
-    bits: RandomBits,
-    average: str,
-) -> tuple[np.ndarray | None, Fraction]:
-    """The tuple with most friends, or the mean of its friends, with noise, rows in lexicographic order."""
-    n, k, d = table.points.shape
-    rule = budget.rule
-    passed = rule.passes(matches, bits)
-    moved = around_one_sensitivity(n, rule.reach, average) * joint_radius(radius, spread) + rounding(k * d)
-    variance = moved**2 / (2 * Fraction(budget.rho_mean))
-    noise = [[exact.discrete_gaussian(variance, bits) for _ in range(d)] for _ in range(k)]
-    if not passed:
-        return None, variance
-    best = int(np.argmax(matches.sum(axis=1)))
-    centre = table.points[best].tolist()
-    members = [best] if average == "center" else [int(a) for a in np.flatnonzero(matches[best])]
-    sums = [[0] * d for _ in range(k)]
-    for a in members:
-        own = table.points[a].tolist()
-        order = matching(centre, own, radius)
-        if order is None:
-            return None, variance
-        for place, image in enumerate(order):
-            sums[place] = [x + y for x, y in zip(sums[place], own[image], strict=True)]
-    rows = [
-        [math.floor(Fraction(total, len(members)) + Fraction(1, 2)) + y for total, y in zip(row, extra)]
-        for row, extra in zip(sums, noise, strict=True)
-    ]
-    return np.array(sorted(rows), dtype=np.float64), variance
 
 
 @on_terms("tuples", needs="epsilon delta", adjacency=ONE_RECORD_REPLACED)
