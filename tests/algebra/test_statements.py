@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import itertools
 import pickle
 import random
 from fractions import Fraction
@@ -293,6 +294,84 @@ def test_chebyshev_coefficients_keep_both_values():
         n = rng.randint(-9, 9)
         assert times(c, n) == F(c) * n and plus(c, n) == F(c) + n
         assert isinstance(times(c, 2), float) and not isinstance(plus(d, 1), float)
+
+
+NUMBERS = [
+    (0, 0), (-1, -1), (2**53 + 1, 2**53 + 1), (-(2**63) - 5, -(2**63) - 5), (np.int8(-128), -128),
+    (np.uint64(2**64 - 1), 2**64 - 1), (np.int64(-(2**63)), -(2**63)),
+    (np.float16(0.1), F(float(np.float16(0.1)))),
+    (np.float32(0.1), F(float(np.float32(0.1)))), (0.1, F(0.1)), (1e300, F(1e300)), (5e-324, F(5e-324)),
+    (np.longdouble(1) / 3, F(*(np.longdouble(1) / 3).as_integer_ratio())), (F(-1, 3), F(-1, 3)),
+    (decimal.Decimal("1e-30"), F(1, 10**30)), (BIG, BIG),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["operators", "complex", "chebyshev"])
+def test_combinations_of_words_round_nothing(kind):
+    """Sums, products, powers, quotients and adjoints against pairs of Fractions by word."""
+    a, b = {
+        "operators": lambda: sd.operators("a b", hermitian=False, party="P"),
+        "complex": lambda: sd.complex_variables("a b"),
+        "chebyshev": lambda: (sd.chebyshev(x, 1), sd.chebyshev(y, 1)),
+    }[kind]()
+    real = kind == "chebyshev"  # T1(x) is x: their value is a polynomial's
+    sort = tuple if kind == "operators" else sorted
+    rng = random.Random(kind)
+
+    def pairs(p):
+        if real:
+            return {m: (c, F(0)) for m, c in values(p.to_polynomial()).items()}
+        return {w: (F(re), F(im)) for w, (re, im) in p.terms.items()}
+
+    def times_of(p, q):
+        parts = []
+        for (u, (c, d)), (v, (e, f)) in itertools.product(p.items(), q.items()):
+            word = next(iter(product({u: F(1)}, {v: F(1)}))) if real else tuple(sort(u + v))
+            parts.append({word: (c * e - d * f, c * f + d * e)})
+        return sum_of(*parts)
+
+    def sum_of(*summands):
+        total = {}
+        for w, (c, d) in (item for p in summands for item in p.items()):
+            e, f = total.get(w, (F(0), F(0)))
+            total[w] = (c + e, d + f)
+        return {w: c for w, c in total.items() if any(c)}
+
+    def number():
+        given, value = rng.choice(NUMBERS)
+        if real or rng.random() < 0.6:
+            return given, {(): (F(value), F(0))}
+        other = rng.choice([0.1, -3.0, 2.0**60, 1e-300])
+        return complex(0.7, other), {(): (F(0.7), F(other))}
+
+    letters = [a, b] if real else [a, b, a.conj() if kind == "complex" else a.H]
+    for _ in range(60):
+        found, wanted = [], []
+        for _ in range(2):
+            p, q = letters[0] * 0, {}
+            for letter in rng.choices(letters, k=3):
+                c, exact = number()
+                p, q = p + letter * c, sum_of(q, times_of(pairs(letter), exact))
+            c, exact = number()
+            found.append(p + c)
+            wanted.append(sum_of(q, exact))
+        (p, q), (u, v) = found, wanted
+        assert pairs(p) == u
+        minus = {w: (-c, -d) for w, (c, d) in v.items()}
+        for result, truth in (
+            (p - q, sum_of(u, minus)),
+            (p * q, times_of(u, v)),
+            (p**3, times_of(times_of(u, u), u)),
+        ):
+            assert pairs(result) == truth
+        c, exact = number()
+        ((e, f),) = exact.values()
+        if e or f:
+            inverse = {(): (e / (e * e + f * f), -f / (e * e + f * f))}
+            assert pairs(p / c) == times_of(u, inverse)
+        if not real:
+            assert pairs((p * q).adjoint) == pairs(q.adjoint * p.adjoint)
+            assert (p + p.adjoint).is_hermitian and pairs(p.adjoint.adjoint) == pairs(p)
 
 
 def test_bounds_refer_to_what_was_stated():
