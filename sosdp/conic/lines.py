@@ -34,37 +34,26 @@ class Lines:
 
     def __init__(self, path: str | Path, comment: str = "") -> None:
         self.path = str(path)
-        text = _text(Path(path))
-        self._lines = text.splitlines()
-        self._comment = comment
-        self.number = 0
-
-    def _skip(self) -> int:
-        """Index of the next line that counts."""
-        k = self.number
-        while k < len(self._lines):
-            line = self._lines[k].strip()
-            if line and not (self._comment and line.startswith(self._comment)):
-                break
-            k += 1
-        return k
+        lines = [line.strip() for line in _text(Path(path)).splitlines()]
+        self.number, self._last = 0, max(len(lines), 1)
+        skipped = [not line or bool(comment) and line.startswith(comment) for line in lines]
+        self._left = [(k + 1, line) for k, line in enumerate(lines) if not skipped[k]][::-1]
 
     def more(self) -> bool:
         """Whether a line is left."""
-        return self._skip() < len(self._lines)
+        return bool(self._left)
 
     def peek(self) -> str:
         """The next line, not read yet."""
-        return self._lines[self._skip()].strip()
+        return self._left[-1][1]
 
     def next(self, what: str = "a line") -> str:
         """The next line; FormatError when the file ends before ``what``."""
-        k = self._skip()
-        if k >= len(self._lines):
-            self.number = max(len(self._lines), 1)
+        if not self._left:
+            self.number = self._last
             raise self.error(f"the file ends where {what} should be")
-        self.number = k + 1
-        return self._lines[k].strip()
+        self.number, line = self._left.pop()
+        return line
 
     def error(self, reason: str) -> FormatError:
         """The error that names the line read last."""

@@ -14,7 +14,6 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-_DENSE = 500  # variables up to which the graph is kept as a dense matrix
 _STEP = 5e-10  # seconds an entry of the cubes of an interior-point method, all its iterations together
 _BLOCK = 2e4  # what a block costs beside the cube of its entries
 _FIRST_ORDER = 40  # side from which on a first-order method may be faster
@@ -37,8 +36,6 @@ def seconds(sides: list[int]) -> float:
 def adjacency(monos: list[np.ndarray], groups: list[np.ndarray], ids: np.ndarray) -> sp.csr_matrix:
     """Graph on ``ids`` (by position): variables that meet in a monomial (rows of ``monos``) or in a group of
     ids."""
-    if ids.size <= _DENSE and not groups:
-        return _small_adjacency(monos, ids)
     rows, columns, start = [], [], 0
     place = np.zeros(int(ids.max(initial=0)) + 1, dtype=np.int64)
     place[ids] = np.arange(ids.size)
@@ -56,22 +53,6 @@ def adjacency(monos: list[np.ndarray], groups: list[np.ndarray], ids: np.ndarray
     row, column = np.concatenate(rows), np.concatenate(columns)
     incidence = sp.csr_matrix((np.ones(row.size, dtype=np.int32), (row, column)), shape=(start, ids.size))
     return sp.csr_matrix(incidence.T @ incidence) > 0
-
-
-def _small_adjacency(monos: list[np.ndarray], ids: np.ndarray) -> sp.csr_matrix:
-    """The same for few variables, without sparse matrices."""
-    meet = np.eye(ids.size, dtype=bool)
-    place = np.zeros(int(ids.max(initial=0)) + 1, dtype=np.int64)
-    place[ids] = np.arange(ids.size)
-    for table in monos:
-        # the last two columns hold a pair of variables of every monomial of degree two or more
-        for right in range(table.shape[1] - 1, 0, -1):
-            for left in range(right - 1, -1, -1):
-                both = table[:, left] > 0
-                meet[place[table[both, left]], place[table[both, right]]] = True
-                if (meet | meet.T).all():
-                    return sp.csr_matrix(np.ones_like(meet))
-    return sp.csr_matrix(meet | meet.T)
 
 
 def variable_cliques(graph: sp.csr_matrix, ids: np.ndarray) -> list[np.ndarray]:
