@@ -27,7 +27,7 @@ def test_the_identity_is_a_list_that_adds_up():
     equal = certificates.extract(sd.minimize(x, sd.System(x**2 == 1), 2)).optimum()
     assert any(part.cofactor is not None for part in equal.identity())
     matrix = certificates.extract(sd.minimize(x, sd.System(sd.PSD([[1, x], [x, 1]])), 2)).exact()
-    with pytest.raises(ValueError, match="matrices"):
+    with pytest.raises(ValueError, match="matrix"):
         matrix.identity()
 
 
