@@ -34,6 +34,8 @@ class Family(ABC):
     reach: tuple[float, float]
     variance: float
     """Of the target of an average record, for plans."""
+    questions = 0
+    """Order statistics of `start` and `scale`, at the price of a radius each."""
 
     def held(self, eta: np.ndarray) -> np.ndarray:
         """eta within the reach, where all below are finite."""
@@ -47,9 +49,13 @@ class Family(ABC):
     def residuals(self, eta: np.ndarray, y: np.ndarray, k: float) -> tuple[np.ndarray, np.ndarray]:
         """(psi - a, kappa): the residual held at k less its mean, and the mean of psi times the residual."""
 
-    @abstractmethod
     def start(self, step: Step, y: np.ndarray) -> float:
-        """A first constant; one question at most, at the price of a radius."""
+        """A first constant."""
+        return 0.0
+
+    def scale(self, step: Step, eta: np.ndarray, y: np.ndarray) -> float:
+        """How many standard deviations of the model residuals are wide, at least 1."""
+        return 1.0
 
 
 class Logistic(Family):
@@ -73,16 +79,13 @@ class Logistic(Family):
         slope = p * psi_up * up - expit(-eta) * psi_down * down
         return np.where(y > 0.5, psi_up, psi_down) - mean, slope
 
-    def start(self, step: Step, y: np.ndarray) -> float:
-        """0."""
-        return 0.0
-
 
 class Poisson(Family):
     """Counts: y is Poisson of mean exp(eta)."""
 
     reach = (-20.0, 23.0)
     variance = 1.0
+    questions = 2 + len(ROUNDS)
 
     def spread(self, eta: np.ndarray) -> np.ndarray:
         """exp(eta)."""
@@ -104,6 +107,12 @@ class Poisson(Family):
         """The logarithm of the .8-quantile of the counts."""
         epsilon = radius_epsilon(step.task.n)
         return math.log(log_quantile(step.queries, y, RADIUS_RANK, (-1.0, 33), epsilon)[1])
+
+    def scale(self, step: Step, eta: np.ndarray, y: np.ndarray) -> float:
+        """By a quantile of their sizes: means in the hundreds tell the coefficients to more digits than a
+        pilot has, and residuals held at few of their deviations would hardly move it."""
+        mu = np.exp(eta)
+        return max(1.0, step.scale(np.where(np.isnan(y), 0.0, y - mu) / np.sqrt(mu), (-2.0, 44)))
 
 
 def _below(j: np.ndarray, mu: np.ndarray) -> np.ndarray:
@@ -134,6 +143,10 @@ class Likelihood:
         """Where the length of a row is held."""
         return math.sqrt(self.radius**2 + 1.0) * (1.0 + 1e-12)
 
+    def eta(self, beta: np.ndarray) -> np.ndarray:
+        """(n,) linear predictors at a pilot (d + 1,), within the family's reach."""
+        return self.family.held(combined(self.z, beta[:-1]) + beta[-1])
+
     def forecast(self, beta: np.ndarray, k: float) -> tuple[np.ndarray, np.ndarray]:
         """(R, curvature) at a pilot (d + 1,): R (E v (z, 1)(z, 1)^T) R = 1, and E g kappa u u^T, for normal
         regressors; of released numbers alone."""
@@ -154,8 +167,7 @@ class Likelihood:
     def rows(self, beta: np.ndarray, k: float, root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows sqrt(g kappa) u, of length at most `reach`, and scores g u (psi - a), at most `most_held`
         times that."""
-        eta = self.family.held(combined(self.z, beta[:-1]) + beta[-1])
-        most = most_held(k)
+        eta, most = self.eta(beta), most_held(k)
         residuals, slope = self.family.residuals(eta, np.where(np.isnan(self.target), 0.0, self.target), k)
         residuals = np.where(np.isnan(self.target), 0.0, np.clip(residuals, -most, most))
         full = image(z_and_one(self.z) * np.sqrt(self.family.spread(eta))[:, None], root)
@@ -179,19 +191,20 @@ def likelihood(family: Family, step: Step, y: np.ndarray, columns: Columns) -> d
     heaps = (columns.tight[:-1] | step.frame.degenerate[:-1])[kept]
     whitening = Whitening(step.queries, y[:, kept], step.task.contamination, heaps)
     whitening.coarse(plan.spent["coarse"], plan.steps)
-    polish = step.left_for_polish(2)
+    polish = step.left_for_polish(1 + family.questions)
     pilot = Pilot.without_target(whitening)
     z, _, radius = step.leverage(whitening.y, pilot)
     model = Likelihood(family, z, y[:, -1], radius, step.task.contamination > 0)
     beta = np.append(np.zeros(len(kept)), family.start(step, y[:, -1]))
     for share in ROUNDS:
-        root, curvature = model.forecast(beta, HELD)
-        scores, most = model.rows(beta, HELD, root)[1], model.reach * most_held(HELD) * (1.0 + 1e-12)
+        k = HELD * family.scale(step, model.eta(beta), model.target)
+        root, curvature = model.forecast(beta, k)
+        scores, most = model.rows(beta, k, root)[1], model.reach * most_held(k) * (1.0 + 1e-12)
         sums = step.queries.gaussian_sum(integers(scores, most / BIG), BIG, polish * share)
         average = np.array(sums, dtype=np.float64) * most / (BIG * step.task.n)
         move = root @ np.linalg.solve(curvature, average)
         beta = beta + move * min(1.0, LONGEST / max(float(np.linalg.norm(move)), 1e-300))
-    k = step.hold(model.reach)
+    k = step.hold(model.reach) * family.scale(step, model.eta(beta), model.target)
     root, _ = model.forecast(beta, k)
     most = model.reach * most_held(k) * (1.0 + 1e-12)
     squared, scores = model.rows(beta, k, root)

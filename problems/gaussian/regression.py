@@ -185,14 +185,14 @@ class Step:
         pilot = Pilot.of(whitening)
         z, weights, radius = self.leverage(whitening.y[:, :-1], pilot)
         e = combined(whitening.y - pilot.centre, np.append(-pilot.coef, 1.0) / pilot.scale)
-        first = self._scale(e)
+        first = self.scale(e)
         e = e / first
         curvature, seen, vectors, score, doubt = self._curvature(
             z, weights, held(e, HELD, redescend=far), radius, polish
         )
         step = np.linalg.solve(curvature, score) / slope_of(HELD, redescend=far)
         e = e - step[-1] - combined(z, step[:-1])
-        second = self._scale(e)
+        second = self.scale(e)
         k = self.hold(math.sqrt(radius**2 + 1.0))
         rows = z_and_one(z) * (weights * held(e / second, k, redescend=far))[:, None]
         reach = math.sqrt(radius**2 + 1.0) * k * (1.0 + 1e-12)
@@ -227,10 +227,11 @@ class Step:
         radius = quantile * math.sqrt(leverage_quantile(d) / chi2.ppf(RADIUS_RANK, d))
         return z, leverage_weights(size, radius, redescend=far), radius
 
-    def _scale(self, e: np.ndarray) -> float:
-        """Deviation of residuals e (n,), by a quantile of the logarithm of their size; one question."""
+    def scale(self, e: np.ndarray, grid: tuple[float, int] = (-14.0, 20)) -> float:
+        """Deviation of residuals e (n,), by a quantile of the logarithm of their size, from grid[0] over
+        grid[1] octaves; one question."""
         rank = SCALE_RANK * (1.0 - self.task.contamination)
-        _, size = log_quantile(self.queries, np.abs(e), rank, (-14.0, 20), radius_epsilon(self.task.n))
+        _, size = log_quantile(self.queries, np.abs(e), rank, grid, radius_epsilon(self.task.n))
         return size / float(ndtri((1.0 + rank) / 2.0))
 
     def _curvature(
@@ -318,8 +319,8 @@ class Step:
         inverse, (seen, vectors) = pilot.inverse(), spectrum
         b = pilot.coef + inverse.T @ theta[:-1]
         hidden = np.linalg.qr(vectors[:-1, ~seen])[0] if not seen.all() else np.zeros((d, 0))
-        along = pilot.root @ b
-        b = inverse.T @ (along - hidden @ (hidden.T @ along))
+        blind = inverse.T @ hidden
+        b = b - blind @ np.linalg.lstsq(blind, b, rcond=None)[0]  # the shortest with this fit
         units = self.frame.scale[-1] / self.frame.scale[kept]
         lost = ((inverse.T @ hidden) ** 2).sum(axis=1) > UNSEEN_SHARE * (inverse**2).sum(axis=0)
         jacobian = inverse.T * units[:, None]

@@ -18,6 +18,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from problems.gaussian import (
     NotOffered,
+    PrivateLinearRegression,
     PrivateLogisticRegression,
     PrivatePoissonRegression,
     TooFewRecords,
@@ -185,6 +186,24 @@ def test_coefficients_in_any_units(family, made):
     assert away.std() < 0.3
 
 
+@pytest.mark.parametrize("level", [5.0, 11.0])
+def test_counts_in_the_hundreds_and_beyond(level):
+    """Standard errors are far below the error of a first guess there, and held residuals hardly move it."""
+    g = np.random.default_rng(0)
+    X, b = g.standard_normal((8000, 2)), np.array([1.0, -0.5])
+    y = g.poisson(np.exp(X @ b + level))
+    model = PrivatePoissonRegression(1.0, insecure_seed=1, **OPTIONS).fit(X, y)
+    assert np.abs(model.coef_ - b).max() < 3e-3 and abs(model.intercept_ - level) < 3e-3
+
+
+def test_equal_columns_share_their_coefficient():
+    """Along what is not seen the coefficients are the shortest: no two large ones are opposite."""
+    X, y, _, _ = drawn(Logistic, 20000, 6, np.ones(2))
+    for made in (PrivateLogisticRegression, PrivateLinearRegression):
+        model = made(4.0, insecure_seed=1, **OPTIONS).fit(X[:, [0, 0]], y)
+        assert not model.seen_.any() and np.abs(np.ravel(model.coef_)).max() < 100.0
+
+
 def test_contract():
     X, y, _, _ = drawn(Logistic, 20000, 4, np.ones(2))
     words = np.where(y > 0.5, "yes", "no").astype(object)
@@ -238,8 +257,6 @@ def test_the_noise_of_the_curvature_widens_intervals(monkeypatch):
     moved = noise @ left @ tilt.T @ root.T
     assert regression.tilted(tilt, left, root) == pytest.approx(np.cov(moved.T), rel=0.05, abs=0.3)
     for family, made in ((None, None), (Logistic, PrivateLogisticRegression)):
-        from problems.gaussian import PrivateLinearRegression
-
         X, y, _, _ = drawn(family or Poisson, 8000, 5, np.ones(5))
         model = (made or PrivateLinearRegression)(1.0, insecure_seed=1, **OPTIONS)
         full = model.fit(X, y).noise_scale_
