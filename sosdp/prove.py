@@ -43,7 +43,7 @@ def prove_sos(
         return result
     if result.cone != "sos":
         return _in_smaller_cone(result) if small and result.status == "unknown" else result
-    return unproven(decided_exactly(result) if small else result)
+    return unproven(decided_exactly(result, zeros) if small else result)
 
 
 def _in_smaller_cone(result: PseudoExpectation) -> PseudoExpectation:
@@ -74,13 +74,13 @@ def unproven(result: PseudoExpectation) -> PseudoExpectation:
     return replace(result, status=status, reason=f"{result.reason}, in floating point: not proven")
 
 
-def decided_exactly(result: PseudoExpectation) -> PseudoExpectation:
+def decided_exactly(result: PseudoExpectation, zeros: Any = "auto") -> PseudoExpectation:
     """The result with the verdict of an exact certificate, where there is one.
 
     It is about the binary numbers that floats are: 0.1*(x - y)**2 + 0.3*(x*y - 1)**2 in floats is negative at
     (1, 1). Write fractions (or use a problem file, whose decimals are read exactly) where decimals are meant.
     """
-    proof, status, reason = _decided(result)
+    proof, status, reason = _decided(result, zeros)
     if proof is None:
         if result.status == "refuted":  # nothing exact contradicts it
             return result
@@ -90,14 +90,14 @@ def decided_exactly(result: PseudoExpectation) -> PseudoExpectation:
     return replace(result, status="refuted", reason=f"{result.reason}; {CHECKED}")
 
 
-def _decided(result: PseudoExpectation) -> tuple[Any, str, str]:
+def _decided(result: PseudoExpectation, zeros: Any = "auto") -> tuple[Any, str, str]:
     """A verified proof about the binary numbers that floats are, or None; the verdict; the reason without."""
     from certificates import CertificateError
     from certificates.find.extract import decide
 
     assert isinstance(result.objective, Polynomial)
     binary = (result.objective.as_exact(), result.system.as_exact())
-    wanted = replace(result, objective=binary[0], system=binary[1])
+    wanted = replace(result, objective=binary[0], system=binary[1], zeros=zeros)
     try:
         outcome = decide(wanted)
     except (CertificateError, ArithmeticError, ValueError) as error:

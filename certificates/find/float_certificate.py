@@ -14,7 +14,7 @@ from certificates.find.facial import Faces
 from certificates.find.for_all import places
 from certificates.find.linear import refutation
 from certificates.find.numbers import exact_number, nice_fraction, short_decimal
-from certificates.find.optimum import FEW_VARIABLES, LIMITS, Optimum, satisfies
+from certificates.find.optimum import LIMITS, Optimum, satisfies
 from certificates.find.refine import refined_proof
 from certificates.find.rounding import NotCertifiable, Rounder
 from certificates.find.separation import separate
@@ -298,13 +298,13 @@ class FloatCertificate(PickledByName):
     def points(self) -> tuple[dict[int, Fraction], ...]:
         """Exact points of the set near the minimisers that the moments show (coordinates by variable id)."""
         if self.value is None:
-            if len(self.result.system) or len(self.claim.objectives) != 1:
+            given = self.result.zeros
+            if len(self.result.system) or len(self.claim.objectives) != 1 or given is None:
                 return ()
             objective = self.claim.objectives[0]
             ids = [int(v) for v in objective.variable_ids]
-            if len(ids) > FEW_VARIABLES:
-                return ()
-            return tuple(dict(zip(ids, map(Fraction, z), strict=True)) for z in find_zeros(objective))
+            zeros = find_zeros(objective, None if isinstance(given, str) else given)
+            return tuple(dict(zip(ids, map(Fraction, z), strict=True)) for z in zeros)
         found = []
         for near in self.minimisers[:MOST_ZEROS]:
             exact = refined(self.claim, near, _PLACES)

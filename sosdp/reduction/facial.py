@@ -15,10 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra import monomials as mono
 from ..algebra.polynomial import Polynomial
-from ..conic.clock import otherwise
-from ..conic.exact.integers import kernel, over_one_denominator
 
 _GRID = 7000  # points of {-1, 0, 1}^n up to this number are all tried
 _EXACT = float(2**53)
@@ -85,17 +82,3 @@ def _nearly_zero(p: Polynomial, candidates: np.ndarray) -> np.ndarray:
     points = candidates.astype(float)
     sizes = Polynomial.from_arrays(p.monos, np.abs(p.coefs.astype(float)))
     return candidates[np.abs(p.evaluate(points)) <= 1e-9 * sizes.evaluate(np.abs(points))]
-
-
-@otherwise(None)
-def face(basis: np.ndarray, ids: np.ndarray, zeros: np.ndarray) -> np.ndarray | None:
-    """Integer basis W of the vectors orthogonal to ``b(z)`` for all zeros, shape (side, smaller), in floats.
-
-    By exact elimination. None when an integer does not fit a float exactly, or that would take long.
-    """
-    power = mono.exponents(basis, ids).astype(object)
-    rows = [over_one_denominator((zero**power).prod(axis=1).tolist())[0] for zero in zeros]
-    vectors = kernel(rows, basis.shape[0])
-    if any(abs(v) > _EXACT for row in vectors for v in row):
-        return None
-    return np.array(vectors, dtype=float).reshape(-1, basis.shape[0]).T

@@ -111,6 +111,7 @@ class PseudoExpectation(PickledByName):
     inside: Inside | None = field(default=None, repr=False)
     centre: Centre | None = field(default=None, repr=False)
     steps: tuple[Any, ...] = field(default=(), repr=False)
+    zeros: Any = field(default="auto", repr=False)  # of a polynomial that is to be proven: see ``prove_sos``
 
     def __repr__(self) -> str:
         return f"PseudoExpectation({self.status}, {self._solved()}: {self._said()})"
