@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
 
-from ..algebra.monomials import exponents
 from ..algebra.polynomial import Polynomial, variable
 from ..conic.exact.guesses import independent_columns
 from ..conic.exact.integers import is_semidefinite, over_one_denominator
 from ..conic.svec import smat
-from .assemble.identity import Block, RawSolution
+from .assemble.identity import RawSolution
 from .candidate import Candidate
 from .change import Built
 from .judge import LITTLE, RESOLVED, SATISFIED, Theorem, is_far, means, tolerance
@@ -46,7 +45,7 @@ def attained(built: Built, raw: RawSolution, theorem: Theorem) -> tuple[float, P
     objective, constant = demand.parts[0], built.statement.constant
     best, where = math.inf, None
     for start in _starts(built, raw, demand):
-        for u in (start, _descended(objective, start), _improved(demand, start)):
+        for u in (start, _descended(objective, start)):
             x = _rounded(demand, u) if theorem.value is not None else _feasible_near(demand, u)
             if x is None:
                 continue
@@ -93,10 +92,10 @@ def is_full(found: Candidate) -> bool:
 
 
 def _steps(demand: Demand, start: dict[int, float]) -> Iterator[dict[int, float]]:
-    """A point, and, where rounding is not all that can be done, one that is better under the constraints."""
+    """A point, and, where rounding is not all that can be done, one that is better."""
     yield start
     if not demand.fixed.issuperset(start):
-        yield _improved(demand, start) if len(demand.system) else _descended(demand.parts[0], start)
+        yield _descended(demand.parts[0], start)
 
 
 def _feasible_near(demand: Demand, start: dict[int, float]) -> Point | None:
@@ -272,32 +271,8 @@ def _starts(built: Built, raw: RawSolution, demand: Demand) -> Iterator[dict[int
         return
     # what a reduction left out has mean zero: a variable that no constraint or objective needs
     means_of = {v: known[v] if v in known else (0.0, 0.0) for v in ids}
-    if not any(m for m, _ in means_of.values()):  # signs may be flipped together
-        spreads = {v: s for v, (_, s) in means_of.items() if 0 < s < math.inf}
-        rules = built.pieces[0].quotient.power.items()
-        spreads |= {v: math.sqrt(c) for v, (high, low, c) in rules if (high, low) == (2, 0) and c > 0}
-        yield dict.fromkeys(means_of, 0.0) | _aligned(built, raw, spreads)
     for side in (0.0, 1.0, -1.0):
         yield {v: m + (side * s if math.isfinite(s) else 0.0) for v, (m, s) in means_of.items()}
-
-
-def _aligned(built: Built, raw: RawSolution, sizes: dict[int, float]) -> dict[int, float]:
-    """Numbers of these sizes whose signs agree with the correlations found, the strongest first."""
-    piece, y = built.pieces[0], built.moments_of(raw.moments)[0]
-    two = np.flatnonzero(((piece.columns > 0).sum(axis=1) == 2) & np.isfinite(y))
-    edges = [(abs(y[k]), *piece.columns[k, -2:].tolist(), y[k]) for k in two]
-    sign = dict.fromkeys(sizes, 1.0)
-    group = {v: [v] for v in sizes}
-    for _, i, j, value in sorted(edges, reverse=True):
-        if i not in group or j not in group or group[i] is group[j]:
-            continue
-        flip = 1.0 if sign[i] * sign[j] * value >= 0 else -1.0
-        for v in group[j]:
-            sign[v] *= flip
-        group[i] += group[j]
-        for v in group[j]:
-            group[v] = group[i]
-    return {v: sign[v] * s for v, s in sizes.items()}
 
 
 def _rounded(demand: Demand, u: Mapping[int, float | Fraction], bits: int | None = None) -> Point:
@@ -323,10 +298,7 @@ def _charge(built: Built, theorem: Theorem, x: Point) -> float:
     values = {v: near(c) for v, c in x.items()}
     table = np.array([1.0, *(values.get(v, 0.0) for v in range(1, max(values, default=0) + 1))])
     for block, rows in zip(piece.blocks, piece.slices(), strict=True):
-        if block.kind == "sos":
-            continue
-        if block.kind == "psd":
-            charge += _charge_of_matrix(block, smat(gram[rows], block.side), table, x)
+        if block.kind == "sos" or block.kind == "psd" and _is_semidefinite(block.multiplier, x):
             continue
         if block.kind not in ("inequality", "product"):
             return math.inf
@@ -344,20 +316,6 @@ def _charge(built: Built, theorem: Theorem, x: Point) -> float:
             charge += near(missed) * abs(float(free[cursor : cursor + count] @ b))
         cursor += count
     return charge if math.isfinite(charge) else math.inf
-
-
-def _charge_of_matrix(block: Block, gram: np.ndarray, table: np.ndarray, x: Point) -> float:
-    """What a matrix lacks of being positive semidefinite at a point, times the trace of its multiplier
-    there."""
-    matrix = np.array([[near(at(p, x)) for p in row] for row in block.multiplier.tolist()])
-    least = float(np.linalg.eigvalsh(matrix)[0]) if np.isfinite(matrix).all() else -math.inf
-    if least >= 0 or block.entry is None:
-        return 0.0 if least >= 0 else math.inf
-    b, trace = np.prod(table[block.basis], axis=1), 0.0
-    for k in range(matrix.shape[0]):
-        here = np.where(block.entry == k, b, 0.0)
-        trace += float(here @ gram @ here)
-    return -least * abs(trace)
 
 
 def _descended(p: Polynomial, start: dict[int, float]) -> dict[int, float]:
@@ -396,44 +354,6 @@ def _descended(p: Polynomial, start: dict[int, float]) -> dict[int, float]:
             break
         x, level = x + step, reached
     return dict(zip(ids, x.tolist(), strict=True))
-
-
-def _improved(demand: Demand, start: dict[int, float]) -> dict[int, float]:
-    """A point that is better under the constraints, by sequential quadratic programming in floats."""
-    from scipy.optimize import minimize
-
-    ids, system = sorted(start), demand.system
-    if not 0 < len(ids) <= _MOST_VARIABLES or not len(system) or system.matrices:
-        return start
-    if len(system.equalities) > len(ids):  # SLSQP refuses that, and writes beyond its memory meanwhile
-        return start
-
-    def of(p: Polynomial) -> dict[str, Any]:
-        terms = [(exponents(p.monos, np.array(ids)), p.coefs.astype(float))]
-        terms += [
-            (exponents(d.monos, np.array(ids)), d.coefs.astype(float))
-            for d in (p.diff(variable(v)) for v in ids)
-        ]
-
-        def values(x: np.ndarray, k: int) -> float:
-            powers, coefs = terms[k]
-            return float(coefs @ np.prod(x**powers, axis=1)) if coefs.size else 0.0
-
-        size = max(float(np.abs(terms[0][1]).max(initial=0.0)), 1e-300)
-        return {
-            "fun": lambda x: values(x, 0) / size,
-            "jac": lambda x: np.array([values(x, 1 + k) / size for k in range(len(ids))]),
-        }
-
-    known = [{"type": "eq", **of(h)} for h in system.equalities]
-    known += [{"type": "ineq", **of(g)} for g in system.inequalities]
-    x = np.array([start[v] for v in ids])
-    with np.errstate(all="ignore"):
-        try:
-            found = minimize(x0=x, constraints=known, method="SLSQP", **of(demand.parts[0])).x
-        except (ValueError, ArithmeticError):
-            return start
-    return dict(zip(ids, found.tolist(), strict=True)) if np.isfinite(found).all() else start
 
 
 def _corrected(equal: list[Polynomial], least: list[Polynomial], start: dict[int, float]) -> dict[int, float]:

@@ -83,7 +83,6 @@ def test_moments_that_miss_a_constraint_close_nothing():
     [
         (x + y, [(x + y).equals(1), x**2 <= 4, y**2 <= 4], (1, F(-1, 4))),
         (x + 0 * y, [x >= 0, x <= 1, y**2 <= 1], (F(-1, 4), 0)),
-        (x + 0 * y, [sd.PSD([[1, x], [x, 1]]), y**2 <= 1], (F(-5, 4), 0)),
     ],
 )
 def test_what_a_point_misses_costs_its_multipliers(p, system, point):
@@ -117,17 +116,8 @@ def test_ranges_are_rounded_outwards_when_moved():
     low, high = statement.demands[0].bounds.ranges[k]
     for n in range(1, 60):
         origin = F(n, 7)
-        moved = Change(({k: origin},)).forwards(statement).demands[0].known[k]
+        moved = Change(({k: origin},)).forwards(statement).demands[0].bounds.ranges[k]
         assert F(moved[0]) <= F(low) - origin and F(high) - origin <= F(moved[1])
-
-
-def test_more_equalities_than_variables_end_no_process():
-    """SLSQP (scipy 1.17) ends the process on many of them; sixty missing edges of a graph are ordinary."""
-    n = 16
-    v = sd.variables("v", n)
-    missing = [v[i] * v[j] == 0 for i in range(n) for j in range(i) if (i * j + i) % 2]
-    found = sd.maximize(v.sum(), sd.System(v**2 == v, missing), degree=4)
-    assert len(missing) > 2 * n and found.status == "optimal"
 
 
 def test_a_point_below_the_value_contradicts_it():
