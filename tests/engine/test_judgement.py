@@ -116,7 +116,7 @@ def test_ranges_are_rounded_outwards_when_moved():
     low, high = statement.demands[0].bounds.ranges[k]
     for n in range(1, 60):
         origin = F(n, 7)
-        moved = Change(({k: origin},)).forwards(statement).demands[0].bounds.ranges[k]
+        moved = Change(({k: origin},)).forwards(statement).demands[0].known[0].ranges[k]
         assert F(moved[0]) <= F(low) - origin and F(high) - origin <= F(moved[1])
 
 
