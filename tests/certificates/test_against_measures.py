@@ -8,6 +8,7 @@ import pytest
 
 import certificates
 import sosdp as sd
+from certificates import kernel
 from certificates.check import check_certificate
 from sosdp.cli import main
 
@@ -145,6 +146,14 @@ def test_a_refutation():
     assert verdict.status == "invalid" and "not about that problem" in verdict.reason
     # where the right sides are compared is of no matter: they are numbers, and the comparison adds them up
     assert against(refutation({"inequalities": [1]}), **none)
+
+
+def test_what_uses_a_support_is_proven_on_it_only():
+    asked = {"variables": ["x"], "feasible": True, "subject_to": [[{"mu": "x"}, ">= 3"]]}
+    assert kernel.replay({**asked, "measures": PROBLEM["measures"]}, refutation({})).end is None
+    for support in ([], ["x**2 <= 2"]):
+        with pytest.raises(kernel.NotProven, match="hypothesis"):
+            kernel.replay({**asked, "measures": {"mu": {"subject_to": support, "mass": 2}}}, refutation({}))
 
 
 @pytest.mark.parametrize(
