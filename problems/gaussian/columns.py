@@ -25,7 +25,7 @@ class Columns:
     Attributes:
         low, high: (d,) bounds; entries beyond them are clipped. Infinite where nothing is known.
         tight: (d,) bool: the bounds of this column are meant literally (a rating, a count, 0/1): no scale is
-            learnt for it and nothing is folded away.
+            learnt for it and no row is left out.
         log: (d,) bool: the column is looked at in logarithms (and its bounds above are those of them).
     """
 

@@ -97,7 +97,7 @@ def private_mean(
             half = float(ndtri((1.0 + task.interval) / 2.0)) * np.sqrt(
                 np.where(literal, variance, others) / task.n + tails * noise**2
             )
-            # nearly all of such a column is one value, or folded away: its scale says nothing of the rest
+            # nearly all of such a column is one value, or has weight 0: its scale says nothing of the rest
             thin = ~literal & (seconds < np.minimum(THIN, 1.0 - 3.0 * spread))
             frame = replace(frame, degenerate=frame.degenerate | thin)
             half = np.where(frame.degenerate, np.nan, half)

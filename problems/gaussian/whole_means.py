@@ -1,6 +1,6 @@
 """Where the mean of all records clips them: at public bounds, or at released points, and then it says so.
 
-Nothing is folded away. A column with bounds is averaged between them. One without is averaged between two
+No row gets weight 0. A column with bounds is averaged between them. One without is averaged between two
 order statistics near its ends, which are published with the number of records that they clip: what is
 estimated is the mean clipped there.
 

@@ -1,4 +1,4 @@
-"""OpenDP and this library in each other's hands: our mechanisms in its compositors, its noise in ours.
+"""OpenDP and this library together: our mechanisms in its compositors, its noise in our releases.
 
 `as_measurement` wraps any mechanism that returns a `Release` as an OpenDP measurement; it needs OpenDP's flag
 "honest-but-curious", which the user sets, for OpenDP cannot check a foreign mechanism. `release_through` lets

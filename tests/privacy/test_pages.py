@@ -21,6 +21,8 @@ OTHER_PAGES = {
     "edge flips",
     "projection",
     "cuts.",
+    "gaussian.",
+    "private_estimator.",
     "sbm.",
 }
 

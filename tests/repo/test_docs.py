@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.repo.house import ROOT, sources
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
@@ -46,3 +48,24 @@ def test_there_are_pages():
         "privacy",
         "units",
     } <= names
+
+
+IDIOMS = {
+    r"far rows": "outlying rows",
+    r"folded (away|to nothing)": "given weight 0",
+    r"in each other's hands": "together",
+    r"what is left has another mean": "the mean of the remaining rows differs",
+    r"of numbers (are|is) expected; .* (is|are) not": "no numbers in column ...",
+    r"nats (go|goes) with": "the error of a median grows with ...",
+    r"\bfound \d+ fields": "has N fields",
+}
+"""Idioms of ours that no message, docstring or page has, and what to say."""
+
+
+@pytest.mark.parametrize("idiom", IDIOMS)
+def test_no_idiom_where_plain_words_do(idiom):
+    texts = {source.name: source.text for source in sources() if not source.name.startswith("tests/")}
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+    texts |= {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in pages}
+    seen = [name for name, text in texts.items() if re.search(idiom, text)]
+    assert not seen, (idiom, "say:", IDIOMS[idiom], seen)

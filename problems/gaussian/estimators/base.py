@@ -53,7 +53,7 @@ class TableEstimator(ReleasingEstimator):
     )
     contamination: float = Field(
         None,
-        "public fraction of rows that may be anything, 0 to .2. Above 0 far rows get weight 0, and the "
+        "public fraction of rows that may be anything, 0 to .2. Above 0 outlying rows get weight 0, and the "
         "estimand is the mean of the others, which for skewed columns is not the mean (take "
         "logarithms first). With 0 a mean is that of all rows, at the price of noise for the whole width of "
         "the bounds",

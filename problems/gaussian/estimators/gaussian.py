@@ -32,7 +32,7 @@ COVARIANCE_SHARE = 0.6  # of a pure budget, the rest for the mean
 
 
 class PrivateGaussian(TableEstimator):
-    """Mean and covariance of the columns of a table (d <= 50), robust to a fraction of far rows.
+    """Mean and covariance of the columns of a table (d <= 50), robust to a fraction of outlying rows.
 
     After fit: mean_ (d,), covariance_ (d, d) positive definite, error_, unseen_, condition_, within_plan_,
     degenerate_ (d,), and what `TableEstimator` lists. Consistent for Gaussian columns; heavier tails are
@@ -118,7 +118,7 @@ def _name(mean: bool) -> str:
 
 
 class PrivateCovariance(PrivateGaussian):
-    """Covariance of the columns of a table, robust to a fraction of far rows, in their own units.
+    """Covariance of the columns of a table, robust to a fraction of outlying rows, in their own units.
 
     Arguments, attributes (without mean_) and errors are those of `PrivateGaussian`; no budget goes
     into a mean.
@@ -128,7 +128,7 @@ class PrivateCovariance(PrivateGaussian):
 
 
 class PrivatePCA(PrivateGaussian):
-    """Leading principal components of a table (d <= 50), robust to a fraction of far rows.
+    """Leading principal components of a table (d <= 50), robust to a fraction of outlying rows.
 
     A function of what `PrivateGaussian` releases, whose arguments and attributes it has. After fit:
     components_ (k, d), rows of unit length; explained_variance_ (k,) and explained_variance_ratio_ (k,);

@@ -26,7 +26,7 @@ class PrivateMean(TableEstimator):
     d).advice` says what that costs before anything is spent. A column without is averaged between two
     released points near its ends: estimates_ says "mean clipped to [L, U]", clipped_to_ (d, 2) holds the
     points and clipped_share_ (d,) 95 % upper bounds of the share of rows beyond them. With contamination
-    above 0 far rows are folded away.
+    above 0 outlying rows get weight 0.
 
     After fit: mean_ (d,); interval_ (d, 2) or None; noise_scale_ (d,), standard deviation of the added noise;
     method_; estimates_ (d,), what each number estimates ("mean", "folded mean", "median", ...): its interval

@@ -182,9 +182,9 @@ class PrivateLogisticRegression(_OnRegressors):
     """Two classes by at most 50 regressors and a constant: one Newton step from a private pilot.
 
     One record is a row of X with its label. Under the logistic model the estimate is consistent whatever the
-    law of X; far rows weigh little, with contamination above 0 nothing. Each fit spends the whole budget, and
-    `score` is computed on the rows that are given, without any guarantee. For many features of which few
-    matter: `problems.mrf.PrivateSparseLogistic`.
+    law of X; outlying rows weigh little, or, with contamination above 0, nothing. Each fit spends the whole
+    budget, and `score` is computed on the rows that are given, without any guarantee. For many features of
+    which few matter: `problems.mrf.PrivateSparseLogistic`.
 
     After fit: coef_ (1, d), intercept_ (1,), classes_; interval_ (d, 2) or None, sampling and noise;
     noise_scale_ (d,); left_out_ (d,), regressors that are mostly one value (coefficient 0; where all are,
