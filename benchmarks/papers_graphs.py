@@ -10,8 +10,14 @@ import numpy as np
 from benchmarks.papers_row import Row
 from problems.cuts import CutRelease, OfflineRelease, offline_budget
 from problems.cuts.model import block_graph
-from problems.mrf import VotedStructure, grid
-from problems.sbm import StochasticBlockModel, VertexRecovery
+from problems.mrf import MomentsIsing, VotedStructure, grid
+from problems.sbm import (
+    ExponentialRecovery,
+    RandomizedResponseRecovery,
+    StochasticBlockModel,
+    VertexRecovery,
+    error_rate,
+)
 from sosdp.structured.disjoint_cut import bound_disjoint_cut
 
 CUTS, COMMUNITIES, FIELDS = "iterative constructions", "communities", "Markov random fields"
@@ -103,4 +109,45 @@ def structures(quick: bool) -> list[Row]:
     return [Row(FIELDS, "Section 6: structure by stability", runs, size, kind, wrong, 0.0, spent, good)]
 
 
-MEASURES = (cuts, offline, vertices, structures)
+def labellings(quick: bool) -> list[Row]:
+    """Algorithm 5.19: the exponential mechanism on all labellings, drawn exactly; wrong labels."""
+    result = []
+    for n, d, epsilon in ((30, 15.0, 1.0),) if quick else ((30, 15.0, 1.0), (40, 12.0, 1.0), (40, 20.0, 0.5)):
+        errors, flipped, spent, kind = [], [], [], ""
+        for seed in range(5):
+            sample = StochasticBlockModel(n, d, 0.8).sample(seed)
+            start = time.process_time()
+            fitted = ExponentialRecovery(epsilon, d).fit(sample.adjacency)
+            spent.append(time.process_time() - start)
+            other = RandomizedResponseRecovery(epsilon).fit(sample.adjacency)
+            errors.append(n * error_rate(np.asarray(fitted.labels_), sample.labels))
+            flipped.append(n * error_rate(np.asarray(other.labels_), sample.labels))
+            kind = str(fitted.guarantee_.kind)
+        wrong, best, cpu = float(np.mean(errors)), float(np.mean(flipped)), float(np.mean(spent))
+        said, runs = (
+            "Algorithm 5.19: exponential mechanism on labellings",
+            "exact draw (wrong labels; best: flips)",
+        )
+        size = f"n = {n}, d = {d:g}, epsilon {epsilon:g}"
+        result.append(Row(COMMUNITIES, said, runs, size, kind, wrong, best, cpu, wrong <= best and cpu < 60))
+    return result
+
+
+def fields(quick: bool) -> list[Row]:
+    """Parameters from noisy moments beyond 16 nodes: Bethe against mean field, largest error of a weight."""
+    model = grid(5, 5, 0.3)
+    table = model.sample(20_000, 3)
+    errors, spent, kind = [], [], ""
+    for inference in ("bethe", "mean field"):
+        start = time.process_time()
+        fitted = MomentsIsing(model.width, epsilon=4.0, inference=inference).fit(table)
+        spent.append(time.process_time() - start)
+        errors.append(float(np.abs(fitted.weights_ - model.weights).max()))
+        kind = str(fitted.guarantee_.kind)
+    size = "grid 5 x 5, weight .3, n = 20000, (4, 1e-6)"
+    runs = "Bethe free energy of noisy moments (best: mean field)"
+    said = "Section 3: parameters of Ising models"
+    return [Row(FIELDS, said, runs, size, kind, errors[0], errors[1], spent[0], errors[0] <= errors[1])]
+
+
+MEASURES = (cuts, offline, vertices, labellings, structures, fields)
