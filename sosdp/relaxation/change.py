@@ -8,6 +8,7 @@ points and multipliers, is here too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -32,6 +33,7 @@ from .statement import PROOF, Demand, Statement, data_size
 _FAR = 1.25  # |middle| over half-width of a deduced range from which a variable is moved
 _FAR_END = 1e2  # size of the one end of a range from which on a variable is measured from there
 _OUT = 4.0  # times the size of the data
+_LARGE = 1000  # moments
 _COUNTED = 1e-3  # of the largest coefficient of an objective: what counts for its unit
 _LIGHTER = 2**10  # by how much multiples of equations must lower a polynomial's largest coefficient
 _DIGITS = 6  # binary digits of a centre relative to the half-width: data keep short coefficients
@@ -387,16 +389,25 @@ def _units(
 
 def _sizes(found: list[Scaling], targets: list[np.ndarray], pieces: list[Identity]) -> tuple[float, float]:
     """Of objectives in scaled variables: the largest coefficient but the constant, and the factor that
-    brings what counts of them below four, but for a tenth."""
+    brings what counts of them below four, but for a tenth; of large ones on bounded sets, whose values are of
+    the size of the largest, all of it below one (networks of 89 to 500 buses: 1e-5 of the value)."""
     terms = [
         np.abs(row * s.column * s.value)[mono.degrees(p.columns) > 0]
         for row, s, p in zip(targets, found, pieces, strict=True)
     ]
     counted = np.concatenate(terms)
     height = float(counted.max(initial=0.0))
+    if counted.size > _LARGE and all(_is_bounded(s, p) for s, p in zip(found, pieces, strict=True)):
+        return height, 1.0 / power_of_two(height or 1.0)
     counted = np.sort(counted[counted > _COUNTED * height])
     power = 4.0 / power_of_two(float(counted[(counted.size - 1) // 10])) if counted.size else 1.0
     return height, power
+
+
+def _is_bounded(scaling: Scaling, piece: Identity) -> bool:
+    """Whether every variable of an objective has a bound."""
+    ids = np.unique(piece.columns[piece.target != 0])
+    return all(math.isfinite(scaling.bounds.largest.get(v, math.inf)) for v in ids.tolist() if v)
 
 
 def _squares(piece: Identity, scaling: Scaling) -> np.ndarray | None:
