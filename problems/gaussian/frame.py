@@ -6,7 +6,6 @@ Privacy and utility: docs/proofs/gaussian_frame.md, 2
 from __future__ import annotations
 
 import math
-import struct
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -154,31 +153,21 @@ class MixedGrid:
         low, high = _ordered(self.low), _ordered(self.high)
         while low < high:
             middle = (low + high) // 2
-            if self._place(_unordered(middle)) < place:
+            if self.places(np.array([_unordered(middle)]))[0] < place:
                 low = middle + 1
             else:
                 high = middle
         return _unordered(low)
 
-    def _place(self, entry: float) -> int:
-        """`places` of one entry."""
-        width = self.high - self.low
-        uniform = round((entry - self.low) / width * ((1 << PLACES) - 1))
-        smallest, size = width * 2.0**-DEPTH, abs(entry)
-        digits = 0
-        if size >= smallest:
-            digits = (_ordered(size) >> LOG_DROPPED) - (_ordered(smallest) >> LOG_DROPPED) + 1
-        return uniform + (-digits if entry < 0 else digits)
-
 
 def _ordered(entry: float) -> int:
     """The bits of a float as an integer in the order of floats."""
-    (bits,) = struct.unpack("<q", struct.pack("<d", abs(entry)))
+    bits = int(np.array([abs(entry)]).view(np.int64)[0])
     return -bits if entry < 0 else bits
 
 
 def _unordered(number: int) -> float:
-    (size,) = struct.unpack("<d", struct.pack("<q", abs(number)))
+    size = float(np.array([abs(number)]).view(np.float64)[0])
     return -size if number < 0 else size
 
 
@@ -187,13 +176,10 @@ def log_quantile(
 ) -> tuple[int, float]:
     """A quantile of log2 of sizes (n,) >= 0 on a grid from grid[0] over grid[1] octaves: its step, its value.
 
-    On a uniform grid of the sizes themselves the far part would have nearly all points. What is no number
-    lies at the top.
+    On a uniform grid of the sizes themselves the far part would have nearly all points.
     """
     bottom, octaves = grid
-    top = 2.0 ** (bottom + octaves)
-    logs = np.log2(np.maximum(np.where(sizes < top, sizes, top), 2.0**bottom))
-    steps = np.floor((logs - bottom) * STEPS).astype(np.int64)
+    steps = _steps(sizes, bottom, octaves)
     rank = max(1, math.ceil(q * sizes.size))
     result = queries.order_statistic(steps, rank, low=0, high=octaves * STEPS, epsilon=epsilon)
     return result, 2.0 ** (bottom + result / STEPS)
@@ -205,8 +191,7 @@ def between_octaves(
     """An order statistic of y (n,) on a grid of equal steps of log2 |y| on either side of 0, between
     octaves."""
     first, last = octaves
-    size = np.minimum(np.abs(y), 2.0**last)
-    steps = np.floor((np.log2(np.maximum(size, 2.0**first)) - first) * STEPS).astype(np.int64)
+    steps = _steps(np.abs(y), first, last - first)
     top = (last - first) * STEPS
     result = queries.order_statistic(
         np.where(y < 0.0, -steps, steps), rank, low=-top, high=top, epsilon=epsilon
@@ -214,10 +199,17 @@ def between_octaves(
     return math.copysign(2.0 ** (first + abs(result) / STEPS), result) if result else 0.0
 
 
+def _steps(sizes: np.ndarray, bottom: float, octaves: int) -> np.ndarray:
+    """int64 steps of log2 of sizes (n,) from the bottom on; what is no number lies at the top."""
+    top = 2.0 ** (bottom + octaves)
+    logs = np.log2(np.maximum(np.where(sizes < top, sizes, top), 2.0**bottom))
+    return np.floor((logs - bottom) * STEPS).astype(np.int64)
+
+
 def _spelled(column: np.ndarray, smallest: float, dropped: int) -> np.ndarray:
     """Floats as integers in their order: the bits of |x| beyond those of `smallest`, the lowest dropped."""
     size = np.abs(column)
-    offset = int(np.array([smallest]).view(np.int64)[0]) >> dropped
+    offset = _ordered(smallest) >> dropped
     digits = np.where(size < smallest, 0, (size.view(np.int64) >> dropped) - offset + 1)
     return np.where(column < 0, -digits, digits)
 
@@ -226,7 +218,5 @@ def _read(number: int) -> float:
     """The float that `_spelled` wrote as this integer without bounds (rounded towards 0)."""
     if number == 0:
         return 0.0
-    offset = int(np.array([SMALLEST]).view(np.int64)[0]) >> DROPPED
-    bits = (abs(number) - 1 + offset) << DROPPED
-    size = float(np.array([bits], dtype=np.int64).view(np.float64)[0])
-    return -size if number < 0 else size
+    bits = (abs(number) - 1 + (_ordered(SMALLEST) >> DROPPED)) << DROPPED
+    return _unordered(bits if number > 0 else -bits)

@@ -227,7 +227,6 @@ def test_grids_of_floats_keep_their_order():
     inside = np.sort(np.clip(values, -1.0, 5000.0))
     places = grid.places(inside)
     assert np.all(np.diff(places) >= 0)
-    assert [grid._place(value) for value in inside.tolist()] == places.tolist()
     for value, place in zip(inside[::7], places[::7], strict=True):
         result = grid.value(int(place))
         assert result <= value and value - result < 1e-9 * max(1e-3, abs(value)) + 5001 * 2.0**-43
