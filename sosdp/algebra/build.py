@@ -118,7 +118,7 @@ def coefficient(p: Any, monomial: Any, variables: Any = None) -> Polynomial:
     ids = wanted.variable_ids if variables is None else _ids(variables)
     if not np.isin(wanted.variable_ids, ids).all():
         raise ValueError(f"{wanted!r} has variables besides those in which the polynomial is read")
-    inner, outer = _split_monomials(p.monos, ids)
+    inner, outer = mono.split(p.monos, ids)
     chosen = mono.same(inner, wanted.monos)
     return Polynomial.from_arrays(outer[chosen], p.coefs[chosen])
 
@@ -135,7 +135,7 @@ def integrate(p: Any, box: Mapping[Any, tuple[Any, Any]]) -> Polynomial:
         if not all(end.is_constant for end in ends):
             raise ValueError("the ends of an interval of integration must be numbers")
         low_end, high_end = (end.constant for end in ends)
-        inner, outer = _split_monomials(p.monos, np.array([identifier]))
+        inner, outer = mono.split(p.monos, np.array([identifier]))
         powers = mono.degrees(inner) + 1
         total = Polynomial(0)
         for power in np.unique(powers).tolist():
@@ -151,12 +151,3 @@ def _ids(variables: Any) -> np.ndarray:
     listed = [variables] if isinstance(variables, Polynomial | str) else variables
     flat = np.asarray(listed, dtype=object).reshape(-1)
     return np.array([to_variable_id(v) for v in flat], dtype=mono.MONOMIAL)
-
-
-def _split_monomials(monos: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The parts of monomials in these variables and in the others."""
-    here = np.isin(monos, ids)
-    inner, outer = np.where(here, monos, 0), np.where(here, 0, monos)
-    inner.sort(axis=1)
-    outer.sort(axis=1)
-    return inner, outer

@@ -74,11 +74,7 @@ def substitute(p: P, values: Mapping[int, P]) -> P:
         return p
     if all(q.coefs.size <= 1 for q in table.values()):
         return _substitute_terms(p, table)
-    replaced = np.isin(p.monos, np.array(sorted(table), dtype=mono.MONOMIAL))
-    factors = np.where(replaced, p.monos, 0).astype(mono.MONOMIAL)
-    rest = np.where(replaced, 0, p.monos).astype(mono.MONOMIAL)
-    factors.sort(axis=1)
-    rest.sort(axis=1)
+    factors, rest = mono.split(p.monos, np.array(sorted(table), dtype=mono.MONOMIAL))
     rest_keys = mono.keys(rest)
     distinct, group = mono.unique(factors)
     by_group = np.argsort(group, kind="stable")

@@ -202,6 +202,15 @@ def group(monos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return first, inverse.reshape(-1)
 
 
+def split(monos: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The parts of monomials in these variables and in the others."""
+    here = np.isin(monos, ids)
+    inner, outer = np.where(here, monos, MONOMIAL(0)), np.where(here, MONOMIAL(0), monos)
+    inner.sort(axis=1)
+    outer.sort(axis=1)
+    return inner, outer
+
+
 def unique(monos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The distinct rows and the inverse map, as ``group`` finds them."""
     first, inverse = group(monos)

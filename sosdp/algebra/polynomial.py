@@ -16,7 +16,7 @@ from sosdp.algebra import evaluate as at_points
 from sosdp.algebra import monomials as mono
 from sosdp.algebra import terms as merging
 from sosdp.algebra.coefficients import INTEGER_BITS, Number, Scale, as_number
-from sosdp.algebra.sparse import Sparse, display_order, item, summed, to_variable_id
+from sosdp.algebra.sparse import Sparse, item, summed, to_variable_id
 from sosdp.algebra.variables import variable_ids, variable_name
 
 _CHAIN = 64  # from so many terms on, sums with far smaller polynomials are merged later, many at once
@@ -95,14 +95,8 @@ class Polynomial(Sparse):
 
     def terms(self) -> Iterator[tuple[Number, dict[str, int]]]:
         """The terms as (coefficient, {variable name: power}), highest degree first, then lexicographic."""
-        order = display_order(self.monos)
-        for row, coef in zip(self.monos[order].tolist(), self.coefs[order].tolist()):
-            powers: dict[str, int] = {}
-            for identifier in row:
-                if identifier:
-                    name = variable_name(identifier)
-                    powers[name] = powers.get(name, 0) + 1
-            yield coef, powers
+        for coef, powers in printing.ordered(self):
+            yield coef, {variable_name(i): k for i, k in powers}
 
     # ------------------------------------------------------------------ arithmetic
 

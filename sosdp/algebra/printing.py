@@ -22,20 +22,20 @@ _GREEK = frozenset(
 
 def polynomial_text(p: Sparse) -> str:
     """Python syntax, highest degree first; reads back exactly: of floats all digits are written."""
-    return _join(_ordered(p), _text_term)
+    return _join(ordered(p), _text_term)
 
 
 def polynomial_repr(p: Sparse) -> str:
     """As ``polynomial_text``, but floats in their shortest form, and cut after some terms of very many."""
     if p.keys.size <= 2 * _SHOWN_TERMS:
-        return _join(_ordered(p, rounded=True), _short_term)
-    shown = _join(_ordered(p, _SHOWN_TERMS, rounded=True), _short_term)
+        return _join(ordered(p, rounded=True), _short_term)
+    shown = _join(ordered(p, _SHOWN_TERMS, rounded=True), _short_term)
     return f"{shown} + ... ({p.coefs.size} terms, degree {p.degree})"
 
 
 def polynomial_latex(p: Sparse) -> str:
     """LaTeX, highest degree first."""
-    return _join(_ordered(p, rounded=True), _latex_term)
+    return _join(ordered(p, rounded=True), _latex_term)
 
 
 def array_latex(array: Any) -> str:
@@ -47,7 +47,7 @@ def array_latex(array: Any) -> str:
     return f"\\begin{{bmatrix}} {body} \\end{{bmatrix}}"
 
 
-def _ordered(
+def ordered(
     p: Sparse, limit: int | None = None, rounded: bool = False
 ) -> list[tuple[Any, list[tuple[int, int]]]]:
     """Terms as (coefficient, [(id, power), ...]) in reading order; ``rounded``: what came of floats in
@@ -151,7 +151,7 @@ def to_sympy(p: Sparse) -> Any:
 
     symbols: dict[int, Any] = {}
     terms = []
-    for coef, powers in _ordered(p):
+    for coef, powers in ordered(p):
         factors = [_to_sympy_number(coef)]
         for identifier, power in powers:
             if identifier not in symbols:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..algebra.coefficients import Number, as_number, times
 from ..algebra.constraint import ForAll, Inequality
+from ..algebra.monomials import split
 from ..algebra.operator import OperatorPolynomial, as_complex_number
 from ..algebra.polynomial import Polynomial
 from .affine import Affine, compare, over
@@ -116,8 +117,7 @@ class ExpectationConstraint:
         """Every polynomial whose expectation occurs."""
         if self.kind == "forall":
             p, over = self.body.polynomial, self.body.over_ids
-            outer = np.where(np.isin(p.monos, over), 0, p.monos)
-            outer.sort(axis=1)
+            outer = split(p.monos, over)[1]
             # with coefficients 1, so that nothing cancels
             return [Polynomial.from_arrays(outer, np.ones(len(p.coefs)))]
         return list(self.body.reshape(-1)) if self.kind == "psd" else [self.body]
