@@ -21,7 +21,7 @@ from sosdp.privacy.guarantee.rounding import float_down, root_down
 from sosdp.privacy.schema import Schema, SchemaError
 from sosdp.privacy.table import question as ask
 from sosdp.privacy.table import synthetic as synthesis
-from sosdp.privacy.table.answers import priced, release_table
+from sosdp.privacy.table.answers import EVERY_LINE, priced, release_table
 from sosdp.privacy.table.plan import Plan, planned
 from sosdp.privacy.table.question import Question
 from sosdp.privacy.table.records import all_chunks, chunks, parts
@@ -164,10 +164,10 @@ class Asked:
         names = [column.name for column in question.schema.columns] if columns is None else list(columns)
         parts = [synthesis.binned(question.schema, name, bins) for name in names]
         whole, sizes = question.asking(*parts), [part.width + 1 for part in parts]
-        terms = self.terms
+        terms = self.terms.assuming(EVERY_LINE)
         if self.budget is not None:
             left: dict[str, Any] = self.budget.remaining()
-            terms = Terms(**left, insecure_seed=terms.insecure_seed)
+            terms = Terms(**left, assumptions=terms.assumptions, insecure_seed=terms.insecure_seed)
             nothing = synthesis.encoded([], parts)
             self.budget.spend(synthesis.release_tree(replace(terms, insecure_seed=None), nothing, sizes))
         terms.concentrated  # noqa: B018  a budget out of range is refused before anything is read
