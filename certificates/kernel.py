@@ -362,8 +362,7 @@ class _Reader:
             value = ONE
             for name, k in _is(m, dict).items():
                 _need(_is(name, str) in self.known, f"{name} is no variable")
-                factor = self.known[name] if number(k) == 1 else rule(self.known[name], number(k))
-                value = factor if value is ONE else self.times(value, factor)
+                value = self.times(value, rule(self.known[name], number(k)))
             pairs.append((number(w), value))
         return _sum(pairs)
 
@@ -396,6 +395,8 @@ class _Reader:
         return _sum(pairs)
 
     def times(self, left: Polynomial, right: Polynomial) -> Polynomial:
+        if left is ONE or right is ONE:
+            return right if left is ONE else left
         degree = sum(max((len(m) for m, _ in p.pairs), default=0) for p in (left, right))
         bits = sum(max([p.den, *(abs(c) for _, c in p.pairs)]).bit_length() for p in (left, right))
         self.left[0] -= (1 + len(left.pairs) * len(right.pairs)) * (1 + (degree >> 5) + (bits >> 7))
@@ -403,7 +404,7 @@ class _Reader:
         return left * right
 
     def power(self, base: Polynomial, k: Fraction) -> Polynomial:
-        if base.terms.keys() == {()}:
+        if [m for m, _ in base.pairs] == [()]:
             c = base.terms[()]
             base, k = _sum([(c if k >= 0 else 1 / c, ONE)]), k % 2 if c in (1, -1) else abs(k)
         _need(k.denominator == 1 and 0 <= k <= WORK, "a power is a whole number, negative only of a number")
