@@ -51,10 +51,10 @@ def test_there_are_pages():
 
 
 IDIOMS = {
-    r"far rows": "outlying rows",
+    r"far (rows|records)": "outlying rows",
     r"folded (away|to nothing)": "given weight 0",
     r"in each other's hands": "together",
-    r"what is left has another mean": "the mean of the remaining rows differs",
+    r"(has|have) another mean": "the mean of the remaining rows differs",
     r"of numbers (are|is) expected; .* (is|are) not": "no numbers in column ...",
     r"nats (go|goes) with": "the error of a median grows with ...",
     r"\bfound \d+ fields": "has N fields",
