@@ -17,12 +17,14 @@ from typing import Any
 import numpy as np
 
 from ..algebra.polynomial import Polynomial
+from ..algebra.variables import variable_id, variable_name
 from ..model.options import read_options
 from ..model.system import System
 from ..privacy.guarantee.condition import held_for
 from ..privacy.inputs import floats
 from ..privacy.scores.lifted import BracketScore
 from ..privacy.scores.score import Box, Lattice
+from ..relaxation.attained import at
 from ..relaxation.pseudoexpectation import PseudoExpectation
 from ..relaxation.relaxation import Relaxation
 
@@ -97,8 +99,6 @@ class ScoreProgram:
     def unbounded_variables(self) -> list[str]:
         """Variables without an a-priori bound, which no dual bound could be rigorous without; on made-up
         data."""
-        from ..algebra.variables import variable_name
-
         relaxation = self.placeholder()
         bounds = relaxation.bounds
         return [
@@ -156,17 +156,9 @@ def value_if_feasible(system: System, objective: Polynomial, point: Point) -> Fr
     """
     if system.matrices or system.foralls:
         raise ValueError("points are checked against scalar equalities and inequalities only")
-    values = {str(v): Fraction(number) for v, number in point.items()}
-
-    def at(p: Polynomial) -> Fraction:
-        total = Fraction(0)
-        for coefficient, powers in p.terms():
-            term = Fraction(coefficient)
-            for variable, power in powers.items():
-                term *= values[variable] ** power
-            total += term
-        return total
-
-    if any(at(h) != 0 for h in system.equalities) or any(at(g) < 0 for g in system.inequalities):
+    values = {variable_id(str(v)): Fraction(number) for v, number in point.items()}
+    if any(at(h, values) != 0 for h in system.equalities) or any(
+        at(g, values) < 0 for g in system.inequalities
+    ):
         return None
-    return at(objective)
+    return at(objective, values)
