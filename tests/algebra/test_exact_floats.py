@@ -1,7 +1,8 @@
-"""Arithmetic of float polynomials against Fractions: random arrays, wild exponents, numbers of every kind."""
+"""Arithmetic of floats and exact numbers against Fractions: random arrays, wild exponents, every kind."""
 
 from __future__ import annotations
 
+import pickle
 import random
 from fractions import Fraction as F
 
@@ -12,7 +13,7 @@ import scipy.sparse as sp
 import sosdp as sd
 from sosdp.algebra import Polynomial, polynomial, variables
 from sosdp.algebra.coefficients import from_whole, scale_of, whole
-from tests.algebra.test_statements import added, product, scaled, values
+from tests.algebra.test_statements import added, product, random_exact, scaled, values
 
 xs = variables("e", 3)
 x, y, z = xs
@@ -33,6 +34,16 @@ def wild(rng: random.Random) -> float:
             float(2**53 - 1),
         ]
     )
+
+
+def mixed(rng: random.Random) -> float | F:
+    """A float, or a number that is none."""
+    return rng.choice([wild, random_exact])(rng)
+
+
+def short(rng: random.Random) -> float | F | int:
+    """A number of few digits."""
+    return rng.choice([1.0, 0.5, -3.0, 7, F(1, 3), 10**20])
 
 
 def random_polynomial(rng: random.Random, number=wild, terms: int = 5) -> Polynomial:
@@ -62,15 +73,17 @@ def substituted(p: dict, table: dict[str, dict]) -> dict:
 def test_every_operation_gives_the_numbers_that_fractions_give(seed):
     rng = random.Random(f"exact floats {seed}")
     for _ in range(60):
-        kinds = [wild, wild, lambda r: r.uniform(-1, 1), lambda r: r.choice([1.0, 0.5, -3.0])]
+        kinds = [wild, random_exact, mixed, lambda r: r.uniform(-1, 1), short]
         p, q = (random_polynomial(rng, rng.choice(kinds)) for _ in range(2))
-        a, b, c = values(p), values(q), wild(rng)
+        a, b, c = values(p), values(q), mixed(rng)
         assert values(p + q) == added(a, b) and values(p - q) == added(a, scaled(b, F(-1)))
         assert values(p * q) == values(q * p) == product(a, b)
         assert values(p * c) == values(c * p) == scaled(a, F(c)) and values(p + c) == added(a, {(): F(c)})
         assert values(p**3) == power(a, 3) and values((p + q) ** 2 - p * p) == added(
             scaled(product(a, b), F(2)), product(b, b)
         )
+        assert values((p >= q).polynomial) == values(p - q) == values((p == q).polynomial)
+        assert values(pickle.loads(pickle.dumps(p + q))) == added(a, b)
         if c:
             assert values(p / c) == scaled(a, 1 / F(c))
         moved = {x: c * y + 1.5, y: q}
@@ -101,7 +114,7 @@ def test_every_operation_gives_the_numbers_that_fractions_give(seed):
 def test_sums_and_matrix_products_give_the_numbers_that_fractions_give(seed):
     rng = random.Random(f"exact arrays {seed}")
     for _ in range(25):
-        ps = sd.PolynomialArray([random_polynomial(rng) for _ in range(4)])
+        ps = sd.PolynomialArray([random_polynomial(rng, rng.choice([wild, mixed])) for _ in range(4)])
         terms = [values(p) for p in ps]
         weights = np.array([[wild(rng) for _ in range(4)] for _ in range(3)])
         wanted = [added(*(scaled(t, F(float(w))) for t, w in zip(terms, row))) for row in weights]
@@ -109,6 +122,15 @@ def test_sums_and_matrix_products_give_the_numbers_that_fractions_give(seed):
         assert [values(p) for p in ps @ sp.csr_array(weights.T)] == wanted
         assert values(ps.sum()) == values(sum(ps)) == added(*terms)
         assert values(ps @ ps) == added(*(product(t, t) for t in terms))
+        numbers = [mixed(rng) for _ in ps]
+        wanted = added(*(scaled(t, F(c)) for t, c in zip(terms, numbers)))
+        assert (
+            values(np.array(numbers, dtype=object) @ ps) == wanted == values(ps @ sd.PolynomialArray(numbers))
+        )
+        rows = np.array([[int(x.variable_ids[0])], [0], [0], [int(y.variable_ids[0])]])
+        assert values(Polynomial.from_arrays(rows, numbers)) == added(
+            *(scaled(m, F(c)) for m, c in zip(map(values, (x, x**0, x**0, y)), numbers))
+        )
         number = rng.choice([np.float32(0.1), np.float16(0.1), np.longdouble(1) / 3, np.int64(2**62)])
         exact = F(int(number)) if isinstance(number, np.integer) else F(*number.as_integer_ratio())
         assert values(ps[0] * number) == scaled(terms[0], exact)
