@@ -175,7 +175,9 @@ def places_of(source: str, place: str, names: Sequence[str], wanted: Iterable[st
     for column in wanted:
         if names.count(column) != 1:
             reason = "no such column" if column not in names else "several columns have this name"
-            raise InputFileError(source, place, f"{column}: {reason}; there are: {', '.join(names)}")
+            # a first line that is a record, not the header that a schema states, is not repeated
+            there = f"; there are: {', '.join(names)}" if place == "--columns" else ""
+            raise InputFileError(source, place, f"{column}: {reason}{there}")
     return [names.index(column) for column in wanted]
 
 

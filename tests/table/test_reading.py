@@ -212,3 +212,23 @@ def test_excel_is_read_by_both_doors(tmp_path):
     (tmp_path / "t.xlsx").write_bytes(b"nothing")
     with pytest.raises(InputFileError, match="Excel"):
         read_table(str(tmp_path / "t.xlsx"))
+
+
+def test_a_first_line_that_is_no_header_is_not_repeated(tmp_path, capsys):
+    import json
+
+    (tmp_path / "t.csv").write_text("12,secret\n13,other\n")
+    (tmp_path / "s.json").write_text(json.dumps(schema(NUMBER)))
+    for name in ("sum", "gaussian"):
+        command = [
+            "private",
+            name,
+            str(tmp_path / "t.csv"),
+            "--schema",
+            str(tmp_path / "s.json"),
+            "--epsilon",
+            "1",
+        ]
+        assert main([*command, *(["--column", "x"] if name == "sum" else [])]) == 2
+        out, err = capsys.readouterr()
+        assert not out and err.count("\n") == 1 and "no such column" in err and "secret" not in err
