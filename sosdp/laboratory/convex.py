@@ -280,10 +280,7 @@ class Minimiser:
         known = {v.name: v for v in [*self.loss.variables, *self.regulariser.variables]}
         result = coerce(0)
         for own, total in sums.items():
-            product = coerce(total / self.records)
-            for v, k in own:
-                product = product * known[v] ** k
-            result = result + product
+            result = result + math.prod((known[v] ** k for v, k in own), start=coerce(total / self.records))
         return (self.regulariser + result).as_exact()
 
     def gradient(self, objective: Polynomial, point: Sequence[Fraction]) -> list[Fraction]:

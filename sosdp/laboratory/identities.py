@@ -8,6 +8,7 @@ Proof: docs/proofs/witness_transfer.md
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -119,11 +120,8 @@ def quotient(q: Polynomial, g: Polynomial) -> Polynomial | None:
         left = {name: own.get(name, 0) - powers.get(name, 0) for name in {*own, *powers}}
         if min(left.values(), default=0) < 0:
             return None
-        term = coerce(Fraction(a) / Fraction(c))
-        for name, power in left.items():
-            if power:
-                term = term * known[name] ** power
-        result = result + term
+        rest = math.prod((known[name] ** power for name, power in left.items() if power), start=coerce(1))
+        result = result + rest * (Fraction(a) / Fraction(c))
     return result
 
 
@@ -202,13 +200,10 @@ def _bounded(
 
 def _monomials(inner: Sequence[Any], outer: Sequence[Any], most: int, total: int) -> list[Polynomial]:
     """Monomials of degree at most `most` in the inner variables, `total` in all; none below 0."""
-    result: list[Polynomial] = []
-    for a in range(min(most, total) + 1 if min(most, total) >= 0 else 0):
-        for first in combinations_with_replacement(inner, a):
-            for b in range(total - a + 1):
-                for second in combinations_with_replacement(outer, b):
-                    term = coerce(1)
-                    for v in (*first, *second):
-                        term = term * v
-                    result.append(term)
-    return result
+    return [
+        math.prod((*first, *second), start=coerce(1))
+        for a in range(min(most, total) + 1)
+        for first in combinations_with_replacement(inner, a)
+        for b in range(total - a + 1)
+        for second in combinations_with_replacement(outer, b)
+    ]

@@ -5,12 +5,12 @@ Proof: docs/proofs/stability_statistics.md, section "Functions of means"
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import permutations
-from math import factorial
 from typing import Any
 
 from sosdp.algebra import variables
@@ -117,13 +117,12 @@ class Means(AsProven):
         self, features: list[Polynomial], among: list[int], others: list[list[Polynomial]]
     ) -> Polynomial:
         """The mean over all choices of different others of the product of one feature of each."""
-        total = coerce(0)
-        for chosen in permutations(others, len(among)):
-            product = coerce(1)
-            for a, record in zip(among, chosen, strict=True):
-                product = product * self._feature(features[a], record)
-            total = total + product
-        return total * Fraction(factorial(len(others) - len(among)), factorial(len(others)))
+        every = (
+            math.prod(self._feature(features[a], record) for a, record in zip(among, chosen, strict=True))
+            for chosen in permutations(others, len(among))
+        )
+        total: Any = sum(every, coerce(0))
+        return total * Fraction(math.factorial(len(others) - len(among)), math.factorial(len(others)))
 
     def _feature(self, feature: Polynomial, record: Sequence[Polynomial]) -> Polynomial:
         return feature.subs({variables(f"x0_{k}"): v for k, v in enumerate(record)})

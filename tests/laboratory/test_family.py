@@ -291,6 +291,7 @@ FIXED = {
 }
 OPEN = {
     "degree 4 in z": FixedSet(1, Domain(1), ball, lambda z, x: x[0] * z[0] ** 4),
+    "degree 4 that stays": FixedSet(1, Domain(1), ball, lambda z, x: z[0] ** 4 + x[0]),
     "a set of degree 4": FixedSet(1, Domain(1), lambda z: ([], [1 - z[0] ** 4]), lambda z, x: x[0] * z[0]),
     "no bounded set": FixedSet(1, Domain(1), lambda z: ([], []), lambda z, x: x[0] * z[0]),
     "a stranger": FixedSet(1, Domain(1), ball, lambda z, x: x[0] * THETA),
