@@ -162,8 +162,11 @@ def _nonempty(state: State, found: Candidate) -> Candidate:
     if found.status != "optimal" or asked is None or not shows_points(built) or has_point(built, found.raw):
         return found
     shown = state.ask("emptiness", asked)
-    if shown.status == "infeasible":
+    if shown.status == "infeasible" and built.statement.kind != PROGRAM:
         return shown
+    if shown.status == "infeasible" and found.proven is not None:
+        told = "the set is empty, and coefficients are proven: multiples of what refutes it improve on them"
+        return replace(found, status="unbounded", reason=told, value=math.inf, settled=True)
     return found if shown.status == "optimal" else closed(replace(found, doubt=shown.reason))
 
 

@@ -225,3 +225,12 @@ def test_no_zero_is_enclosed_where_there_is_none():
     assert not encloses(1e-7, x**2 + F(1, 10**13) == 0)
     assert encloses(1.41421356, x**2 == 2)
     assert not encloses(1.41421356, x**2 == 2, x >= F(1414213562374, 10**12))
+
+
+def test_an_empty_set_leaves_a_program_with_coefficients():
+    """x - 1990 is one of its constraints: that no coefficients exist would be false."""
+    c = sd.variables("c")
+    system = [F(1, 10) * (x - 2003) ** 2 * (x - 2015) ** 2 <= -100000, x >= 1990, x <= 2020]
+    program = sd.SosProgram([c]).require(x - c, system, 4)
+    assert program.maximize(c).status in ("unbounded", "inaccurate")
+    assert sd.minimize(x, system, 4).status in ("infeasible", "inaccurate")
