@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from functools import partial
 
 import numpy as np
@@ -22,10 +21,8 @@ from problems.gaussian import (
     PrivateLogisticRegression,
     PrivatePoissonRegression,
     TooFewRecords,
-    budgets,
     likelihood,
     regression,
-    whitening,
 )
 from problems.gaussian.budgets import checked_budget
 from problems.gaussian.columns import public_columns
@@ -33,39 +30,17 @@ from problems.gaussian.likelihood import Likelihood, Logistic, Poisson
 from problems.gaussian.planning import MeanTask
 from problems.gaussian.regression_planning import ROUNDS, most_held, plan_regression
 from tests.gaussian.test_pipelines import OthersMoved, Transcript, loss
-from tests.gaussian.test_regression import ENTRIES, small_plan
+from tests.gaussian.test_regression import replayed, run_on
 
 FAMILIES = (Logistic(), Poisson())
 TARGETS = {Logistic: (0.0, 1.0), Poisson: (0.0, 2.0**40)}
 OPTIONS = {"delta": 1e-6, "bounds": None, "contamination": 0.0}
 
 
-def run_on(table, family, bounds, contamination, ball):
-    budget = checked_budget(9.0, 1e-2, None) if ball else checked_budget(None, 0.0, 0.75)
-    d = len(table[0])
-    columns = public_columns([*bounds, TARGETS[type(family)]], np.array([False] * (d - 1) + [True]), d)
-    task = MeanTask(3, d, 1, columns.bounded, contamination, 0.95)
-    entries = columns.clipped(np.array(table, dtype=float))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        regression.private_regression(
-            entries,
-            columns,
-            task,
-            budget,
-            small_plan(columns, ball),
-            1,
-            partial(likelihood.likelihood, family),
-        )
-    return Transcript.seen
-
-
-@pytest.fixture
-def recorded(monkeypatch):
-    monkeypatch.setattr(budgets, "IntegerQueries", Transcript)
-    monkeypatch.setattr(whitening, "NATS", 0.02)
-    yield
-    Transcript.script = None
+def told(family, bounds):
+    """Public facts of regressors with these bounds and the target, which is literal."""
+    tight = np.array([False] * len(bounds) + [True])
+    return public_columns([*bounds, TARGETS[type(family)]], tight, len(tight))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -73,25 +48,12 @@ def recorded(monkeypatch):
     ([None], 0.0, True), ([None], 0.1, False), ([(-4.0, 4.0), None], 0.1, True),
 ])  # fmt: skip
 def test_every_neighbour_of_small_tables(recorded, family, bounds, contamination, ball):
-    d = len(bounds) + 1
-    columns = public_columns([*bounds, (0.0, 1.0)], np.array([False] * (d - 1) + [True]), d)
-    allowed = float(sum(small_plan(columns, ball).spent.values()))
-    g = np.random.default_rng(0)
-    rows = [list(row) for row in itertools.product(ENTRIES, repeat=d)]
-    worst, kinds = 0.0, set()
-    for _ in range(6):
-        table = [rows[i] for i in g.integers(0, len(rows), 3)]
-        Transcript.script = None
-        own = run_on(table, family, bounds, contamination, ball)
-        kinds |= {kind for kind, *_ in own}
-        assert sum(kind == "sum" for kind, *_ in own) >= len(ROUNDS) + (not ball)
-        Transcript.script = own
-        for i in range(3):
-            for other in g.permutation(len(rows))[:12]:
-                neighbour = [rows[other] if k == i else table[k] for k in range(3)]
-                worst = max(worst, loss(own, run_on(neighbour, family, bounds, contamination, ball)))
-    assert 0.01 * allowed < worst <= allowed * (1.0 + 1e-9)
-    assert {"order", "squares", "sum", "ball" if ball else "sum"} <= kinds
+    kinds, worst = replayed(told(family, bounds), contamination, ball, partial(likelihood.likelihood, family))
+    assert 0.01 < worst <= 1.0 + 1e-9
+    for asked in kinds:
+        assert asked.count("sum") >= len(ROUNDS) + (not ball)
+        assert asked.count("order") > family.questions
+    assert {"squares", "ball" if ball else "sum"} <= {kind for asked in kinds for kind in asked}
 
 
 def test_residuals_that_look_at_the_first_record_are_caught(recorded, monkeypatch):
@@ -104,9 +66,10 @@ def test_residuals_that_look_at_the_first_record_are_caught(recorded, monkeypatc
 
     monkeypatch.setattr(Logistic, "residuals", first)
     table = [[0.0, 1.0], [1.0, 0.0], [2.0, 0.0]]
-    Transcript.script = seen = run_on(table, Logistic(), [None], 0.0, True)
+    facts = told(Logistic(), [None]), 0.0, True, partial(likelihood.likelihood, Logistic())
+    Transcript.script = seen = run_on(table, *facts)
     with pytest.raises(OthersMoved):
-        loss(seen, run_on([[0.0, 0.0], *table[1:]], Logistic(), [None], 0.0, True))
+        loss(seen, run_on([[0.0, 0.0], *table[1:]], *facts))
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -13,10 +13,8 @@ from problems.gaussian import (
     PrivateGaussian,
     PrivateMean,
     TooFewRecords,
-    budgets,
     frame,
     means,
-    planning,
     whole_means,
 )
 from problems.gaussian.budgets import checked_budget
@@ -55,14 +53,6 @@ def run_on(table, columns, task, method):
     entries = columns.clipped(np.array(table, dtype=float))
     means.private_mean(entries, columns, task, budget, plan, 1)
     return Transcript.seen
-
-
-@pytest.fixture
-def recorded(monkeypatch):
-    monkeypatch.setattr(budgets, "IntegerQueries", Transcript)
-    monkeypatch.setattr(planning, "CLIP_NATS", 1e-3)  # the first and the last of three
-    yield
-    Transcript.script = None
 
 
 @pytest.mark.parametrize("method", list(BUDGETS))

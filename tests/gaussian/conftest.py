@@ -1,0 +1,18 @@
+"""Transcripts in the place of questions, for pipelines that are replayed on neighbours."""
+
+from __future__ import annotations
+
+import pytest
+
+from problems.gaussian import budgets, planning, whitening
+from tests.gaussian.test_pipelines import Transcript
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    """Every question is written down; order statistics of three records are nearly free."""
+    monkeypatch.setattr(budgets, "IntegerQueries", Transcript)
+    monkeypatch.setattr(whitening, "NATS", 0.02)
+    monkeypatch.setattr(planning, "CLIP_NATS", 1e-3)  # the first and the last of three
+    yield
+    Transcript.script = None
