@@ -144,22 +144,9 @@ def _check_signature(function: Callable[..., Any], jobs: list[Job]) -> None:
             signature.bind(**dict.fromkeys(names))
         except TypeError as error:
             title = f"{getattr(function, '__qualname__', repr(function))}{signature}"
-            raise TypeError(f"{title} does not fit the grid: {_misfit(signature, names) or error}") from None
-
-
-def _misfit(signature: inspect.Signature, names: Sequence[str]) -> str:
-    """What is wrong with a call by these names, and what to change."""
-    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    taken = {name: p for name, p in signature.parameters.items() if p.kind in kinds}
-    open_ended = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in signature.parameters.values())
-    for name in names:
-        if name not in taken and not open_ended:
-            if name == "seed":
-                return "it takes no seed: leave seeds out, or give it a parameter named seed"
-            return f"it does not take {name!r}{did_you_mean(name, [t for t in taken if t not in names])}"
-    for name, parameter in taken.items():
-        if name not in names and parameter.default is inspect.Parameter.empty:
-            if name == "seed":
-                return "it wants a seed: give seeds=1 or more"
-            return f"nothing is given for {name!r}: add it to the grid, with a list of values"
-    return ""
+            unknown = [name for name in names if name not in signature.parameters]
+            free = [name for name in signature.parameters if name not in names]
+            hint = f"; it does not take {unknown[0]!r}{did_you_mean(unknown[0], free)}" if unknown else ""
+            if "'seed'" in str(error):
+                hint = "; leave seeds out" if "seed" in unknown else "; give seeds=1 or more"
+            raise TypeError(f"{title} does not fit the grid: {error}{hint}") from None

@@ -138,10 +138,22 @@ def with_seed(n, seed):
             TypeError,
             r"^never\(n, \*, seed=0\) .* it does not take 'sed'; did you mean 'seed'",
         ),
-        (never, {"seed": [1]}, {}, TypeError, "nothing is given for 'n': add it to the grid"),
-        (never, [{"n": 1}, {"m": 1}], {"errors": "record"}, TypeError, "it does not take 'm'"),
-        (without_seed, {"n": [1]}, {"seeds": 2}, TypeError, "it takes no seed: leave seeds out"),
-        (with_seed, {"n": [1]}, {}, TypeError, "it wants a seed: give seeds=1 or more"),
+        (never, {"seed": [1]}, {}, TypeError, "missing a required (keyword-only )?argument: 'n'"),
+        (
+            never,
+            [{"n": 1}, {"m": 1}],
+            {"errors": "record"},
+            TypeError,
+            "it does not take 'm'",
+        ),
+        (
+            without_seed,
+            {"n": [1]},
+            {"seeds": 2},
+            TypeError,
+            "unexpected keyword argument 'seed'; leave seeds out",
+        ),
+        (with_seed, {"n": [1]}, {}, TypeError, "missing a required argument: 'seed'; give seeds=1 or more"),
     ],
 )
 def test_what_cannot_run_is_refused_before_anything_is_stored(
