@@ -217,8 +217,8 @@ class _Loader:
         with self.at(stray[0] if stray else sense):
             _need(not stray and sense in ("minimize", "maximize"), "means nothing beside operators")
         options = self.field(data, "options", _options, {})
-        stated = read_operators(data, sense, self.at)
-        return Problem(variables=(), sense=sense, options=options, operators=stated, **said)
+        operators = read_operators(data, sense, self.at)
+        return Problem(variables=(), sense=sense, options=options, operators=operators, **said)
 
     def _sense(self, data: Mapping) -> str:
         given = [sense for sense in _SENSES if sense in data]
@@ -384,8 +384,8 @@ class _Loader:
 
 def _check_format(value: Any) -> None:
     _need(value != CERTIFICATE_FORMAT, "this is a certificate, not a problem: 'sosdp verify' checks it")
-    found = "nothing" if value is None else short(value)
-    _need(value == FORMAT, f"expected {FORMAT!r}, found {found}")
+    shown = "nothing" if value is None else short(value)
+    _need(value == FORMAT, f"expected {FORMAT!r}, found {shown}")
 
 
 def _names(value: Any) -> tuple[str, ...]:
