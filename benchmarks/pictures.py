@@ -121,6 +121,26 @@ PICTURES: dict[str, tuple[Picture, ...]] = {
             log="y",
         ),
     ),
+    "gaussian_regression": (
+        Picture(
+            "Regression: median",
+            "Linear regression of normal columns at (1, 1e-6): excess error over the number of regressors",
+            "d",
+            ("ours", "least squares", "AdaSSP", "gradient descent"),
+            "error in residual deviations",
+            keep={"n": 20000, "epsilon": 1.0, "condition": 1.0, "law": "normal"},
+            log="xy",
+        ),
+        Picture(
+            "Regression: median",
+            "The same with ten regressors over the condition of their correlations",
+            "condition",
+            ("ours", "least squares", "AdaSSP", "gradient descent", "Tukey EM"),
+            "error in residual deviations",
+            keep={"n": 20000, "d": 10, "epsilon": 1.0, "law": "normal"},
+            log="xy",
+        ),
+    ),
     "nearest_correlation": (
         Picture(
             "Nearest correlation",
