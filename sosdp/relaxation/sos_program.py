@@ -332,10 +332,10 @@ class SosProgram(PickledByName):
         return SosSolution(
             status=best.status,
             sense=sense,
-            bound=value if raw.has_values else np.nan,
+            bound=value if raw.has_values and best.status != "unbounded" else np.nan,
             certified_bound=theorem,
             reason=best.reason,
-            values=(named(raw.unknowns) or {}) if raw.has_values else {},
+            values=(named(raw.unknowns) or {}) if raw.has_values and best.status != "unbounded" else {},
             certified_values=proven,
             duals=tuple(given_dual(built, raw.gram, raw.free, raw.unknowns)),
             solver=raw.solver,
