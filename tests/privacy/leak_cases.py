@@ -274,7 +274,6 @@ GRID = {"low": -1.0, "high": 1.0, "step": 0.25, "epsilon": 1.0}
 
 CASES: list[Case] = [
     Case("quantise", lambda v: noise.quantise(v, 2.0**-10, low=-1.0, high=1.0), vectors(7)),
-    Case("bernoulli_exp", noise.bernoulli_exp, vectors(7)),
     Case("permute_and_flip", _levels, vectors(7)),
     Case("categorical_levels", _elements, vectors(7)),
     Case("release_vector", lambda v: _vector(v, epsilon=1.0, delta=1e-6), vectors(5)),
