@@ -119,7 +119,7 @@ class Parameters:
 
     def __sklearn_tags__(self) -> Any:
         tags = need("sklearn.utils", "a tag of scikit-learn")
-        classifier = tags.ClassifierTags() if self._estimator_type == "classifier" else None
+        classifier = tags.ClassifierTags(multi_class=False) if self._estimator_type == "classifier" else None
         regressor = tags.RegressorTags(poor_score=True) if self._estimator_type == "regressor" else None
         return tags.Tags(
             # what is missing has a fixed meaning, and noise is of the operating system

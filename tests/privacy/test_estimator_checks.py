@@ -23,11 +23,21 @@ SHAPE = "the error names the shape in other words"
 GRAPH = "the input is a graph: a symmetric matrix of 0 and 1, a list of edges, a networkx graph"
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
+REGRESSION = {
+    "rho": 1e7,
+    "bounds": (-9, 9),
+    "contamination": 0.0,
+    "insecure_seed": 1,
+}  # two fits are compared
 ESTIMATORS = [
     PrivateScaler(),
     problems.gaussian.PrivateMean(100.0, bounds=(-9, 9), contamination=0.0, interval=None),
     problems.gaussian.PrivateCovariance(500.0, delta=0.1, bounds=(-9, 9), contamination=0.0),
     problems.gaussian.PrivateGaussian(500.0, delta=0.1, bounds=(-9, 9), contamination=0.0),
+    problems.gaussian.PrivatePCA(500.0, delta=0.1, bounds=(-9, 9), contamination=0.0),
+    problems.gaussian.PrivateLinearRegression(**REGRESSION),
+    problems.gaussian.PrivateLogisticRegression(**REGRESSION),
+    problems.gaussian.PrivatePoissonRegression(**REGRESSION),
     problems.gmm.PrivateGaussianMixture(2, solver="kmeans"),
     problems.tuples.PrivateKMeans(2),
     problems.tuples.PrivateGaussianMixtureFit(2),
@@ -96,18 +106,36 @@ GRAPHS = dict.fromkeys(
 )
 OBJECTS = {"check_dtype_object": ALONE}
 PAIRS = {"check_fit2d_1feature": "interactions need two columns; the error says so in these words"}
-SCALER = {
-    "check_transformer_data_not_an_array": "the check's class is no array, list, frame or sparse matrix",
+NO_ARRAY = "the check's class is no array, list, frame or sparse matrix"
+ROWS = OBJECTS | VECTORS | SMALL
+TARGETS = {
+    "check_supervised_y_2d": "one column is a vector, without a warning",
+    "check_supervised_y_no_nan": "a missing target has a fixed meaning: errors may not depend on it",
+    "check_fit2d_predict1d": COLUMN,
+}
+LABELS = {
+    "check_classifier_data_not_an_array": NO_ARRAY,
+    "check_classifiers_classes": "the two classes are public parameters, not those that are met",
+    "check_classifiers_regression_target": "any label but the second class is the first",
+    "check_classifier_not_supporting_multiclass": "the same",
+}
+REGRESSORS = {"check_regressor_data_not_an_array": NO_ARRAY}
+AXES = {
+    "check_transformer_data_not_an_array": NO_ARRAY,
     "check_fit_idempotent": "noise of the operating system",
     "check_fit2d_predict1d": COLUMN,
 }
 GRIDS = {"check_parameters_default_constructible": "the default of `grid` is a frozen dataclass"}
 SCORED = {"check_fit_score_takes_y": FEW}
 EXPECTED = {
-    "PrivateScaler": OBJECTS | VECTORS | SCALER,
+    "PrivateScaler": OBJECTS | VECTORS | AXES,
     "PrivateMean": OBJECTS | VECTORS | SMALL,
     "PrivateCovariance": OBJECTS | VECTORS | SMALL,
     "PrivateGaussian": OBJECTS | VECTORS | SMALL,
+    "PrivatePCA": ROWS | AXES,
+    "PrivateLinearRegression": ROWS | TARGETS | REGRESSORS,
+    "PrivateLogisticRegression": ROWS | TARGETS | LABELS,
+    "PrivatePoissonRegression": ROWS | TARGETS | REGRESSORS,
     "PrivateGaussianMixture": NOTHING | VECTORS,
     "PrivateKMeans": NOTHING | VECTORS | GRIDS | SCORED,
     "PrivateGaussianMixtureFit": NOTHING | VECTORS | GRIDS | SCORED,

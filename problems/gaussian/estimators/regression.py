@@ -230,7 +230,8 @@ class PrivateLogisticRegression(_OnRegressors):
 
     def predict(self, X: Any) -> np.ndarray:
         """(n,) likelier classes of rows X (n, d). Post-processing."""
-        result: np.ndarray = self.classes_[(self._linear(X) > 0.0).astype(int)]
+        second = (self._linear(X) > 0.0).astype(int)  # says first where nothing is fitted
+        result: np.ndarray = self.classes_[second]
         return result
 
     def score(self, X: Any, y: Any) -> float:
