@@ -9,7 +9,7 @@ import numpy as np
 
 from ..candidate import Candidate, State
 from ..statement import BOUND, FEASIBLE, PROGRAM
-from ..steps.exact import EMPTY, patience, unbounded, without_coefficients
+from ..steps.exact import EMPTY, improvable, patience, unbounded, without_coefficients
 from .multipliers import refute
 
 _REFUTATION = (
@@ -70,7 +70,8 @@ def _of_program(state: State, found: Candidate) -> Candidate:
     if found.raw.status == "infeasible" and patience(found.raw, state.deadline) > 0:
         # multipliers that improve on nothing, added to coefficients that are proven
         ray = refute(found.built, found.raw)
-        if ray is not None and ray.value is not None and ray.value > 0 and _has_coefficients(state):
+        improves = ray is not None and ray.value is not None and ray.value > 0
+        if improves and _has_coefficients(state) or improvable(state, found):
             told = "a direction of the unknowns improves the objective without end, proven"
             return replace(found, status="unbounded", reason=told, value=np.inf, settled=True)
     shown, told = without_coefficients(state, found)

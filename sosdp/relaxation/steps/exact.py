@@ -16,16 +16,18 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ...conic.choose import opinion
-from ...conic.exact.integers import rounded
+from ...conic.exact.integers import rounded, shortened
 from ...conic.program import ConicProgram
 from ...conic.strategies import Solve, dual_bound, find_point, is_dual_infeasible, is_unbounded
+from ...conic.svec import SQRT2, triangle
 from ..assemble.identity import GramProgram, RawSolution
 from ..candidate import Candidate, State
 from ..certify.stated import Stated, as_stated
 from ..change import Built, Change, build
-from ..solve.forms import moment_form
+from ..solve.forms import gram_form, moment_form
 from ..statement import FEASIBLE, Statement
 
 _PATIENCE = 10.0  # seconds that a proof gets at least
@@ -35,6 +37,7 @@ EMPTY = "no moments meet the constraints, proven in exact arithmetic"
 _MOMENTS = "moments satisfy every constraint, proven in exact arithmetic, perhaps no point does"
 
 Proof = Callable[[ConicProgram, Solve], Any]
+Form = Callable[[GramProgram], ConicProgram | None]
 
 
 def patience(raw: RawSolution, deadline: float = np.inf) -> float:
@@ -70,6 +73,12 @@ def unbounded(state: State, found: Candidate) -> tuple[bool | None, str]:
     return decided(state, found.built, found.raw, is_unbounded)
 
 
+def improvable(state: State, found: Candidate) -> bool:
+    """Whether coefficients, and a direction of them that improves the objective without end, are proven: of
+    the Gram form, where equations between coefficients hold exactly."""
+    return decided(state, found.built, found.raw, is_unbounded, form=_plain)[0] is True
+
+
 def without_coefficients(state: State, found: Candidate) -> tuple[bool, str]:
     """Whether it is proven that no coefficients satisfy an identity: a direction of the moments says so."""
     stated = _as_asked(state.statement, found.built)
@@ -81,10 +90,15 @@ def without_coefficients(state: State, found: Candidate) -> tuple[bool, str]:
 
 
 def decided(
-    state: State, built: Built, raw: RawSolution, proof: Proof, roughly: bool = False
+    state: State,
+    built: Built,
+    raw: RawSolution,
+    proof: Proof,
+    roughly: bool = False,
+    form: Form | None = None,
 ) -> tuple[Any, str]:
     """What a proof says of the moment program in the given variables (False: nothing), and why it says
-    nothing; ``roughly``: it does so of entries that had to be rounded."""
+    nothing; ``roughly``: it does so of entries that had to be rounded; ``form``: in place of the moments."""
     left, stated = patience(raw, state.deadline), _as_asked(state.statement, built)
     if not (stated.off == 0 or roughly):
         return False, f"{UNPROVEN}, since coefficients had to be rounded to floats: give them as fractions"
@@ -94,9 +108,31 @@ def decided(
     identity = replace(stated.program.identity, symmetry=None)
     if identity.dominance is not None:
         identity = identity.dominance.reduce(identity)
-    conic = moment_form(replace(stated.program, identity=identity)).conic
+    program = replace(stated.program, identity=identity)
+    conic = moment_form(program).conic if form is None else form(program)
+    if conic is None:
+        return False, UNPROVEN
     with opinion(conic, left) as solve:
         return proof(conic, solve), UNPROVEN
+
+
+def _plain(program: GramProgram) -> ConicProgram | None:
+    """The Gram form in the entries of the matrices, which exact arithmetic can read (no factors sqrt(2) in
+    the equations); None where the numbers do not show what they are."""
+    identity, conic = program.identity, gram_form(program)
+    sides = [np.not_equal(*triangle(n)) for n in identity.sides]
+    off = np.flatnonzero(np.concatenate([*sides, np.zeros(0, dtype=bool)]))
+    factors = identity.gram[off].data
+    exact = shortened(factors / SQRT2)
+    if not (exact * SQRT2 == factors).all():
+        return None
+    columns = sp.csc_matrix(conic.A, copy=True)  # its pattern is sorted in place by whoever reads it
+    inside = np.repeat(np.isin(np.arange(columns.shape[1]), off), np.diff(columns.indptr))
+    equation = columns.indices < conic.cones.zero
+    data = columns.data.copy()
+    data[inside & equation] = 2 * shortened(data[inside & equation] / SQRT2)
+    data[inside & ~equation] *= SQRT2
+    return replace(conic, A=sp.csc_matrix((data, columns.indices, columns.indptr), shape=columns.shape))
 
 
 def _as_asked(asked: Statement, built: Built) -> Stated:
