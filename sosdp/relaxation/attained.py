@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
 
+from ..algebra.monomials import exponents
 from ..algebra.polynomial import Polynomial, variable
 from ..conic.exact.guesses import independent_columns
 from ..conic.exact.integers import is_semidefinite, over_one_denominator
@@ -45,7 +46,7 @@ def attained(built: Built, raw: RawSolution, theorem: Theorem) -> tuple[float, P
     objective, constant = demand.parts[0], built.statement.constant
     best, where = math.inf, None
     for start in _starts(built, raw, demand):
-        for u in (start, _descended(objective, start)):
+        for u in (start, _descended(objective, start), _improved(demand, start)):
             x = _rounded(demand, u) if theorem.value is not None else _feasible_near(demand, u)
             if x is None:
                 continue
@@ -354,6 +355,44 @@ def _descended(p: Polynomial, start: dict[int, float]) -> dict[int, float]:
             break
         x, level = x + step, reached
     return dict(zip(ids, x.tolist(), strict=True))
+
+
+def _improved(demand: Demand, start: dict[int, float]) -> dict[int, float]:
+    """A point that is better under the constraints, by sequential quadratic programming in floats."""
+    from scipy.optimize import minimize
+
+    ids, system = sorted(start), demand.system
+    if not 0 < len(ids) <= _MOST_VARIABLES or not len(system) or system.matrices:
+        return start
+    if len(system.equalities) > len(ids):  # SLSQP refuses that, and writes beyond its memory meanwhile
+        return start
+
+    def of(p: Polynomial) -> dict[str, Any]:
+        terms = [(exponents(p.monos, np.array(ids)), p.coefs.astype(float))]
+        terms += [
+            (exponents(d.monos, np.array(ids)), d.coefs.astype(float))
+            for d in (p.diff(variable(v)) for v in ids)
+        ]
+
+        def values(x: np.ndarray, k: int) -> float:
+            powers, coefs = terms[k]
+            return float(coefs @ np.prod(x**powers, axis=1)) if coefs.size else 0.0
+
+        size = max(float(np.abs(terms[0][1]).max(initial=0.0)), 1e-300)
+        return {
+            "fun": lambda x: values(x, 0) / size,
+            "jac": lambda x: np.array([values(x, 1 + k) / size for k in range(len(ids))]),
+        }
+
+    known = [{"type": "eq", **of(h)} for h in system.equalities]
+    known += [{"type": "ineq", **of(g)} for g in system.inequalities]
+    x = np.array([start[v] for v in ids])
+    with np.errstate(all="ignore"):
+        try:
+            found = minimize(x0=x, constraints=known, method="SLSQP", **of(demand.parts[0])).x
+        except (ValueError, ArithmeticError):
+            return start
+    return dict(zip(ids, found.tolist(), strict=True)) if np.isfinite(found).all() else start
 
 
 def _corrected(equal: list[Polynomial], least: list[Polynomial], start: dict[int, float]) -> dict[int, float]:

@@ -120,6 +120,15 @@ def test_ranges_are_rounded_outwards_when_moved():
         assert F(moved[0]) <= F(low) - origin and F(high) - origin <= F(moved[1])
 
 
+def test_more_equalities_than_variables_end_no_process():
+    """SLSQP (scipy 1.17) ends the process on many of them; sixty missing edges of a graph are ordinary."""
+    n = 16
+    v = sd.variables("v", n)
+    missing = [v[i] * v[j] == 0 for i in range(n) for j in range(i) if (i * j + i) % 2]
+    found = sd.maximize(v.sum(), sd.System(v**2 == v, missing), degree=4)
+    assert len(missing) > 2 * n and found.status == "optimal"
+
+
 def test_a_point_below_the_value_contradicts_it():
     """Beside 1e12 no solver sees (x - 1)^2, and moments of size 1e-11 hide what its multipliers miss."""
     found = sd.minimize(1e12 * (x - y) ** 2 + (x - 1) ** 2)
