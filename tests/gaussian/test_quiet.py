@@ -21,6 +21,9 @@ class Panics:
     def __init__(self, *_: object) -> None:
         pass
 
+    def set_termination_callback(self, _: object) -> None:
+        """Clarabel is asked whether to go on."""
+
     def solve(self):
         os.write(2, b"thread panicked at the records")
         raise PanicException("Eigval error")
