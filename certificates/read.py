@@ -44,8 +44,6 @@ def from_dict(content: Any, work: int = reading.WORK) -> Proof | WordProof:
     ids = [variable_id(name) for name in names]
 
     def row(monomial: reading.Monomial) -> Monomial:
-        if sum(p for _, p in monomial) > 10_000:
-            raise ValueError("a monomial of degree above 10000 cannot be loaded")
         return tuple(sorted(v for k, power in monomial for v in [ids[k]] * power))
 
     def polynomial(terms: reading.Terms) -> Polynomial:

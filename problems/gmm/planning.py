@@ -397,9 +397,6 @@ def _advice(search: _Search, record: SolverRecord, plan: AggregatePlan) -> str:
         kind = f"the block solver {plan.solver!r} fails on {record.failed:.0%} of made-up blocks like these"
         return f"expected to decline: {kind}; try another solver, or clusters further apart"
 
-    def facts_with(**changes: float) -> _Search:
-        return replace(free, facts=replace(facts, **changes))  # type: ignore[arg-type]
-
     ideas = [
         [
             (f"epsilon = {free.epsilon * factor:.3g}", replace(free, epsilon=free.epsilon * factor))
@@ -408,13 +405,13 @@ def _advice(search: _Search, record: SolverRecord, plan: AggregatePlan) -> str:
         [
             (
                 f"a separation of {facts.separation * factor:.3g} sigma",
-                facts_with(separation=facts.separation * factor),
+                replace(free, facts=replace(facts, separation=facts.separation * factor)),
             )
             for factor in (1.25, 1.5, 2.0, 3.0, 5.0)
         ],
     ]
     if facts.clusters > 1 and facts.least_weight < 0.99 / facts.clusters:
-        equal = facts_with(least_weight=1.0 / facts.clusters)
+        equal = replace(free, facts=replace(facts, least_weight=1.0 / facts.clusters))
         ideas.append([("a promise that no cluster is lighter than the others (least_weight)", equal)])
     if len(search.scales) > 1:
         ideas.append([("one known sigma instead of a grid", replace(free, scales=search.scales[-1:]))])
