@@ -129,6 +129,18 @@ def test_more_equalities_than_variables_end_no_process():
     assert len(missing) > 2 * n and found.status == "optimal"
 
 
+def test_a_ball_is_carried_along_only_where_it_is_not_moved():
+    """x^2 + y^2 <= 1 is no ball about (5, 0), and z^2 + w^2 <= 1 stays one when only x moves."""
+    x, y, z, w = sd.variables("x y z w")
+    names = [int(v.variable_ids[0]) for v in (x, y, z, w)]
+    statement = statement_of(x + y + z + w, x**2 + y**2 <= 1, z**2 + w**2 <= 1)
+    assert len(statement.demands[0].bounds.balls) == 2
+    moved = Change(({names[0]: F(5)},)).forwards(statement).demands[0].bounds
+    assert [ball for ball, _ in moved.balls] == [frozenset(names[2:])]
+    low, high = moved.ranges[names[0]]
+    assert low <= -6 and high >= -4
+
+
 def test_a_point_below_the_value_contradicts_it():
     """Beside 1e12 no solver sees (x - 1)^2, and moments of size 1e-11 hide what its multipliers miss."""
     found = sd.minimize(1e12 * (x - y) ** 2 + (x - 1) ** 2)
