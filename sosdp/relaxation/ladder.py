@@ -18,7 +18,7 @@ from .attained import attained, feasible_point, has_point, shows_points
 from .candidate import Candidate, Ran, State
 from .certify.multipliers import prove
 from .certify.proof import decomposed
-from .certify.without_optimum import without_optimum
+from .certify.without_optimum import falling, without_optimum
 from .judge import (
     ENOUGH,
     SATISFIED,
@@ -136,6 +136,9 @@ def _judged(state: State, found: Candidate) -> Candidate:
     theorem, inner = None, None
     if state.options.certify_bound:
         theorem, inner = prove(built, raw, state.deadline)
+    endless = falling(found) if theorem is None or theorem.value is None else None
+    if endless is not None:
+        return endless
     value = float(built.statement.constant) + built.program.value(raw.unknowns) * built.unit
     enough = tolerance(built, value)
     missed, violated = shortfall(built.program, raw) * built.unit, violation(built, raw)

@@ -10,6 +10,7 @@ import numpy as np
 from ..candidate import Candidate, State
 from ..statement import BOUND, FEASIBLE, PROGRAM
 from ..steps.exact import EMPTY, improvable, patience, unbounded, without_coefficients
+from .leading_form import falls_without_end
 from .multipliers import refute
 
 _REFUTATION = (
@@ -24,6 +25,9 @@ _IMPOSSIBLE = (
 def without_optimum(state: State, found: Candidate) -> Candidate:
     """What a ray, or an answer without values, shows: an empty set, an objective without end, or nothing."""
     statement, raw = found.built.statement, found.raw
+    endless = falling(found)
+    if endless is not None:
+        return endless
     failed = replace(found, status="failed", reason=f"the solver gave up ({raw.message})")
     if statement.kind == PROGRAM:
         return failed if raw.status == "failed" else _of_program(state, found)
@@ -33,6 +37,16 @@ def without_optimum(state: State, found: Candidate) -> Candidate:
         return refuted if refuted.settled else _empty(state) or refuted
     # on an empty set both sides of the program fail: the emptiness is what the user needs to know
     return _empty(state) or (failed if raw.status == "failed" else _unbounded(state, found))
+
+
+def falling(found: Candidate) -> Candidate | None:
+    """The answer where nothing limits an objective that falls without end, which is proven exactly."""
+    statement, demand = found.built.statement, found.built.statement.demands[0]
+    if statement.kind == PROGRAM or statement.mass is None or len(demand.system):
+        return None
+    if not falls_without_end(demand.parts[0]):
+        return None
+    return replace(found, status="unbounded", reason=_no_bound(found), value=-np.inf, settled=True)
 
 
 def _refuted(found: Candidate) -> Candidate:
