@@ -270,8 +270,8 @@ def _starts(built: Built, raw: RawSolution, demand: Demand) -> Iterator[dict[int
     known = means(built, raw)[0]
     if not all(math.isfinite(m) for m, _ in known.values()):
         return
-    # what a reduction left out has mean zero: a variable that no constraint or objective needs
-    means_of = {v: known[v] if v in known else (0.0, 0.0) for v in ids}
+    # what a reduction left out has mean zero, and its values are anywhere between its bounds
+    means_of = {v: known.get(v, (0.0, demand.bounds.largest.get(v, 0.0))) for v in ids}
     for side in (0.0, 1.0, -1.0):
         yield {v: m + (side * s if math.isfinite(s) else 0.0) for v, (m, s) in means_of.items()}
 
