@@ -137,9 +137,10 @@ def has_point(built: Built, raw: RawSolution) -> bool:
 
 def shows_points(built: Built) -> bool:
     """Whether most sets of this kind that have a point are proven to: not those that rules (x**2 = x) or
-    matrices confine to points that are not looked for."""
+    matrices confine to points that are not looked for, or for which no point is looked for."""
     demand = built.statement.demands[0]
-    return not (demand.fixed or _is_quantified(demand) or _bodies(demand)[2] or demand.identity.hermitian)
+    confined = demand.fixed or _is_quantified(demand) or _bodies(demand)[2] or demand.identity.hermitian
+    return not confined and _is_short(_polynomials(demand))
 
 
 def _encloses(demand: Demand, start: dict[int, float]) -> bool:
@@ -258,14 +259,9 @@ def near(value: Any) -> float:
 
 def _starts(built: Built, raw: RawSolution, demand: Demand) -> Iterator[dict[int, float]]:
     """The means of the moments, and a standard deviation to either side, in centred variables."""
-    system = demand.system
-    entries = [p for m in system.matrices for p in m.reshape(-1).tolist()]
-    polynomials = [demand.parts[0], *system.equalities, *system.inequalities, *entries]
-    polynomials += [p for c in demand.in_expectation for p in c.polynomials()]
+    polynomials = _polynomials(demand)
     ids = {int(v) for q in polynomials for v in q.variable_ids}
-    few = max(len(q.coefs) for q in polynomials) <= _MOST_TERMS and len(polynomials) <= _MOST_CONSTRAINTS
-    plain = built.scaled[0].symmetry is None and not built.scaled[0].hermitian
-    if not (few and plain):
+    if not _is_short(polynomials) or built.scaled[0].symmetry is not None or built.scaled[0].hermitian:
         return
     known = means(built, raw)[0]
     if not all(math.isfinite(m) for m, _ in known.values()):
@@ -274,6 +270,20 @@ def _starts(built: Built, raw: RawSolution, demand: Demand) -> Iterator[dict[int
     means_of = {v: known.get(v, (0.0, demand.bounds.largest.get(v, 0.0))) for v in ids}
     for side in (0.0, 1.0, -1.0):
         yield {v: m + (side * s if math.isfinite(s) else 0.0) for v, (m, s) in means_of.items()}
+
+
+def _polynomials(demand: Demand) -> list[Polynomial]:
+    """Everything that is evaluated at a point."""
+    system = demand.system
+    entries = [p for m in system.matrices for p in m.reshape(-1).tolist()]
+    in_expectation = [p for c in demand.in_expectation for p in c.polynomials()]
+    return [demand.parts[0], *system.equalities, *system.inequalities, *entries, *in_expectation]
+
+
+def _is_short(polynomials: list[Polynomial]) -> bool:
+    """Whether points are looked for at all."""
+    longest = max(len(q.coefs) for q in polynomials)
+    return longest <= _MOST_TERMS and len(polynomials) <= _MOST_CONSTRAINTS
 
 
 def _rounded(demand: Demand, u: Mapping[int, float | Fraction], bits: int | None = None) -> Point:

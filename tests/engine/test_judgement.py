@@ -10,7 +10,7 @@ import sosdp as sd
 from sosdp.algebra.build import polynomial
 from sosdp.model.options import Options
 from sosdp.relaxation import judge, ladder
-from sosdp.relaxation.attained import _charge, _descended, _encloses, at, feasible_point, near
+from sosdp.relaxation.attained import _charge, _descended, _encloses, at, feasible_point, near, shows_points
 from sosdp.relaxation.change import Change, build
 from sosdp.relaxation.solve.solve import solve_program
 from sosdp.relaxation.statement import BOUND, FEASIBLE, MEASURES, PROGRAM, Demand, Statement
@@ -127,6 +127,15 @@ def test_more_equalities_than_variables_end_no_process():
     missing = [v[i] * v[j] == 0 for i in range(n) for j in range(i) if (i * j + i) % 2]
     found = sd.maximize(v.sum(), sd.System(v**2 == v, missing), degree=4)
     assert len(missing) > 2 * n and found.status == "optimal"
+
+
+def test_no_point_is_missed_where_none_is_looked_for():
+    """Beyond a hundred constraints no point is looked for, and an optimum does not wait for one."""
+    v = sd.variables("v", 60)
+    for n, looked in ((10, True), (60, False)):
+        box = [c for u in v[:n] for c in (u >= -1, u <= 1)]
+        built, _ = solved(statement_of((v[:n] ** 2).sum(), *box))
+        assert shows_points(built) is looked
 
 
 def test_a_ball_is_carried_along_only_where_it_is_not_moved():
