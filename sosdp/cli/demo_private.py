@@ -76,16 +76,16 @@ def table(output: Output) -> Section:
 
     data = load_diabetes(scaled=False)
     records = dict(zip(data.feature_names, data.data.T, strict=True))
-    asked = Table(records, PATIENTS, EPSILON).by("sex").count().mean("age").mean("bp")
-    release = asked.quantiles("bmi", [0.5]).release()
+    question = Table(records, PATIENTS, EPSILON).by("sex").count().mean("age").mean("bp")
+    release = question.quantiles("bmi", [0.5]).release()
     output.release("table", release)
-    rows, found = release.value["rows"], []
+    rows, lines = release.value["rows"], []
     measures: dict[str, Any] = {"count": len, "mean": np.mean, "quantile": np.median}
     for row in rows:
         entries = records[row["column"] or "sex"][records["sex"] == float(row["key"])]
         true = float(measures[row["statistic"]](entries))
-        found.append([f"sex {row['key']}", row["column"] or "", row["statistic"], row["value"], true])
-    shown = [[*line[:4], row["low"], row["high"]] for line, row in zip(found, rows, strict=True)]
+        lines.append([f"sex {row['key']}", row["column"] or "", row["statistic"], row["value"], true])
+    shown = [[*line[:4], row["low"], row["high"]] for line, row in zip(lines, rows, strict=True)]
     promise = release.guarantee.statement()
     return Section(
         "A table of people: two groups of patients, with intervals",
@@ -111,7 +111,7 @@ def table(output: Output) -> Section:
             report.box(
                 "evaluation",
                 NOT_RELEASED,
-                [report.table(["group", "column", "statistic", "released", "of the records"], found)],
+                [report.table(["group", "column", "statistic", "released", "of the records"], lines)],
             ),
         ],
         [*(f"{a}: {b} {c} {d:.5g} in [{e:.5g}, {f:.5g}]" for a, b, c, d, e, f in shown), promise],
@@ -270,8 +270,8 @@ def mixture(output: Output) -> Section:
     output.release("tuples", tuples.release_)
     centres = {"gmm": votes.means_, "tuples": tuples.cluster_centers_}
     rows = []
-    for (name, found), fitted in zip(centres.items(), (votes, tuples), strict=True):
-        ordered = np.zeros((0, 2)) if found is None else found[np.argsort(found[:, 0])]
+    for (name, middle), fitted in zip(centres.items(), (votes, tuples), strict=True):
+        ordered = np.zeros((0, 2)) if middle is None else middle[np.argsort(middle[:, 0])]
         listed = " and ".join(f"({a:.0f}, {b:.0f})" for a, b in ordered) or "nothing: declined"
         rows.append([name, listed, fitted.guarantee_.statement()])
 
@@ -279,10 +279,10 @@ def mixture(output: Output) -> Section:
         fig, ax = plot.figure(6.2, 4.2)
         ax.plot(*few[::12].T, ".", markersize=1.5, color=plot.INK, alpha=0.5)
         style = {"markersize": 11, "markerfacecolor": "none", "markeredgewidth": 2}
-        for (name, found), marker, colour in zip(centres.items(), "os", (plot.VERMILION, plot.BLUE)):
-            if found is not None:
-                ax.plot(*found.T, marker, color=colour, **style)
-                ax.annotate(name, found[0], textcoords="offset points", xytext=(9, 6), color=colour)
+        for (name, middle), marker, colour in zip(centres.items(), "os", (plot.VERMILION, plot.BLUE)):
+            if middle is not None:
+                ax.plot(*middle.T, marker, color=colour, **style)
+                ax.annotate(name, middle[0], textcoords="offset points", xytext=(9, 6), color=colour)
         ax.set_xlabel("red minus green")
         ax.set_ylabel("yellow minus blue")
         plot.title(ax, "Pixels of the photograph and the released centres")

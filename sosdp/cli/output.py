@@ -154,14 +154,14 @@ def surprising(release: Mapping[str, Any]) -> str:
     """What of the public numbers of a release is unusual, in one line; "" if nothing."""
     epsilon, delta = (release["guarantee"].get(name) or 0.0 for name in ("epsilon", "delta"))
     n = release["public"].get("n")
-    found = []
+    warnings = []
     if epsilon > LARGE_EPSILON:
-        found.append(f"epsilon = {epsilon:g} promises almost nothing (it is usually at most 10)")
+        warnings.append(f"epsilon = {epsilon:g} promises almost nothing (it is usually at most 10)")
     few = n if isinstance(n, int) and n > 0 else 1
     if delta > LARGE_DELTA or (few > 1 and delta * few * few > 1):
         over = f"1/n^2 = {1 / few**2:.2g}" if delta <= LARGE_DELTA else f"{LARGE_DELTA:g}"
-        found.append(f"delta = {delta:g} is above {over}: some person's record may be shown")
-    return "; ".join(found)
+        warnings.append(f"delta = {delta:g} is above {over}: some person's record may be shown")
+    return "; ".join(warnings)
 
 
 def check_out(arguments: Namespace) -> None:

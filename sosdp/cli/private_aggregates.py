@@ -25,9 +25,9 @@ def run(arguments: Namespace) -> int:
         raise InputError(f"sosdp private {arguments.name}: --schema: a schema file is needed")
     schema = given_schema(arguments.schema)
     try:
-        asked = _asked(arguments, schema)
+        question = _question(arguments, schema)
         with fitting(arguments):
-            release = _synthetic(asked, arguments) if arguments.name == "synthetic" else asked.release()
+            release = _synthetic(question, arguments) if arguments.name == "synthetic" else question.release()
     except InputFileError as error:
         problem = one_line(error)
     except SchemaError as error:
@@ -40,14 +40,14 @@ def run(arguments: Namespace) -> int:
     return publish(arguments, shown, lambda: _fields(shown))
 
 
-def _asked(arguments: Namespace, schema: Schema) -> Asked:
+def _question(arguments: Namespace, schema: Schema) -> Asked:
     """The table with its question; raises InputError and ValueError for options that make none."""
     name, column = arguments.name, arguments.column
     if column is None and name not in ("count", "table", "synthetic"):
         raise InputError(f"sosdp private {name}: --column is needed")
     if arguments.delta is not None:
         check_delta(arguments.delta)
-    asked = Table(
+    question = Table(
         arguments.input,
         schema,
         arguments.epsilon,
@@ -58,26 +58,26 @@ def _asked(arguments: Namespace, schema: Schema) -> Asked:
     if arguments.by is not None:
         if schema.column(arguments.by).type != "category":
             raise SchemaError(f"--by: column {arguments.by!r} has no categories")
-        asked = asked.by(arguments.by)
+        question = question.by(arguments.by)
     if name == "synthetic":
-        return asked
+        return question
     if name == "quantile":
         shares = (arguments.quantiles or QUARTILES).split(",")
-        return asked.quantiles(column, [share.strip() for share in shares])
+        return question.quantiles(column, [share.strip() for share in shares])
     if name == "histogram":
         return (
-            asked.histogram(column)
+            question.histogram(column)
             if arguments.bins is None
-            else asked.histogram(column, _bins(arguments.bins))
+            else question.histogram(column, _bins(arguments.bins))
         )
     if name == "table":
-        return asked.describe(None if column is None else [part.strip() for part in column.split(",")])
-    return getattr(asked, name)(column)
+        return question.describe(None if column is None else [part.strip() for part in column.split(",")])
+    return getattr(question, name)(column)
 
 
-def _synthetic(asked: Asked, arguments: Namespace) -> Release:
+def _synthetic(question: Asked, arguments: Namespace) -> Release:
     columns = None if arguments.column is None else [part.strip() for part in arguments.column.split(",")]
-    return asked.synthetic(
+    return question.synthetic(
         columns=columns, **({} if arguments.bins is None else {"bins": _bins(arguments.bins)})
     )
 

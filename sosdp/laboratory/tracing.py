@@ -142,10 +142,12 @@ def traced(query: Statistic, records: Sequence[Sequence[Any]], dimension: int) -
         value = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
         result = coerce(value._value if isinstance(value, Symbol) else value).as_exact()
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        told = str(error).removesuffix(f"; {USE_INSTEAD}")
+        message = str(error).removesuffix(f"; {USE_INSTEAD}")
         if not isinstance(error, NotAPolynomial):
-            told = f"called with {len(rows)} records of variables it raised {type(error).__name__}: {told}"
-        raise NotAPolynomial(f"{told}; {USE_INSTEAD}") from error
+            message = (
+                f"called with {len(rows)} records of variables it raised {type(error).__name__}: {message}"
+            )
+        raise NotAPolynomial(f"{message}; {USE_INSTEAD}") from error
     if asked:
         raise NotAPolynomial(_asked(asked[0]))
     return result

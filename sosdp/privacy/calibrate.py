@@ -312,3 +312,8 @@ def root_up(number: Fraction) -> float:
     root = math.isqrt(scaled)
     root += root * root < scaled
     return float_up(Fraction(root, 1 << shift))
+
+
+def range_rho(epsilon: float) -> float:
+    """zCDP of an epsilon-DP mechanism whose privacy loss has range at most epsilon: epsilon^2 / 8."""
+    return float_up(Fraction(epsilon) ** 2 / 8)

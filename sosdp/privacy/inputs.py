@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy.guarantee.rounding import float_up
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.silence import no_warnings
@@ -442,16 +441,7 @@ def interval(low: Any, high: Any) -> tuple[Fraction, Fraction]:
 
 
 def integer(value: Any, name: str, least: int = 1) -> int:
-    """The public number as a Python integer.
-
-    Raises:
-        ValueError: not an integer, or below `least`.
-    """
+    """The public number as a Python integer; ValueError: not an integer, or below `least`."""
     if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < least:
         raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
     return int(value)
-
-
-def range_rho(epsilon: float) -> float:
-    """zCDP of an epsilon-DP mechanism whose privacy loss has range at most epsilon: epsilon^2 / 8."""
-    return float_up(Fraction(epsilon) ** 2 / 8)

@@ -168,8 +168,8 @@ def _nonempty(state: State, found: Candidate) -> Candidate:
     if shown.status == "infeasible" and built.statement.kind != PROGRAM:
         return shown
     if shown.status == "infeasible" and found.proven is not None:
-        told = "the set is empty, and coefficients are proven: multiples of what refutes it improve on them"
-        return replace(found, status="unbounded", reason=told, value=math.inf, settled=True)
+        text = "the set is empty, and coefficients are proven: multiples of what refutes it improve on them"
+        return replace(found, status="unbounded", reason=text, value=math.inf, settled=True)
     return found if shown.status == "optimal" else closed(replace(found, doubt=shown.reason))
 
 
@@ -183,8 +183,8 @@ def closed(found: Candidate) -> Candidate:
     if proven is not None and found.above - lower <= enough and not found.doubt:
         return replace(found, status="optimal", value=min(found.above, max(value, lower)), reason="")
     if found.doubt:
-        told = f"{sign * value:.9g} would be the value; whether the set has a point is open: {found.doubt}"
-        return replace(found, status="inaccurate", reason=told, value=max(value, lower))
+        text = f"{sign * value:.9g} would be the value; whether the set has a point is open: {found.doubt}"
+        return replace(found, status="inaccurate", reason=text, value=max(value, lower))
     by_moments = found.missed <= enough and found.violated <= 10 * SATISFIED and abs(value - lower) <= enough
     by_moments = by_moments and (raw.status == "optimal" or proven is not None)
     by_moments = by_moments and found.above > found.value - enough  # a point below the value contradicts it
@@ -197,14 +197,14 @@ def closed(found: Candidate) -> Candidate:
         elif proven is None:
             why = "not asked for (certify_bound=False)"
         return replace(found, status="optimal", value=max(value, lower), reason=why)
-    told = f"nothing is proven ({found.theorem.reason})" if found.theorem is not None else "nothing is proven"
-    told = told if proven is None else f"{sign * lower:.9g} is proven"
-    told += f"; the solver's value is {sign * value:.9g}"
+    text = f"nothing is proven ({found.theorem.reason})" if found.theorem is not None else "nothing is proven"
+    text = text if proven is None else f"{sign * lower:.9g} is proven"
+    text += f"; the solver's value is {sign * value:.9g}"
     if math.isfinite(found.above):
-        told += f"; a point attains {sign * found.above:.9g}"
-    told += f"; moments miss a constraint by {found.violated:.1g} and the value by {found.missed:.1g}"
-    told += f" ({raw.message})" if raw.status != "optimal" else ""
-    return replace(found, status="inaccurate", reason=told, value=value)
+        text += f"; a point attains {sign * found.above:.9g}"
+    text += f"; moments miss a constraint by {found.violated:.1g} and the value by {found.missed:.1g}"
+    text += f" ({raw.message})" if raw.status != "optimal" else ""
+    return replace(found, status="inaccurate", reason=text, value=value)
 
 
 def _feasible(state: State, found: Candidate) -> Candidate:
@@ -213,11 +213,11 @@ def _feasible(state: State, found: Candidate) -> Candidate:
     if raw.unknowns[0] > ENOUGH:
         return without_optimum(state, found)
     if has_point(built, raw):
-        point, told = feasible_point(built, raw), "a point satisfies every constraint, checked exactly"
-        return replace(found, status="optimal", reason=told, point=point, missed=0.0, violated=0.0)
+        point, text = feasible_point(built, raw), "a point satisfies every constraint, checked exactly"
+        return replace(found, status="optimal", reason=text, point=point, missed=0.0, violated=0.0)
     missed = violation(built, raw)
-    told = f"neither refuted nor satisfied: moments miss a constraint by {missed:.1g}; no point is proven"
-    return replace(found, reason=told, missed=missed, violated=missed)
+    text = f"neither refuted nor satisfied: moments miss a constraint by {missed:.1g}; no point is proven"
+    return replace(found, reason=text, missed=missed, violated=missed)
 
 
 def _joined(state: State) -> Candidate:

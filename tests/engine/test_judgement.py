@@ -35,8 +35,8 @@ def ids(*variables):
 
 def test_a_measure_of_any_mass_proves_nothing_with_a_shortfall():
     built, raw = solved(statement_of(x**2, x**2 <= 1, kind=MEASURES, price=None))
-    found = judge.proven(built, raw.gram, raw.free, raw.unknowns + 0.25 / built.slopes)
-    assert found.value is None and "no bound on the mass" in found.reason
+    theorem = judge.proven(built, raw.gram, raw.free, raw.unknowns + 0.25 / built.slopes)
+    assert theorem.value is None and "no bound on the mass" in theorem.reason
 
 
 def test_equations_that_hold_to_rounding_prove_nothing():
@@ -44,8 +44,8 @@ def test_equations_that_hold_to_rounding_prove_nothing():
     demand = Demand((polynomial(-1), polynomial(3)), S(), 2, Options(), equations=True)
     statement = Statement(PROGRAM, (demand,), (F(1),), (np.inf,))
     built = build(statement, Change.none(statement))
-    found = judge.proven(built, np.zeros(0), np.zeros(0), np.array([1 / 3]) / built.slopes)
-    assert found.value is None and "rounding" in found.reason
+    theorem = judge.proven(built, np.zeros(0), np.zeros(0), np.array([1 / 3]) / built.slopes)
+    assert theorem.value is None and "rounding" in theorem.reason
 
 
 @pytest.mark.parametrize("e", [9, 10, 11])

@@ -8,8 +8,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from sosdp.estimator.field import Field, budget, positive
+from sosdp.privacy.calibrate import range_rho
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import range_rho
 from sosdp.privacy.randomness.bits import open_bits
 
 from ..graph_input import CanonicalGraph

@@ -56,10 +56,10 @@ def _refuted(found: Candidate) -> Candidate:
     if theorem.value is not None and theorem.value > 0:
         about = replace(found, built=found.built.without_target(), theorem=theorem)
         return replace(about, status="infeasible", reason=_REFUTATION, settled=True)
-    told = theorem.reason or "the refutation found could not be proven"
+    text = theorem.reason or "the refutation found could not be proven"
     # what is tried next is tried on the statement: of a bound, these multipliers say nothing
     near = replace(theorem, value=None) if found.built.statement.kind == FEASIBLE else None
-    return replace(found, status="inaccurate", reason=told, theorem=near)
+    return replace(found, status="inaccurate", reason=text, theorem=near)
 
 
 def _empty(state: State) -> Candidate | None:
@@ -71,11 +71,11 @@ def _empty(state: State) -> Candidate | None:
 
 def _unbounded(state: State, found: Candidate) -> Candidate:
     """No certificate with any finite bound: moments, and a direction of them, must be proven."""
-    shown, told = unbounded(state, found)
+    shown, text = unbounded(state, found)
     if shown is None:
         return replace(found, status="infeasible", reason=EMPTY, settled=True)
     if not shown:
-        return replace(found, reason=f"the solver claims that no bound exists; {told}")
+        return replace(found, reason=f"the solver claims that no bound exists; {text}")
     return replace(found, status="unbounded", reason=_no_bound(found), value=-np.inf, settled=True)
 
 
@@ -86,14 +86,14 @@ def _of_program(state: State, found: Candidate) -> Candidate:
         ray = refute(found.built, found.raw)
         improves = ray is not None and ray.value is not None and ray.value > 0
         if improves and _has_coefficients(state) or improvable(state, found):
-            told = "a direction of the unknowns improves the objective without end, proven"
-            return replace(found, status="unbounded", reason=told, value=np.inf, settled=True)
-    shown, told = without_coefficients(state, found)
+            text = "a direction of the unknowns improves the objective without end, proven"
+            return replace(found, status="unbounded", reason=text, value=np.inf, settled=True)
+    shown, text = without_coefficients(state, found)
     if shown:
         return replace(found, status="infeasible", reason=_IMPOSSIBLE, settled=True)
     none = found.raw.status == "unbounded"
     claim = "no coefficients exist at this degree" if none else "there is no optimum"
-    return replace(found, reason=f"the solver claims that {claim}; {told}")
+    return replace(found, reason=f"the solver claims that {claim}; {text}")
 
 
 def _has_coefficients(state: State) -> bool:

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from sosdp.privacy.calibrate import range_rho
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import range_rho
 from sosdp.privacy.mechanisms.basic.quantile import draw, grid, runs
 from sosdp.privacy.terms import Terms, on_terms
 

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from sosdp.privacy.calibrate import range_rho
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_up
-from sosdp.privacy.inputs import choose, positive, range_rho, wholes
+from sosdp.privacy.inputs import choose, positive, wholes
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.terms import Terms, on_terms
 

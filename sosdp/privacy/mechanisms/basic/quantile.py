@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from sosdp.privacy.calibrate import range_rho
 from sosdp.privacy.contributions import Unit, kept, unit_of
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import integer, interval, number, positive, range_rho, wholes
+from sosdp.privacy.inputs import integer, interval, number, positive, wholes
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.terms import Terms, on_terms

@@ -20,13 +20,14 @@ import numpy as np
 import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
+from sosdp.privacy.calibrate import range_rho
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.composition import halting
 from sosdp.privacy.guarantee.condition import Condition, Fact, Kind
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_down, float_up
-from sosdp.privacy.inputs import choose, integer, positive, range_rho
+from sosdp.privacy.inputs import choose, integer, positive
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import AgreementRule, agreement_rule, h_score
 from sosdp.privacy.mechanisms.propose_test_release.friendly_core import (
     mean_sensitivity,
