@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 from flint import arb, arb_mat, fmpz_mat
-from scipy import optimize
 
 from certificates.exact import Terms, fraction, terms_of, value_at
 from certificates.identity import Claim
 from sosdp.algebra.monomials import MONOMIAL
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.conic.multiprecision import fraction_of, precision
+from sosdp.relaxation.attained import local_search
 
 MOST_VARIABLES = 40  # Newton's method needs all second derivatives, as polynomials
 _ACTIVE = 1e-3  # inequalities closer to zero than this hold with equality
@@ -29,6 +29,8 @@ MOST_ZEROS = 8
 _SHORT = 10**6  # integers of a relation
 _DESCENTS = 6
 _SEARCHES = 12
+_MOST_STEPS = 300  # of a local search
+_MISSED = 1e-6  # of a constraint, where one ends
 
 
 def minimisers(result: Any, claim: Claim, value: float) -> tuple[dict[int, float], ...]:
@@ -65,30 +67,21 @@ def local_minimisers(
     """Points that meet the constraints (matrices are not looked at) where local searches end at a value.
 
     For claims whose moments show no atoms, such as those with several minimisers; at most 40 variables.
-    Cost: a descent or a sequential quadratic program from every start (without ``starts`` a few random ones).
+    Cost: a local search from every start (without ``starts`` a few random ones).
     """
     if len(ids) > MOST_VARIABLES or claim.matrices:
         return
     sign = -1.0 if claim.kind == "upper_bound" else 1.0
-
-    def function(p: Polynomial, factor: float = 1.0) -> dict[str, Any]:
-        terms, slopes = terms_of(p), [terms_of(_slope(p, v)) for v in ids]
-
-        def put(of: Terms, x: np.ndarray) -> float:
-            return factor * _value(of, dict(zip(ids, x.tolist(), strict=True)))
-
-        return {"fun": lambda x: put(terms, x), "jac": lambda x: np.array([put(s, x) for s in slopes])}
-
-    constraints = [{"type": "ineq", **function(g)} for g in claim.inequalities]
-    constraints += [{"type": "eq", **function(h)} for h in claim.equalities]
-    objective = function(claim.objectives[0], sign)
+    objective, sides = sign * claim.objectives[0], (claim.equalities, claim.inequalities)
     generator = np.random.default_rng(0)
     for start in starts or (generator.standard_normal(len(ids)) for _ in range(_SEARCHES)):
-        end = optimize.minimize(**objective, x0=start, constraints=constraints)
-        if constraints and not end.success:
+        end = local_search(objective, *sides, dict(zip(ids, start.tolist(), strict=True)), _MOST_STEPS)
+        if end is None or any(abs(_value(terms_of(h), end)) > _MISSED for h in claim.equalities):
             continue
-        if abs(float(end.fun) - sign * value) <= 1e-5 * max(1.0, abs(value)):
-            yield dict(zip(ids, end.x.tolist(), strict=True))
+        if any(_value(terms_of(g), end) < -_MISSED for g in claim.inequalities):
+            continue
+        if abs(_value(terms_of(objective), end) - sign * value) <= 1e-5 * max(1.0, abs(value)):
+            yield end
 
 
 def value_to(claim: Claim, starts: Sequence[dict[int, float]], digits: int) -> Fraction | None:

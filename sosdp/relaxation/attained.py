@@ -7,7 +7,8 @@ objective is below what is proven is infeasible, however little it misses, and i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -27,6 +28,7 @@ from .statement import FEASIBLE, Demand, data_size
 
 _MOST_TERMS, _MOST_CONSTRAINTS, _MOST_VARIABLES = 500, 100, 40
 _ROUNDS = 30
+_MOST_IMPROVED = 60  # steps under constraints
 _MOST_STEPS = 1e6  # times the size of a point: descent ends there
 _BITS = (0, 3, 8, 20, 40)  # of a rounded point, after the binary point in centred units
 _SIMPLE = 100  # denominator of a point that is guessed
@@ -368,41 +370,56 @@ def _descended(p: Polynomial, start: dict[int, float]) -> dict[int, float]:
 
 
 def _improved(demand: Demand, start: dict[int, float]) -> dict[int, float]:
-    """A point that is better under the constraints, by sequential quadratic programming in floats."""
-    from scipy.optimize import minimize
-
-    ids, system = sorted(start), demand.system
-    if not 0 < len(ids) <= _MOST_VARIABLES or not len(system) or system.matrices:
+    """A point that is better under the constraints."""
+    system = demand.system
+    if not 0 < len(start) <= _MOST_VARIABLES or not len(system) or system.matrices:
         return start
-    if len(system.equalities) > len(ids):  # SLSQP refuses that, and writes beyond its memory meanwhile
-        return start
+    best = local_search(demand.parts[0], system.equalities, system.inequalities, start, _MOST_IMPROVED)
+    return start if best is None else best
 
-    def of(p: Polynomial) -> dict[str, Any]:
-        terms = [(exponents(p.monos, np.array(ids)), p.coefs.astype(float))]
-        terms += [
-            (exponents(d.monos, np.array(ids)), d.coefs.astype(float))
-            for d in (p.diff(variable(v)) for v in ids)
-        ]
 
-        def values(x: np.ndarray, k: int) -> float:
-            powers, coefs = terms[k]
-            return float(coefs @ np.prod(x**powers, axis=1)) if coefs.size else 0.0
+def local_search(
+    objective: Polynomial,
+    equalities: Sequence[Polynomial],
+    inequalities: Sequence[Polynomial],
+    start: dict[int, float],
+    most: int,
+) -> dict[int, float] | None:
+    """Where so many steps of an interior method lead in floats, or None; nothing is proven of it. (scipy's
+    SLSQP writes beyond its memory and ends the process.)"""
+    from scipy.optimize import BFGS, NonlinearConstraint, minimize
 
-        size = max(float(np.abs(terms[0][1]).max(initial=0.0)), 1e-300)
-        return {
-            "fun": lambda x: values(x, 0) / size,
-            "jac": lambda x: np.array([values(x, 1 + k) / size for k in range(len(ids))]),
-        }
+    ids, every = sorted(start), [*equalities, *inequalities]
+    slopes = [[p.diff(variable(v)) for v in ids] for p in [objective, *every]]
+    sizes = np.array([max(float(np.abs(p.coefs.astype(float)).max(initial=0.0)), 1e-300) for p in every])
 
-    known = [{"type": "eq", **of(h)} for h in system.equalities]
-    known += [{"type": "ineq", **of(g)} for g in system.inequalities]
+    def at_points(polynomials: list[Polynomial], x: np.ndarray) -> np.ndarray:
+        of = [(p.coefs.astype(float), exponents(p.monos, np.array(ids))) for p in polynomials]
+        return np.array([float(c @ np.prod(x**powers, axis=1)) if c.size else 0.0 for c, powers in of])
+
+    known = NonlinearConstraint(
+        lambda x: at_points(every, x) / sizes,
+        0.0,
+        np.where(np.arange(len(every)) < len(equalities), 0.0, np.inf),
+        jac=lambda x: np.array([at_points(row, x) for row in slopes[1:]]) / sizes[:, None],
+        hess=BFGS(),
+    )
     x = np.array([start[v] for v in ids])
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         try:
-            found = minimize(x0=x, constraints=known, method="SLSQP", **of(demand.parts[0])).x
-        except (ValueError, ArithmeticError):
-            return start
-    return dict(zip(ids, found.tolist(), strict=True)) if np.isfinite(found).all() else start
+            best = minimize(
+                lambda x: float(at_points([objective], x)[0]),
+                x,
+                jac=lambda x: at_points(slopes[0], x),
+                hess=BFGS(),
+                constraints=known if every else (),
+                method="trust-constr",
+                options={"maxiter": most},
+            ).x
+        except (ValueError, ArithmeticError, np.linalg.LinAlgError):
+            return None
+    return dict(zip(ids, best.tolist(), strict=True)) if np.isfinite(best).all() else None
 
 
 def _corrected(equal: list[Polynomial], least: list[Polynomial], start: dict[int, float]) -> dict[int, float]:
