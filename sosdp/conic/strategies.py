@@ -300,7 +300,7 @@ def find_point(program: ConicProgram, solve: Solve) -> tuple[Restricted, Point] 
             return inner
         if not inner.program.q.size:
             at: Point = []
-            return (inner, at) if inner.upper_bound(at) < np.inf else inner.implied
+            return (inner, at) if inner.upper_bound(at) < np.inf else inner.implied and inner.excludes(at)
         answer = solve(relaxed(inner.program))
         for t in near(answer.x[:-1]):
             if inner.upper_bound(t) < np.inf:

@@ -172,3 +172,22 @@ def test_a_point_that_is_proven():
     inner, at = find_point(on_a_line("maximize"), clarabel.solve)
     assert inner.upper_bound(at) < np.inf
     assert find_point(lmi([1], [unit(2, 0, 0)], unit(2, 0, 1)), clarabel.solve) is True
+
+
+@pytest.mark.parametrize(
+    "top, status", [(2**35 + 1, {"optimal", "inaccurate"}), (2**35 + 3, {"infeasible", "inaccurate"})]
+)
+def test_a_point_fixed_by_equations_is_excluded_only_by_exact_entries(top, status):
+    """3 x = 1 leaves no coordinate; what x = 1/3 misses of rounded entries refutes nothing."""
+    x = sd.variables("x")
+    wide = 2**35 + 1
+    on = [3 * x == 1, wide * x <= wide, 3 * wide * x >= top]
+    assert sd.feasible(on, degree=4).status in status
+    assert sd.minimize(x, on, degree=4).status in status
+    conic = ConicProgram(
+        q=np.zeros(1),
+        A=sp.csc_matrix([[3.0], [0.0], [0.0], [-3.0 * wide]]),
+        b=np.array([1.0, wide, np.sqrt(2) * wide, 0.0]),
+        cones=Cones(1, 0, (2,)),
+    )
+    assert find_point(conic, clarabel.solve) is not True

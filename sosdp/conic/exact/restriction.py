@@ -176,6 +176,11 @@ class Restricted:
         value = sum((Fraction(float(c)) * v for c, v in zip(self.whole.q, x, strict=True)), Fraction(0))
         return rounded(value + Fraction(self.whole.constant), 1)
 
+    @otherwise(False)
+    def excludes(self, t: Point) -> bool:
+        """Whether the point is proven infeasible: by entries of matrices that are exact."""
+        return not any(self._data.errors) and not self._feasible(self.point(t))
+
     def _feasible(self, x: list[Fraction]) -> bool:
         top, _ = over_one_denominator([-v for v in x] + [Fraction(1)])
         point, data, digits = as_row(top), self._data, digits_of([top])
