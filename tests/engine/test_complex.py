@@ -307,7 +307,7 @@ def test_a_symmetry_is_checked(given):
     with pytest.raises(ValueError, match="symmetry|u is not part of this problem"):
         sd.minimize((z * w.conj()).real + z.real, [z.abs2() + w.abs2() <= 1], 2, symmetry=[given])
     with pytest.raises(ValueError, match="takes variables to conjugates"):
-        sd.minimize((z * w).real, [z.abs2() + w.abs2() <= 1], 2, symmetry={z: w.conj(), w: z.conj()})
+        sd.minimize((z * w).real, [z.abs2() + w.abs2() <= 1], 4, symmetry={z: w.conj(), w: z.conj()})
 
 
 def test_atoms_that_do_not_check_are_dropped(monkeypatch):
