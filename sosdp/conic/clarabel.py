@@ -39,6 +39,7 @@ _MANY_PAIRS = 20
 # what equations miss is priced with multipliers, which may be large (a network of 300 buses: 1e-8 missed the
 # value by 8e-6 of it): beyond Clarabel's own tolerance on to where the value moves no more, or progress ends
 _SOLVED, _BEYOND, _MOVES = 1e-8, 1e-15, 1e-6
+_MANY_ROWS = 1000  # up to which nothing of that was seen
 _RANK = {"Solved": 0, "PrimalInfeasible": 0, "DualInfeasible": 0, "AlmostSolved": 1}
 _FINAL = ("Solved", "PrimalInfeasible", "DualInfeasible", "MaxTime", "CallbackTerminated")
 _WORDS = {
@@ -49,7 +50,7 @@ _WORDS = {
 # the default step fraction .99 stalls on chains of badly scaled squares (Rosenbrock with 20, 60, 200
 # variables: value
 # wrong by 1e-4); .95 with more refinement solves them in as many iterations
-_ATTEMPTS = ({"max_step_fraction": 0.95, "tol_feas": _BEYOND}, {"max_step_fraction": 0.8})
+_ATTEMPTS = ({"max_step_fraction": 0.95}, {"max_step_fraction": 0.8})
 # where an iteration takes 0.3 s and more a run that crawls is stopped (Rosenbrock's polynomial at degree 16
 # took 200 iterations, twice): those that end well take 10 to 40
 _LONG_WORK, _LONG_ITERATIONS = 1e9, 60
@@ -91,8 +92,10 @@ def solve(
     answer: Any = None
     attempts: tuple[dict[str, float], ...] = _ATTEMPTS
     if sum(float(svec_length(n)) ** 3 for n in cones.psd) >= _LONG_WORK:
-        attempts = ({"max_step_fraction": 0.95},)
+        attempts = _ATTEMPTS[:1]
         max_iterations = _LONG_ITERATIONS if max_iterations is None else max_iterations
+    elif cones.rows > _MANY_ROWS:
+        attempts = ({**_ATTEMPTS[0], "tol_feas": _BEYOND}, *_ATTEMPTS[1:])
     with interruptible() as interrupted:
         for attempt in attempts:
             remaining = None if time_limit is None else time_limit - (time.perf_counter() - started)
