@@ -219,7 +219,7 @@ LEARNT = {"clip": Fraction(25, 100), "count": Fraction(5, 100), "interval": Frac
 LEARNT_FRAME = Fraction(6, 100)  # and this, or what its medians need, where columns are without bounds
 MOST_FRAME = Fraction(3, 10)
 BALL_BEFORE = {False: Fraction(4, 3), True: Fraction(3, 4)}  # times these shares of zCDP, before a ball
-CLIP_NATS = 26.0  # twice the nats between a clip point and the empty end of its grid
+CLIP_NATS = 40.0  # twice the nats between a clip point and the empty end of its grid, of e^12 steps
 MOST_CLIPPED = 4  # at most one over so many records beyond either clip point
 
 
