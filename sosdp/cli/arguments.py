@@ -203,7 +203,11 @@ COMMANDS = {
             _option("--column", metavar="C", help="statistics: of this column (table: of these, A,B)"),
             _option("--by", metavar="C", help="statistics: for each category of this column"),
             _option("--quantiles", metavar="Q,Q", help="quantile: which ones (0.25,0.5,0.75)"),
-            _option("--bins", metavar="N|A,B,C", help="histogram: how many bins (10), or their edges"),
+            _option(
+                "--bins",
+                metavar="N|A,B,C",
+                help="histogram: how many bins (10), or their edges; synthetic: how many (16)",
+            ),
             _option(
                 "--adjacency",
                 metavar="HOW",

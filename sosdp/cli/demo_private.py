@@ -208,7 +208,7 @@ def synthetic(output: Output) -> Section:
 
     data = load_diabetes(scaled=False)
     records = dict(zip(data.feature_names, data.data.T, strict=True))
-    release = Table(records, PATIENTS, EPSILON, delta=DELTA).synthetic(bins=8)
+    release = Table(records, PATIENTS, EPSILON, delta=DELTA, adjacency="replace").synthetic(bins=8)
     output.release("synthetic", release)
     rows = release.value["rows"]
     made = {
@@ -226,7 +226,9 @@ def synthetic(output: Output) -> Section:
                 "A third of the budget counts every column, a third chooses which columns go together, a "
                 "third counts these pairs. Rows are then drawn as often as one likes."
             ),
-            report.code("Table(records, schema, 1.0, delta=1e-6).synthetic(bins=8).frame()"),
+            report.code(
+                'Table(records, schema, 1.0, delta=1e-6, adjacency="replace").synthetic(bins=8).frame()'
+            ),
             report.box(
                 "release",
                 PUBLISHED,

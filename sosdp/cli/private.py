@@ -68,7 +68,7 @@ TABLE = ("centers", "weights", "released")
 MEANS = {"gaussian": "PrivateGaussian", "mean": "PrivateMean", "covariance": "PrivateCovariance"}
 FAMILIES = {
     **dict.fromkeys(("count", "sum", "mean", "table"), Family(own=AGGREGATE, module="private_aggregates")),
-    "synthetic": Family(own=("schema", "column", "delta", "bins"), module="private_aggregates"),
+    "synthetic": Family(own=("schema", "column", "adjacency", "delta", "bins"), module="private_aggregates"),
     "quantile": Family(own=(*AGGREGATE, "quantiles"), module="private_aggregates"),
     "histogram": Family(own=(*AGGREGATE, "bins"), module="private_aggregates"),
     "sbm": Family(

@@ -52,7 +52,7 @@ def _question(arguments: Namespace, schema: Schema) -> Asked:
         schema,
         arguments.epsilon,
         delta=arguments.delta,
-        adjacency=arguments.adjacency,
+        adjacency=arguments.adjacency or ("replace" if name == "synthetic" else None),
         insecure_seed=arguments.insecure_seed,
     )
     if arguments.by is not None:
@@ -68,7 +68,7 @@ def _question(arguments: Namespace, schema: Schema) -> Asked:
         return (
             question.histogram(column)
             if arguments.bins is None
-            else question.histogram(column, _bins(arguments.bins))
+            else question.histogram(column, _bins(arguments))
         )
     if name == "table":
         return question.describe(None if column is None else [part.strip() for part in column.split(",")])
@@ -78,17 +78,23 @@ def _question(arguments: Namespace, schema: Schema) -> Asked:
 def _synthetic(question: Asked, arguments: Namespace) -> Release:
     columns = None if arguments.column is None else [part.strip() for part in arguments.column.split(",")]
     return question.synthetic(
-        columns=columns, **({} if arguments.bins is None else {"bins": _bins(arguments.bins)})
+        columns=columns, **({} if arguments.bins is None else {"bins": _bins(arguments)})
     )
 
 
-def _bins(text: str) -> Any:
-    """A number of bins, or edges."""
+def _bins(arguments: Namespace) -> Any:
+    """A number of bins, or edges, which only a histogram takes."""
+    text, edges = arguments.bins, arguments.name == "histogram"
+    if text.strip().isdecimal():
+        return int(text)
+    forms = "a number, or edges such as 0,18,65" if edges else "a whole number such as 16"
+    problem = InputError(f"sosdp private {arguments.name}: --bins: {forms}")
+    if not edges:
+        raise problem
     try:
-        parts = [float(part) for part in text.split(",")]
+        return [float(part) for part in text.split(",")]
     except ValueError:
-        raise InputError("sosdp private histogram: --bins: a number, or edges such as 0,18,65") from None
-    return int(text) if len(parts) == 1 and text.strip().isdecimal() else parts
+        raise problem from None
 
 
 def _fields(release: dict[str, Any]) -> Fields:

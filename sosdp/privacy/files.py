@@ -206,7 +206,14 @@ def stored(source: str) -> tuple[list[str], list[str], Batches]:
 def _parquet(source: str) -> tuple[list[str], list[str], Batches]:
     types, end = need("pyarrow", "a Parquet file").types, object()
     parquet = need("pyarrow.parquet", "a Parquet file")
-    file = attempt(lambda: parquet.ParquetFile(source))
+
+    def load() -> Any:
+        # dictionaries as they are stored: pyarrow converts those of other types at once, and refuses a column
+        # for one entry that is not UTF-8, or for many different ones
+        coded = [field.name for field in parquet.read_schema(source) if types.is_dictionary(field.type)]
+        return parquet.ParquetFile(source, read_dictionary=coded)
+
+    file = attempt(load)
     if file is None:
         raise InputFileError(source, "file", "not a Parquet file that can be read here")
     names = list(file.schema_arrow.names)

@@ -108,6 +108,26 @@ def test_an_entry_of_parquet_decides_about_no_other(tmp_path, kind, view, column
     assert cells(frame, schema(column)) == cells(less, schema(column))
 
 
+@pytest.mark.parametrize("index", [arrow.int8(), arrow.uint16(), arrow.int32(), arrow.int64()], ids=str)
+def test_an_entry_of_a_dictionary_of_parquet_decides_about_no_other(tmp_path, index):
+    """Also of several row groups that together have more texts than the type of the file counts."""
+    plain = [str(k).encode() for k in range(100)]
+    told = []
+    for odd in (b"\xff", b"\xed\xa0\x80", b"y", None):
+        texts = arrow.array([*plain, odd or b"z"], arrow.binary()).view(arrow.string())
+        more = arrow.array([f"{k}.5" for k in range(99)] + ["7", "7"])
+        where = [arrow.array([*range(100), last], index) for last in (None if odd is None else 100, 100)]
+        path = tmp_path / "t.parquet"
+        groups = [
+            arrow.table({"x": arrow.DictionaryArray.from_arrays(*one)}) for one in zip(where, (texts, more))
+        ]
+        with parquet.ParquetWriter(path, groups[0].schema) as file:
+            for group in groups:
+                file.write_table(group)
+        told.append(cells(path, schema(NUMBER)))
+    assert told[0][:2] == (202, 201) and len(set(told)) == 1
+
+
 def test_times_are_read_in_their_own_unit(tmp_path):
     """The last day that Parquet can say is after the upper bound, in every unit and calendar."""
     late = stored(tmp_path / "t.parquet", [2**31 - 1], (arrow.int32(), arrow.date32()))
@@ -162,9 +182,14 @@ def test_the_shell_reads_every_parquet_entry_by_itself(tmp_path, capsys):
     said.write_text(json.dumps(schema(NUMBER)))
     for entry in (b"5", b"\xff"):
         path = stored(tmp_path / "t.parquet", [b"5", entry], (arrow.binary(), arrow.string()))
-        command = ["private", "sum", str(path), "--schema", str(said), "--column", "x", "--epsilon", "1"]
-        assert main(command) == 0
-        assert capsys.readouterr().err == ""
+        coded = tmp_path / "d.parquet"
+        texts = arrow.array([b"5", entry], arrow.binary()).view(arrow.string())
+        index = arrow.array([0, 1])
+        parquet.write_table(arrow.table({"x": arrow.DictionaryArray.from_arrays(index, texts)}), coded)
+        for file in (path, coded):
+            command = ["private", "sum", str(file), "--schema", str(said), "--column", "x", "--epsilon", "1"]
+            assert main(command) == 0
+            assert capsys.readouterr().err == ""
 
 
 def test_a_state_of_another_question_is_refused():

@@ -36,6 +36,11 @@ def people(n, seed=0):
     }  # fmt: skip
 
 
+def synthetic_of(source, schema=SCHEMA, budget=1.0, delta=1e-6, adjacency="replace", **more):
+    """The table, for one replaced record."""
+    return Table(source, schema, budget, delta=delta, adjacency=adjacency, **more)
+
+
 def test_counts_and_scores_move_by_what_they_are_priced_for():
     """All tables of three records of two columns with two and three codes, and all their neighbours."""
     records = list(itertools.product(range(2), range(3)))
@@ -57,7 +62,7 @@ def test_counts_and_scores_move_by_what_they_are_priced_for():
 
 
 def test_the_laws_prove_the_guarantee():
-    release = Table(people(60), SCHEMA, 2.0, delta=1e-6).synthetic(5)
+    release = synthetic_of(people(60), budget=2.0).synthetic(5)
     checked = check_release(json.loads(json.dumps(release.to_dict())))
     assert checked.status == "valid" and not checked.weaker, checked
     assert release.guarantee.adjacency == "one record (replace)" and release.guarantee.kind == "exact"
@@ -70,7 +75,7 @@ def test_the_laws_prove_the_guarantee():
 def test_rows_have_the_types_of_the_schema_and_keep_what_depends():
     source = people(4000)
     source["wage"][:400] = math.nan
-    release = Table(source, SCHEMA, 4.0, delta=1e-6, insecure_seed=3).synthetic(3000)
+    release = synthetic_of(source, budget=4.0, insecure_seed=3).synthetic(3000)
     rows = release.value["rows"]
     assert len(rows) == 3000 and list(rows[0]) == list(SCHEMA["columns"])
     schema = Schema.from_dict(SCHEMA)
@@ -91,18 +96,46 @@ def test_rows_have_the_types_of_the_schema_and_keep_what_depends():
 
 @pytest.mark.parametrize("records", [[], [{}], [{"sex": "f"}]])
 def test_hardly_any_record(records):
-    rows = Table(records, SCHEMA, 1.0, delta=1e-6).synthetic(3).value["rows"]
-    assert len(rows) == 3
+    assert len(synthetic_of(records).synthetic(3).value["rows"]) == 3
+    budget = Budget(epsilon=1.0, delta=1e-6, adjacency="one record (replace)")
+    release = Table(records, SCHEMA, budget).synthetic()  # as many as there are, and none is no error
+    assert len(release.value["rows"]) == len(release.frame()) == len(records)
+
+
+class Unread(dict):
+    """A table of which nothing may be read."""
+
+    def __getattribute__(self, name):
+        raise AssertionError(f"read: {name}")
 
 
 def test_what_is_refused_before_anything_is_read():
     owned = SCHEMA | {"owner": {"column": "who", "records": 2}}
+    unread = Unread()
+    calls = [
+        (lambda t=t: t.synthetic(3), ValueError, 'choose adjacency="replace"')
+        for t in (
+            synthetic_of(unread, adjacency=None),
+            synthetic_of(unread, adjacency="add or remove"),
+            synthetic_of(unread, adjacency="one record (add or remove)"),
+            Table(unread, SCHEMA, Budget(epsilon=1.0, delta=1e-6, adjacency="one record (add or remove)")),
+        )
+    ]
+    for option, values in {
+        "rows": (0, -1, 1.5, True, "3"),
+        "bins": (0, -1, 1.5, True, [0, 1, 3], [1000.0], "3"),
+        "columns": ([], ()),
+    }.items():
+        for value in values:
+            calls.append(
+                (lambda o=option, v=value: synthetic_of(unread).synthetic(**{o: v}), ValueError, option)
+            )
     for call, kind, words in (
-        (lambda: Table("no.csv", SCHEMA, 1.0).synthetic(), ValueError, "delta"),
-        (lambda: Table("no.csv", owned, 1.0, delta=1e-6).synthetic(), SchemaError, "owners"),
-        (lambda: Table("no.csv", SCHEMA, 1.0, delta=1e-6).count().synthetic(), ValueError, "whole records"),
-        (lambda: Table("no.csv", SCHEMA, 1.0, delta=1e-6).synthetic(columns=["x"]), SchemaError, "no column"),
-        (lambda: Table("no.csv", SCHEMA, 1.0, delta=1e-6).synthetic(bins=0), ValueError, "bins"),
+        *calls,
+        (lambda: synthetic_of(unread, delta=None).synthetic(), ValueError, "delta"),
+        (lambda: synthetic_of(unread, owned).synthetic(), SchemaError, "owners"),
+        (lambda: synthetic_of(unread).count().synthetic(), ValueError, "whole records"),
+        (lambda: synthetic_of(unread).synthetic(columns=["x"]), SchemaError, "no column"),
     ):
         with pytest.raises(kind, match=words):
             call()
@@ -110,7 +143,12 @@ def test_what_is_refused_before_anything_is_read():
 
 def test_a_budget_is_spent():
     budget = Budget(epsilon=1.0, delta=1e-6, adjacency="one record (replace)")
-    Table(people(30), SCHEMA, budget).synthetic(2)
+    for source, options in (("no.csv", {}), (people(30), {"rows": 0}), (people(30), {"columns": []})):
+        with pytest.raises(ValueError):
+            Table(source, SCHEMA, budget).synthetic(**options)
+    assert budget.remaining()["epsilon"] == 1.0 and not budget.spent
+    made = Table(people(30), SCHEMA, budget).synthetic(np.int64(2), bins=np.int64(4))
+    assert json.dumps(made.to_dict())
     assert budget.remaining()["epsilon"] == 0.0 and len(budget.spent) == 1
     with pytest.raises(ValueError):
         Table(people(30), SCHEMA, budget).synthetic(2)
@@ -136,3 +174,12 @@ def test_the_shell_writes_rows(tmp_path, capsys):
     assert main([*ask, "--delta", "1e-6"]) == 0
     assert "children" in capsys.readouterr().out
     assert main(ask) == 2 and "delta" in capsys.readouterr().err
+    for more, words in (
+        (["--adjacency", "add or remove"], 'choose adjacency="replace"'),
+        (["--bins", "0,1,3"], "--bins: a whole number"),
+        (["--bins", "1e3"], "--bins: a whole number"),
+        (["--bins", "0"], "bins must be an integer"),
+    ):
+        assert main([*ask, "--delta", "1e-6", *more]) == 2
+        said = capsys.readouterr()
+        assert words in said.err and len(said.err.splitlines()) == 1 and not said.out

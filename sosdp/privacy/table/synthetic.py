@@ -22,7 +22,7 @@ from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import root_down
-from sosdp.privacy.inputs import choose, integer
+from sosdp.privacy.inputs import choose
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.schema import Column, Schema
@@ -118,7 +118,7 @@ def release_tree(terms: Terms, codes: Codes, sizes: Sequence[int]) -> Release:
 
 def rows_of(tree: Tree, count: int, columns: Sequence[Histogram], bits: RandomBits) -> list[dict[str, Any]]:
     """Rows from a field: numbers and dates evenly spread over their bins, None for what cannot be read."""
-    drawn = tree.sample(integer(count, "rows"), bits)
+    drawn = tree.sample(count, bits)
     taken = {
         one.column.name: [_entry(one, one.column, *pair) for pair in zip(codes, _uniform(count, bits))]
         for one, codes in zip(columns, drawn.T.tolist(), strict=True)
@@ -140,7 +140,7 @@ def _entry(one: Histogram, column: Column, code: int, u: float) -> Any:
 def _uniform(count: int, bits: RandomBits) -> npt.NDArray[np.float64]:
     """Numbers in [0, 1), with 53 digits."""
     pieces = [bits.u64(min(ROWS, count - start)) >> np.uint64(11) for start in range(0, count, ROWS)]
-    return np.concatenate(pieces) * 2.0**-53
+    return np.concatenate([np.zeros(0, np.uint64), *pieces]) * 2.0**-53
 
 
 def _places(shares: npt.NDArray[np.float64], bits: RandomBits) -> Codes:

@@ -18,6 +18,7 @@ from sosdp.privacy.guarantee.adjacency import Adjacency
 from sosdp.privacy.guarantee.budget import Budget
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_down, root_down
+from sosdp.privacy.inputs import integer
 from sosdp.privacy.schema import Schema, SchemaError
 from sosdp.privacy.table import question as ask
 from sosdp.privacy.table import synthetic as synthesis
@@ -134,9 +135,10 @@ class Asked:
     ) -> Release:
         """Rows that look like the table's, from its columns and from pairs of them along a tree.
 
-        The guarantee is for one replaced record, so the number of records is public; epsilon and delta (or
-        what is left of a budget) are spent at once. Numbers and dates are drawn evenly within their bins,
-        entries that cannot be read as often as there are some. `frame()` of the release has the rows.
+        The guarantee is for one replaced record, so the number of records is public, and the table needs
+        `adjacency="replace"`; epsilon and delta (or what is left of a budget) are spent once it is read.
+        Numbers and dates are drawn evenly within their bins, entries that cannot be read as often as there
+        are some. `frame()` of the release has the rows.
 
         Parameters
         ----------
@@ -150,30 +152,40 @@ class Asked:
         Raises
         ------
         ValueError
-            Statistics or groups were asked for before; no delta; a budget that does not suffice.
+            Records are added or removed; statistics or groups were asked for before; no delta; a budget that
+            does not suffice; no columns, rows or bins. Nothing was spent then.
         SchemaError
             A schema with owners, or no such column.
         """
-        question = self.question
+        question, count = self.question, None if rows is None else integer(rows, "rows")
         if question.schema.owner is not None:
             raise SchemaError("owner: a synthetic table protects records, not their owners")
+        if not question.unit.replaced:
+            raise ValueError(
+                "adjacency: a synthetic table is private for one replaced record and shows how many there "
+                f'are, but here "{question.unit.adjacency}" was asked for: choose adjacency="replace"'
+            )
         if question.statistics or question.groups is not None:
             raise ValueError(
                 "a synthetic table is one of whole records: ask for no statistics or groups before"
             )
         names = [column.name for column in question.schema.columns] if columns is None else list(columns)
+        if not names:
+            raise ValueError("columns: at least one is expected")
+        bins = integer(bins, "bins")
         parts = [synthesis.binned(question.schema, name, bins) for name in names]
         whole, sizes = question.asking(*parts), [part.width + 1 for part in parts]
         terms = self.terms.assuming(EVERY_LINE)
         if self.budget is not None:
             left: dict[str, Any] = self.budget.remaining()
             terms = Terms(**left, assumptions=terms.assumptions, insecure_seed=terms.insecure_seed)
-            nothing = synthesis.encoded([], parts)
-            self.budget.spend(synthesis.release_tree(replace(terms, insecure_seed=None), nothing, sizes))
         terms.concentrated  # noqa: B018  a budget out of range is refused before anything is read
         codes = synthesis.encoded(all_chunks(self.source, whole), parts)
+        if self.budget is not None:
+            nothing = synthesis.encoded([], parts)
+            self.budget.spend(synthesis.release_tree(replace(terms, insecure_seed=None), nothing, sizes))
         release = synthesis.release_tree(terms, codes, sizes)
-        made = synthesis.rows_of(release.value, len(codes) if rows is None else rows, parts, terms.bits())
+        made = synthesis.rows_of(release.value, len(codes) if count is None else count, parts, terms.bits())
         tree = [[names[parent], names[child]] for parent, child, _ in release.value.pairs]
         return release.postprocess({"rows": made}, public={"columns": names, "tree": tree, "bins": bins})
 
@@ -224,7 +236,7 @@ def Table(
         budget: epsilon, or a `Budget`, of which everything that is left is spent.
         delta: for groups whose keys are private.
         adjacency: "add or remove" (default: how many records there are is private) or "replace", of one
-            record, or of one user where the schema names the column of owners.
+            record, or of one user where the schema names the column of owners. `synthetic` needs "replace".
         interval: "noise": every value comes with an interval that holds this table's with probability .95;
             quantiles spend half of their budget on it, other statistics nothing. "sample": counts, histograms
             and means come with one for what the records are a sample of, about right by the normal law; means
