@@ -21,21 +21,17 @@ from .columns import Columns
 from .fold import combined, image, integers, norms
 from .frame import log_quantile
 from .regression import BIG, LEAST_CURVATURE, Pilot, Step, leverage_weights, tilted, z_and_one
-from .regression_planning import HELD, ROUNDS, most_held
+from .regression_planning import HELD, ROUNDS, Law, most_held
 from .whitening import RADIUS_RANK, Whitening, radius_epsilon
 
 LONGEST = 1.5  # step of a round, in standard deviations of the regressors
 NODES = np.polynomial.hermite_e.hermegauss(61)
 
 
-class Family(ABC):
+class Family(Law, ABC):
     """A law of the target, by its linear predictor eta."""
 
     reach: tuple[float, float]
-    variance: float
-    """Of the target of an average record, for plans."""
-    questions = 0
-    """Order statistics of `start` and `scale`, at the price of a radius each."""
 
     def held(self, eta: np.ndarray) -> np.ndarray:
         """eta within the reach, where all below are finite."""
@@ -191,7 +187,7 @@ def likelihood(family: Family, step: Step, y: np.ndarray, columns: Columns) -> d
     heaps = (columns.tight[:-1] | step.frame.degenerate[:-1])[kept]
     whitening = Whitening(step.queries, y[:, kept], step.task.contamination, heaps)
     whitening.coarse(plan.spent["coarse"], plan.steps)
-    polish = step.left_for_polish(1 + family.questions)
+    polish = step.left_for_polish(family.questions)
     pilot = Pilot.without_target(whitening)
     z, _, radius = step.leverage(whitening.y, pilot)
     model = Likelihood(family, z, y[:, -1], radius, step.task.contamination > 0)

@@ -27,7 +27,7 @@ from .columns import Columns
 from .fold import combined, image, integers, norms
 from .frame import Frame, frame_dict, log_quantile, radius_quantile, release_frame
 from .planning import MeanTask, Plan
-from .regression_planning import HELD, last_deviation, leverage_quantile, slope_of
+from .regression_planning import HELD, SCALES, last_deviation, left_for_polish, leverage_quantile, slope_of
 from .whitening import (
     CLEAR,
     RADIUS_RANK,
@@ -36,7 +36,6 @@ from .whitening import (
     entry_deviation,
     noise_norm,
     radius_epsilon,
-    radius_price,
 )
 
 WIDEST = 8.0
@@ -181,7 +180,7 @@ class Step:
         heaps = (columns.tight | self.frame.degenerate)[both]
         whitening = Whitening(self.queries, y[:, both], self.task.contamination, heaps)
         whitening.coarse(plan.spent["coarse"], plan.steps)
-        polish = self.left_for_polish(3)
+        polish = self.left_for_polish(SCALES)
         pilot = Pilot.of(whitening)
         z, weights, radius = self.leverage(whitening.y[:, :-1], pilot)
         e = combined(whitening.y - pilot.centre, np.append(-pilot.coef, 1.0) / pilot.scale)
@@ -208,11 +207,9 @@ class Step:
         sampling = None if squares is None else spread @ squares @ spread.T / self.task.n
         return self.unpacked(pilot, theta, (seen, vectors), (noise, sampling), first * second * pilot.scale)
 
-    def left_for_polish(self, statistics: int) -> Fraction:
-        """What frame, coarse steps and polish leave after so many order statistics."""
-        spent = self.plan.spent
-        parts = sum((spent[name] for name in ("frame", "coarse", "polish")), Fraction(0))
-        return parts - self.queries.spent - statistics * radius_price(self.task.n)
+    def left_for_polish(self, questions: int) -> Fraction:
+        """What the polish may use, before the order statistic of the leverage and so many more."""
+        return left_for_polish(self.task.n, self.plan.spent, self.queries.spent, questions)
 
     def leverage(self, x: np.ndarray, pilot: Pilot) -> tuple[np.ndarray, np.ndarray, float]:
         """Regressors z (n, d), a weight each, and the radius C at which their leverage is held; one

@@ -26,13 +26,25 @@ HELD = 2.5  # residual scales at which a residual is held
 LEVERAGE = 0.9  # quantile of chi^2_d at which leverage is held
 LARGEST = 50  # regressors
 ROUNDS = tuple(Fraction(part, 64) for part in (2, 2, 4, 8, 16))  # of the polish, for scores of a pilot
+SCALES = 2  # order statistics of residuals of a line
 
 
-def plan_regression(task: MeanTask, budget: Budget, variance: float | None = None) -> Plan:
+class Law:
+    """What plans know of the law of a target.
+
+    variance: of the target of an average record. questions: order statistics of the target and its residuals,
+    at the price of a radius each.
+    """
+
+    variance: float
+    questions: int = 0
+
+
+def plan_regression(task: MeanTask, budget: Budget, law: Law | None = None) -> Plan:
     """Shares and predicted error of a regression on task.d - 1 columns; task counts the target as a column.
 
     private_error and sampling_error are excess errors sqrt((b' - b)^T Sigma (b' - b)) in residual deviations;
-    of a likelihood in its linear predictor, where the target of an average record has this variance.
+    of a likelihood in its linear predictor, where the target of an average record has the law's variance.
 
     Raises:
         TooFewRecords: with the n that would do. NotOffered: pure budgets. ValueError: over 50 columns.
@@ -41,20 +53,24 @@ def plan_regression(task: MeanTask, budget: Budget, variance: float | None = Non
         raise NotOffered("a private regression needs delta > 0 or rho")
     if task.d - 1 > LARGEST:
         raise ValueError(f"at most {LARGEST} regressors, got {task.d - 1}: project to fewer by a public map")
-    shares = _shares(task, budget, variance)
+    shares = _shares(task, budget, law)
     if shares is None:
-        needed = enough_records(task, lambda more: _shares(more, budget, variance) is not None)
+        needed = enough_records(task, lambda more: _shares(more, budget, law) is not None)
         raise too_few(task.n, f"records of {task.d - 1} regressors", needed)
     n, d, spent, steps = task.n, task.d - 1, shares.spent, shares.steps
     deviation = last_deviation(budget, spent, d + 1)
     if not deviation:
-        raise NotOffered("this delta leaves no budget for the last sum: choose another delta")
+        raise NotOffered(
+            "this delta leaves no budget for the last sum: choose a larger delta or a smaller epsilon "
+            "(for epsilon below 4 and delta above 1e-4 the reverse)"
+        )
     radius = math.sqrt(leverage_quantile(d) + 1.0) * HELD
     private = 2.0 * radius * deviation / n * math.sqrt(d) * (1.0 + shares.noise)
     private /= slope_of(HELD, redescend=task.contamination > 0)
-    private /= math.sqrt(variance or 1.0)
+    variance = law.variance if law else 1.0
+    private /= math.sqrt(variance)
     seconds = 0.3 + steps * (4e-7 * n * d + 1e-8 * n * d * d + 3e-4 * d * d) + 2e-3 * d
-    sampling = math.sqrt(d / n / (variance or 1.0))
+    sampling = math.sqrt(d / n / variance)
     return Plan(
         "one step", shares.each, spent, private, sampling, seconds, condition=shares.reach, steps=steps
     )
@@ -70,11 +86,11 @@ class _Shares(NamedTuple):
     noise: float
 
 
-def _shares(task: MeanTask, budget: Budget, variance: float | None) -> _Shares | None:
+def _shares(task: MeanTask, budget: Budget, law: Law | None) -> _Shares | None:
     """The least share before the last question at which the curvature is seen; None for too few records."""
     best: _Shares | None = None
     for share in BEFORE:
-        found = _with_share(task, budget, Fraction(budget.rho) * share, variance)  # type: ignore[arg-type]
+        found = _with_share(task, budget, Fraction(budget.rho) * share, law)  # type: ignore[arg-type]
         if found is not None:
             best = found
             if found.noise <= SHARP and found.reach >= ENOUGH_REACH:
@@ -84,7 +100,7 @@ def _shares(task: MeanTask, budget: Budget, variance: float | None) -> _Shares |
     return best
 
 
-def _with_share(task: MeanTask, budget: Budget, before: Fraction, variance: float | None) -> _Shares | None:
+def _with_share(task: MeanTask, budget: Budget, before: Fraction, law: Law | None) -> _Shares | None:
     n, d = task.n, task.d - 1
     frame, each, needed = frame_share(task, before, FRAME)
     rest = before - frame
@@ -93,19 +109,27 @@ def _with_share(task: MeanTask, budget: Budget, before: Fraction, variance: floa
     spent["interval"] = before - sum(spent.values(), Fraction(0))
     if not task.interval:
         spent["polish"], spent["interval"] = spent["polish"] + spent["interval"], Fraction(0)
-    polish = float(spent["polish"] - 3 * radius_price(n))
+    questions = law.questions if law else SCALES
+    polish = float(left_for_polish(n, spent, frame + spent["coarse"], questions))
     if not steps or polish <= 0:
         return None
     if budget.epsilon is None:
         spent["sum"] = Fraction(budget.rho) - before  # type: ignore[arg-type]
     squared = leverage_quantile(d) + 1.0
-    if variance is None:
+    if law is None:
         noise = noise_norm(d + 2, entry_deviation(n, d + 2, squared + HELD**2, polish))
         return _Shares(spent, each, steps, reach, noise)
     curvature = noise_norm(d + 1, entry_deviation(n, d + 1, squared, polish * float(1 - sum(ROUNDS))))
-    score = 2.0 * math.sqrt(squared / variance) * most_held(HELD) / n
+    score = 2.0 * math.sqrt(squared / law.variance) * most_held(HELD) / n
     pilot = score * math.sqrt((d + 1) / (2.0 * polish * float(ROUNDS[-1])))
     return _Shares(spent, each, steps, reach, max(curvature, pilot))
+
+
+def left_for_polish(n: int, spent: dict[str, Fraction], used: Fraction, questions: int) -> Fraction:
+    """What frame, coarse steps and polish leave after `used`, the order statistic of the leverage and so many
+    more. Frame and coarse steps use their shares at most: what is left then is left in every history."""
+    parts = sum((spent[name] for name in ("frame", "coarse", "polish")), Fraction(0))
+    return parts - used - (1 + questions) * radius_price(n)
 
 
 def most_held(k: float) -> float:

@@ -29,6 +29,7 @@ from problems.gaussian.columns import public_columns
 from problems.gaussian.likelihood import Likelihood, Logistic, Poisson
 from problems.gaussian.planning import MeanTask
 from problems.gaussian.regression_planning import ROUNDS, most_held, plan_regression
+from problems.gaussian.whitening import radius_price
 from tests.gaussian.test_pipelines import OthersMoved, Transcript, loss
 from tests.gaussian.test_regression import replayed, run_on
 
@@ -202,11 +203,43 @@ def test_refusals_rest_on_public_facts(made):
         model.fit(np.zeros((9, 2)), np.zeros(8))
 
 
+@pytest.mark.parametrize(("made", "questions"), [
+    (PrivateLinearRegression, 3), (PrivateLogisticRegression, 1), (PrivatePoissonRegression, 8),
+])  # fmt: skip
+def test_a_plan_that_is_accepted_is_paid_in_every_history(made, questions):
+    """Order statistics after the coarse steps leave something to the polish, by public numbers; constant
+    regressors make the coarse steps ask all that they may."""
+    accepted = 0
+    budgets = [{"rho": rho} for rho in (0.3, 1.0, 30.0)] + [{"epsilon": 2.0, "delta": 1e-6}]
+    columns = ((None, False), ((-10.0, 10.0), False), ((-1e6, 1e6), True))
+    grid = itertools.product((200, 300, 410), (1, 3), budgets, columns, (0.0, 0.1), (None, 0.95))
+    for n, d, budget, (bounds, tight), contamination, interval in grid:
+        options = {"contamination": contamination, "interval": interval, "insecure_seed": 1}
+        model = made(bounds=bounds, tight=tight, **budget, **options)
+        try:
+            spent = model.plan(n, d).spent
+        except TooFewRecords:
+            continue
+        assert spent["polish"] > questions * radius_price(n)
+        model.fit(np.full((n, d), 3.0), np.full(n, float(n < 400)))
+        accepted += 1
+    assert 80 < accepted < 288
+
+
+@pytest.mark.parametrize(("n", "rho", "options"), [
+    (200, 1.0, {"bounds": (-10.0, 10.0)}), (300, 0.3, {"bounds": (-1e6, 1e6), "tight": True}),
+])  # fmt: skip
+def test_order_statistics_of_counts_are_planned(n, rho, options):
+    model = PrivatePoissonRegression(rho=rho, contamination=0.0, interval=None, **options)
+    with pytest.raises(TooFewRecords):
+        model.fit(np.full((n, 1), "secret", dtype=object), np.full(n, "secret", dtype=object))
+
+
 def test_shares_add_up_and_rounds_leave_half():
     assert sum(ROUNDS) == 0.5
     for family in FAMILIES:
         budget = checked_budget(None, 0.0, 0.1)
-        spent = plan_regression(MeanTask(30000, 6, 1, False, 0.0, 0.95), budget, family.variance).spent
+        spent = plan_regression(MeanTask(30000, 6, 1, False, 0.0, 0.95), budget, family).spent
         assert sum(spent.values()) == budget.total
 
 

@@ -196,7 +196,7 @@ def test_refusals_rest_on_public_facts():
     model.plan(refusal.value.needed, 5)
     with pytest.raises(NotOffered, match="delta"):
         PrivateLinearRegression(1.0, bounds=None, contamination=0.0).fit(np.zeros((9, 2)), np.zeros(9))
-    with pytest.raises(NotOffered, match="another delta"):  # before a ball nothing is left
+    with pytest.raises(NotOffered, match="larger delta"):  # before a ball nothing is left
         PrivateLinearRegression(40.0, delta=0.1, bounds=None, contamination=0.0).plan(1000, 5)
     with pytest.raises(ValueError, match="at most 50"):
         model.plan(10**6, 51)

@@ -77,8 +77,7 @@ class _OnRegressors(TableEstimator):
         return self._planned(self._facts(n, d)[1])
 
     def _planned(self, task: MeanTask) -> Plan:
-        variance = None if self._family is None else self._family.variance
-        return plan_regression(task, self._budget(), variance)
+        return plan_regression(task, self._budget(), self._family)
 
     @abstractmethod
     def _of_target(self) -> tuple[Any, bool]:
