@@ -112,7 +112,7 @@ def test_an_entry_of_parquet_decides_about_no_other(tmp_path, kind, view, column
 def test_an_entry_of_a_dictionary_of_parquet_decides_about_no_other(tmp_path, index):
     """Also of several row groups that together have more texts than the type of the file counts."""
     plain = [str(k).encode() for k in range(100)]
-    told = []
+    results = []
     for odd in (b"\xff", b"\xed\xa0\x80", b"y", None):
         texts = arrow.array([*plain, odd or b"z"], arrow.binary()).view(arrow.string())
         more = arrow.array([f"{k}.5" for k in range(99)] + ["7", "7"])
@@ -124,8 +124,8 @@ def test_an_entry_of_a_dictionary_of_parquet_decides_about_no_other(tmp_path, in
         with parquet.ParquetWriter(path, groups[0].schema) as file:
             for group in groups:
                 file.write_table(group)
-        told.append(cells(path, schema(NUMBER)))
-    assert told[0][:2] == (202, 201) and len(set(told)) == 1
+        results.append(cells(path, schema(NUMBER)))
+    assert results[0][:2] == (202, 201) and len(set(results)) == 1
 
 
 def test_times_are_read_in_their_own_unit(tmp_path):
