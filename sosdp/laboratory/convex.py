@@ -18,9 +18,9 @@ from sosdp.algebra import variables
 from sosdp.algebra.polynomial import Polynomial, coerce
 from sosdp.laboratory.domain import Domain, Record
 from sosdp.laboratory.release import placed
-from sosdp.laboratory.report import Undecided, called
+from sosdp.laboratory.report import Undecided
 from sosdp.laboratory.statistic import Bound, exactly
-from sosdp.laboratory.tracing import evaluate, term
+from sosdp.laboratory.tracing import evaluate, stated, term
 from sosdp.model.system import System
 from sosdp.privacy.calibrate import root_up
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
@@ -135,6 +135,11 @@ def curvature(program: ConvexLoss, degree: int | None = None) -> Curvature:
     degree
         Of the relaxations; by default the least that takes the polynomials.
 
+    Raises
+    ------
+    NotAPolynomial
+        The loss or the regulariser is not the polynomial that it returned for symbols.
+
     Cost: three relaxations in the parameters twice and one or two records.
     """
     size = program.inside.dimension
@@ -142,11 +147,10 @@ def curvature(program: ConvexLoss, degree: int | None = None) -> Curvature:
     u = [variables(f"direction_{k}") for k in range(size)]
     count = sum(part.dimension for part in program.parts)
     d, e = ([variables(f"{name}_{k}") for k in range(count)] for name in "de")
-    loss = coerce(called("the loss (of parameters and a record)", program.loss, x, d)).as_exact()
-    whole = loss + coerce(called("the regulariser (of parameters)", program.regulariser, x)).as_exact()
-    known = {v.name for v in [*x, *d]}
-    if strangers := [v.name for v in whole.variables if v.name not in known]:
-        raise ValueError(f"{', '.join(strangers)} is neither a parameter nor a coordinate of the record")
+    sets = [[program.inside], program.parts]
+    ((loss,),) = stated("the loss (of parameters and a record)", program.loss, [x, d], sets)
+    ((added,),) = stated("the regulariser (of parameters)", program.regulariser, [x], sets[:1])
+    whole = loss + added
     other = loss.subs(dict(zip(d, e, strict=True)))
     here = [*program.inside.constraints(x), *_inside(program.parts, d)]
     both = [*here, *_inside(program.parts, e)]

@@ -24,8 +24,8 @@ from sosdp.estimator.score_program import ScoreProgram, Witness
 from sosdp.laboratory.counterexamples import far_neighbours
 from sosdp.laboratory.domain import AsProven, Domain, claimed_as
 from sosdp.laboratory.identities import LEAST, MOST, Facts, NoIdentity, degree_in, least_growth, nonnegative
-from sosdp.laboratory.report import StabilityReport, called
-from sosdp.laboratory.tracing import evaluate, same
+from sosdp.laboratory.report import NotAPolynomial, StabilityReport, called
+from sosdp.laboratory.tracing import evaluate, fingerprint, same, stated
 from sosdp.model.system import System
 from sosdp.privacy.guarantee.condition import Proof, all_fields
 from sosdp.privacy.guarantee.rounding import float_up
@@ -130,30 +130,32 @@ class FixedSet(AsProven):
     ) -> StabilityReport:
         """Bound how far the value moves, for every number of records: s with s >= what one summand can gain.
 
-        Undecided where no identity of degree 2 in z bounds it; nothing is refuted.
+        Undecided where no identity of degree 2 in z bounds it, or where a function is not the polynomial that
+        it returned for symbols (`tracing.stated`); nothing is refuted.
         """
         z = [variables(f"z_a{k}") for k in range(self.own)]
         x, new = ([variables(f"x_{tag}{k}") for k in range(self.record.dimension)] for tag in "ac")
-        known = {v.name for v in [*z, *x]}
-        upper, certificate, missing = None, None, ""
+        upper, certificate, missing, about = None, None, "", ""
         try:
-            equal, above = called("the set", self.inside, z)
-            summand = _polynomials([called("the objective", self.objective, z, x)], known)[0]
+            free = [Domain(self.own, -1, 1)]
+            equal, above = stated("the set", self.inside, [z], [free], tuple)
+            ((summand,),) = stated("the objective", self.objective, [z, x], [free, [self.record]])
+            about = f", of the traced summand {fingerprint(summand)}"
             public = [*_inside(self.record, x), *_inside(self.record, new)]
             names = frozenset(v.name for v in z)
-            limits = [_polynomials(part, set(names)) for part in (above, equal)]
-            if any(degree_in(p, names) > MOST for p in (summand, *limits[0], *limits[1])):
+            if any(degree_in(p, names) > MOST for p in (summand, *above, *equal)):
                 raise NoIdentity(f"a polynomial has more than degree {MOST} in the program's variables")
-            facts = Facts(names, (*limits[0], *public), tuple(limits[1]))
+            facts = Facts(names, (*above, *public), tuple(equal))
             growth = summand.subs(dict(zip(x, new, strict=True))) - summand
             upper, certificate = least_growth(growth, facts, claimed_as(claim))
-        except NoIdentity as error:
+        except (NoIdentity, NotAPolynomial) as error:
             missing = str(error)
         return StabilityReport(
             upper=None if upper is None else max(upper, Fraction(0)),
             claimed=claimed_as(claim),
             certificates=() if certificate is None else (certificate,),
-            statement="the value of the program, and of its relaxations of even degree >= 2, for every n",
+            statement="the value of the program, and of its relaxations of even degree >= 2, for every n"
+            + about,
             missing=missing,
         )
 

@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sosdp.algebra import variables
-from sosdp.algebra.polynomial import Polynomial, coerce
+from sosdp.algebra.polynomial import Polynomial
 from sosdp.laboratory.consensus import DrawPlan, plan_draw
+from sosdp.laboratory.domain import Domain
 from sosdp.laboratory.packing_problem import CLIP, DIGITS, FeatureMap, PackingProblem
 from sosdp.laboratory.packing_sampler import DyadicBoxes
 from sosdp.laboratory.packing_score import QUANTUM, PackingScore
-from sosdp.laboratory.report import called
+from sosdp.laboratory.tracing import stated
 from sosdp.privacy.inputs import integer, positive
 from sosdp.privacy.scores.score import Lattice
 
@@ -43,6 +44,7 @@ class PackingProgram:
         reach: records are clipped to [-reach, reach] in every coordinate; an entry that is no number is 0.
 
     Raises:
+        NotAPolynomial: the features are not the polynomials that they returned for symbols.
         ValueError: numbers out of range, more than 4 features, features that could leave the range in which
             differences are exact (take a coarser lattice or a smaller reach), or no bounded lattice.
     """
@@ -60,7 +62,7 @@ class PackingProgram:
         for name in ("records", "dimension"):
             object.__setattr__(self, name, integer(getattr(self, name), name))
         reach, spread = float(positive(self.reach, "reach")), float(positive(self.spread, "spread"))
-        features = self._traced()
+        features = self._traced(reach)
         if self.lattice.box is None:
             raise ValueError("a packing program takes a bounded lattice: give it a box")
         largest = features.largest(reach)
@@ -81,14 +83,18 @@ class PackingProgram:
         """The score for the exponential mechanism."""
         return self._score
 
-    def _traced(self) -> FeatureMap:
+    def _traced(self, reach: float) -> FeatureMap:
         """The features as terms of floats, in the coordinates of a record."""
         record: list[Polynomial] = [variables(f"record_{k}") for k in range(self.dimension)]
-        made = called("features (of a record)", self.features, record)
-        polynomials = [coerce(q) for q in (made if isinstance(made, (list, tuple)) else [made])]
+        inside = Domain(self.dimension, -reach, reach)
+        (polynomials,) = stated(
+            "features (of a record)",
+            self.features,
+            [record],
+            [[inside]],
+            lambda made: [made if isinstance(made, (list, tuple)) else [made]],
+        )
         place = {v.name: k for k, v in enumerate(record)}
-        if strangers := [v.name for q in polynomials for v in q.variables if v.name not in place]:
-            raise ValueError(f"{', '.join(strangers)} is no coordinate of the record")
         result = []
         for polynomial in polynomials:
             terms = []

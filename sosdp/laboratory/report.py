@@ -15,7 +15,7 @@ from sosdp.privacy.guarantee.rounding import float_up
 PROVEN, REFUTED, UNDECIDED = "proven", "refuted", "undecided"
 
 
-class NotAPolynomial(TypeError):
+class NotAPolynomial(TypeError, ValueError):
     """A function is not the polynomial that it would have to be; the message says what to use."""
 
 

@@ -13,6 +13,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
+from itertools import accumulate, pairwise
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -40,7 +41,7 @@ LONGEST = 1000
 
 FORBIDDEN = (
     "lt le gt ge eq ne hash bool float int index complex abs round floor ceil trunc mod rmod floordiv "
-    "rfloordiv divmod rdivmod rtruediv rpow"
+    "rfloordiv divmod rdivmod rtruediv rpow str repr format"
 ).split()
 
 
@@ -153,13 +154,17 @@ def traced(query: Statistic, records: Sequence[Sequence[Any]], dimension: int) -
     return result
 
 
-def as_polynomial(query: Statistic, data: Sequence[Sequence[Polynomial]], domain: Domain) -> Polynomial:
+def as_polynomial(
+    query: Statistic, data: Sequence[Sequence[Polynomial]], domain: Domain, code: Any = None
+) -> Polynomial:
     """The exact polynomial that `query` is, after it was compared with the function.
 
     Parameters
     ----------
     data
         n records of variables.
+    code
+        Where the numbers to try are looked for, `query` by default.
 
     Raises
     ------
@@ -170,8 +175,8 @@ def as_polynomial(query: Statistic, data: Sequence[Sequence[Polynomial]], domain
     value = traced(query, data, domain.dimension)
     variables = [v for row in data for v in row]
     names = [v.name for v in variables]
-    if not {v.name for v in value.variables} <= set(names):
-        raise NotAPolynomial("the value contains variables that are in no record")
+    if strangers := {v.name for v in value.variables} - set(names):
+        raise NotAPolynomial(f"the value contains variables that are in no record: {sorted(strangers)}")
     for records in _arrangements(data, domain):
         entries = [w for row in records for w in row]
         moved = {v: w for v, w in zip(variables, entries, strict=True) if v is not w}
@@ -180,7 +185,7 @@ def as_polynomial(query: Statistic, data: Sequence[Sequence[Polynomial]], domain
                 "called with records in another order, with one record in several places or once more it "
                 f"returns another polynomial; {USE_INSTEAD}"
             )
-    for turn, table in enumerate(_trials(query, len(data), domain)):
+    for turn, table in enumerate(_trials(query if code is None else code, len(data), domain)):
         for kind in (Fraction, float) if turn % 2 else (_short, np.float64):
             numbers = [[kind(x) for x in row] for row in table]
             number = query(shaped(numbers, domain.dimension))
@@ -193,6 +198,70 @@ def as_polynomial(query: Statistic, data: Sequence[Sequence[Polynomial]], domain
                     f"{float(truth):.6g}: it branches; {USE_INSTEAD}"
                 )
     return value
+
+
+def stated(
+    what: str,
+    function: Callable[..., Any],
+    vectors: Sequence[Sequence[Polynomial]],
+    sets: Sequence[Sequence[Domain]],
+    lists: Callable[[Any], Sequence[Sequence[Any]]] = lambda made: [[made]],
+) -> list[list[Polynomial]]:
+    """The exact polynomials that a function which states a program returns, compared by `as_polynomial`.
+
+    Its polynomials are compared together, as one sum with fixed random weights, which also counts them.
+
+    Parameters
+    ----------
+    function
+        Vectors of variables -> polynomials.
+    sets
+        For each vector public sets whose dimensions add up to its length; the function is called with each
+        entry by itself at the marks of its set.
+    lists
+        What the function returns, as lists of polynomials.
+
+    Raises
+    ------
+    NotAPolynomial
+        It raised, branches, changes from one call to the next, or returns other variables.
+    """
+    ends = [0, *accumulate(len(vector) for vector in vectors)]
+    flat = [[v] for vector in vectors for v in vector]
+    first: list[list[Polynomial]] = []
+
+    def whole(after: int, entries: Sequence[Any]) -> Any:
+        ordered = [*entries[after:], *entries[:after]]
+        made = [list(part) for part in lists(function(*(ordered[a:b] for a, b in pairwise(ends))))]
+        if not first:
+            first.extend([_plain(p).as_exact() for p in part] for part in made)
+        weights = random.Random(3)
+        total: Any = Fraction(0)
+        for part in made:
+            for p in [len(part), *part]:
+                number = p.constant if isinstance(p, Polynomial) and p.degree <= 0 else p
+                total = total + weights.randrange(1, 10**6) * number
+        return total
+
+    size, found = len(flat), None
+    try:
+        for place, own in enumerate(part for parts in sets for part in parts for _ in range(part.dimension)):
+            interval = (
+                Domain(1, own.low, own.high) if own.radius is None else Domain(1, -own.radius, own.radius)
+            )
+            turned = [*flat[place + 1 :], *flat[: place + 1]]
+            value = as_polynomial(partial(whole, size - place - 1), turned, interval, function)
+            if found is not None and not same(value, found):
+                raise NotAPolynomial(f"it returns other polynomials from call to call; {USE_INSTEAD}")
+            found = value
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        sizes = " and ".join(str(len(vector)) for vector in vectors)
+        raise NotAPolynomial(f"{what}, called with {sizes} variables: {error}") from error
+    return first
+
+
+def _plain(value: Any) -> Polynomial:
+    return coerce(value._value if isinstance(value, Symbol) else value)
 
 
 def _short(value: Fraction) -> int | Fraction:
@@ -259,7 +328,7 @@ def mentioned(query: Any) -> set[Fraction]:
 
 
 def _parts(item: Any, whole: bool) -> list[Any]:
-    """What a function, a container or (if it is the `whole`) a callable object holds."""
+    """What a function, a container or a callable object (of compiled ones the `whole` alone) holds."""
     if isinstance(item, np.ndarray):
         item = item.reshape(-1).tolist()
     if isinstance(item, (tuple, list, set, frozenset, dict)):
@@ -276,8 +345,10 @@ def _parts(item: Any, whole: bool) -> list[Any]:
         near = [g for g in named if getattr(g, "__globals__", item.__globals__) is item.__globals__]
         cells = [cell.cell_contents for cell in item.__closure__ or ()]
         return [item.__code__, item.__defaults__ or (), item.__kwdefaults__ or {}, *cells, *near]
-    if whole and not isinstance(item, type):
-        return [type(item).__call__, dict(vars(item))] if hasattr(item, "__dict__") else [type(item).__call__]
+    if callable(item) and not isinstance(item, type):
+        call = type(item).__call__
+        if whole or isinstance(call, FunctionType):
+            return [call, dict(vars(item))] if hasattr(item, "__dict__") else [call]
     return []
 
 

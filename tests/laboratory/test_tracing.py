@@ -13,8 +13,11 @@ import numpy as np
 import pytest
 
 import sosdp as sd
+from sosdp.laboratory.domain import Domain
+from sosdp.laboratory.family import FixedSet
 from sosdp.laboratory.release import STEPS, whole_value
 from sosdp.laboratory.tracing import MARKS, fingerprint, mentioned
+from sosdp.privacy.scores.score import Lattice
 
 F = Fraction
 FLAG = {"lies": False}
@@ -37,8 +40,14 @@ def swallowed(question):
 
 def counter(when, answer=lambda r: 2 * sum(r)):
     """A function that is honest but for its calls number `when`."""
-    calls = itertools.count(1)
-    return lambda r: answer(r) if when(next(calls)) else sum(r)
+    calls = [0]
+
+    def query(r):
+        calls[0] += 1
+        return answer(r) if when(calls[0]) else sum(r)
+
+    query.calls = calls
+    return query
 
 
 def first_object(r):
@@ -77,6 +86,11 @@ REFUSED = {
     "unequal": lambda r: sum(r) if r[0] != 0 else 0,
     "above": lambda r: sum(x if x > F(1, 2) else 0 for x in r),
     "truth": lambda r: sum(1 for x in r if x),
+    "a number that is true": lambda r: r[0] if r[0] else 100,
+    "equal to an end": lambda r: r[0] * (100 if r[0] == 1 else 1),
+    "membership in numbers": lambda r: r[0] * (100 if r[0] in (0, 1) else 1),
+    "a text": lambda r: r[0] * (100 if str(r[0]) == "1" else 1),
+    "a format": lambda r: r[0] * len(f"{r[0]}"),
     "hash": lambda r: sum(r) * (1 + hash(r[0]) % 2),
     "a set": lambda r: len(set(r)) + sum(r),
     "a dictionary": lambda r: sum({0: 9}.get(x, x) for x in r),
@@ -129,6 +143,39 @@ UNSEEN = {
 def test_a_function_that_branches_is_refused(name):
     with pytest.raises(sd.NotAPolynomial):
         sd.stability(REFUSED[name], records=3)
+
+
+CUBE = Domain(3, 0, 1)
+STATED = {
+    "the set": lambda q: FixedSet(3, CUBE, lambda z: ([], [q(z)]), lambda z, x: x[0] * z[0]),
+    "the summand": lambda q: FixedSet(1, CUBE, lambda z: ([z[0] * z[0] - 1], []), lambda z, x: q(x) * z[0]),
+    "the loss": lambda q: sd.ConvexLoss(lambda z, x: q(x) * z[0], lambda z: z[0] ** 2, Domain(1), CUBE),
+    "the regulariser": lambda q: sd.ConvexLoss(lambda z, x: x[0] * z[0], q, CUBE, Domain(1)),
+    "features": lambda q: sd.PackingProgram(
+        lambda x: [x[0], q(x)], 9, 3, 0.5, Lattice(F(1, 2), 2, ((-2, 2), (0, 3))), 1.0
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("place", STATED)
+def test_a_program_that_branches_is_never_proven(place, name):
+    SEEN.clear()
+    getattr(REFUSED[name], "calls", [0])[0] = 0
+    try:
+        program = STATED[place](REFUSED[name])
+        report = None if place == "features" else sd.stability(program, records=3)
+    except sd.NotAPolynomial:
+        return
+    assert place in ("the set", "the summand") and report.status == "undecided"
+    assert report.missing.startswith(("the set, called", "the objective, called"))
+
+
+def test_the_same_programs_are_proven_where_they_tell_the_truth():
+    assert 3 <= sd.stability(STATED["the summand"](sum)).upper < 3.001
+    assert 3 <= sd.stability(STATED["the set"](lambda z: 3 - sum(v * v for v in z))).upper ** 2 < 3.001
+    assert sd.stability(STATED["the loss"](sum), records=3).upper >= F(1, 2)
+    assert STATED["features"](lambda r: r[0] ** 2).score_function().sensitivity == 65
 
 
 @pytest.mark.parametrize("name", UNSEEN)
