@@ -141,8 +141,8 @@ def shows_points(built: Built) -> bool:
     """Whether most sets of this kind that have a point are proven to: not those that rules (x**2 = x) or
     matrices confine to points that are not looked for, or for which no point is looked for."""
     demand = built.statement.demands[0]
-    confined = demand.fixed or _is_quantified(demand) or _bodies(demand)[2] or demand.identity.hermitian
-    return not confined and _is_short(_polynomials(demand))
+    confined = demand.fixed or _is_quantified(demand) or _bodies(demand)[2]
+    return not confined and _looks_for_points(built, _polynomials(demand))
 
 
 def _encloses(demand: Demand, start: dict[int, float]) -> bool:
@@ -263,7 +263,7 @@ def _starts(built: Built, raw: RawSolution, demand: Demand) -> Iterator[dict[int
     """The means of the moments, and a standard deviation to either side, in centred variables."""
     polynomials = _polynomials(demand)
     ids = {int(v) for q in polynomials for v in q.variable_ids}
-    if not _is_short(polynomials) or built.scaled[0].symmetry is not None or built.scaled[0].hermitian:
+    if not _looks_for_points(built, polynomials):
         return
     known = means(built, raw)[0]
     if not all(math.isfinite(m) for m, _ in known.values()):
@@ -282,10 +282,10 @@ def _polynomials(demand: Demand) -> list[Polynomial]:
     return [demand.parts[0], *system.equalities, *system.inequalities, *entries, *in_expectation]
 
 
-def _is_short(polynomials: list[Polynomial]) -> bool:
-    """Whether points are looked for at all."""
-    longest = max(len(q.coefs) for q in polynomials)
-    return longest <= _MOST_TERMS and len(polynomials) <= _MOST_CONSTRAINTS
+def _looks_for_points(built: Built, polynomials: list[Polynomial]) -> bool:
+    """Whether points are looked for at all: of moments of orbits there are no means."""
+    short = max(len(q.coefs) for q in polynomials) <= _MOST_TERMS and len(polynomials) <= _MOST_CONSTRAINTS
+    return short and built.scaled[0].symmetry is None and not built.scaled[0].hermitian
 
 
 def _rounded(demand: Demand, u: Mapping[int, float | Fraction], bits: int | None = None) -> Point:

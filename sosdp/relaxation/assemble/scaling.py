@@ -17,9 +17,11 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from ...algebra import monomials as mono
 from ...algebra.coefficients import to_float
 from ...algebra.pickled_by_name import PickledByName
 from ...algebra.polynomial import Polynomial
+from ...conic.choose import INTERIOR_POINT_SIDE
 from ...conic.svec import triangle
 from ...reduction.bounds import VariableBounds
 from .entries import TINY
@@ -208,6 +210,10 @@ def _variable_exponents(identity: Identity, bounds: VariableBounds) -> np.ndarra
             exponent = np.concatenate([exponent, np.zeros(more)])
             exponent = _balanced([objective, *constraints], exponent, ~settled)
             settled, exponent = settled[: top + 1], exponent[: top + 1]
+    if max(identity.solved_sides, default=0) > INTERIOR_POINT_SIDE:
+        # first-order methods suffer from moments of all sizes; interior-point methods scale themselves
+        free = ~settled & (exponent == 0)
+        exponent[free] = _growth_exponent(identity, free)
     return exponent
 
 
@@ -294,6 +300,29 @@ def _balanced(
     chosen = exponent.copy()
     chosen[ids] = np.round(found)
     return chosen
+
+
+def _growth_exponent(identity: Identity, free: np.ndarray) -> int:
+    """Common exponent for variables that nothing bounds: where the leading terms of the objective outgrow the
+    others.
+
+    Fujiwara's bound on the roots of a polynomial, with norms of homogeneous parts for coefficients. Only what
+    is at least four times too large or too small is scaled.
+    """
+    columns = np.flatnonzero(identity.target)
+    monos = identity.columns[columns]
+    columns = columns[(free[monos] | (monos == 0)).all(axis=1)]
+    degree = mono.degrees(identity.columns[columns])
+    if not degree.size or degree.max() < 2:
+        return 0
+    top = int(degree.max())
+    size = np.sqrt(np.bincount(degree, weights=identity.target[columns] ** 2, minlength=top + 1))
+    lower = np.arange(1, top)
+    radius = float(((size[1:top] / size[top]) ** (1.0 / (top - lower))).max(initial=0.0))
+    if not 0 < radius < np.inf:
+        return 0
+    power = int(np.clip(np.ceil(np.log2(2.0 * radius)), -_LIMIT, _LIMIT))
+    return power if abs(power) >= _WORTH else 0
 
 
 def power_of_two(value: float) -> float:
