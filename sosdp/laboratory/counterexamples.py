@@ -64,11 +64,11 @@ def far_neighbours(family: Any) -> tuple[Value, tuple[Any, Any] | None]:
 def _parameters(family: Any, generator: random.Random) -> Iterator[dict[str, Fraction]]:
     """Values of the parameters at which the conditions on them hold."""
     marks = [*family.record.marks(), Fraction(1), Fraction(1, 2), Fraction(-1)]
-    found = 0
+    tried = 0
     for _ in range(20 * CANDIDATES):
         point = {v.name: generator.choice(marks) for v in family.parameters}
-        if found < CANDIDATES and all(evaluate(p, point) >= 0 for p in family.written.about):
-            found += 1
+        if tried < CANDIDATES and all(evaluate(p, point) >= 0 for p in family.written.about):
+            tried += 1
             yield point
         if not family.parameters:
             return

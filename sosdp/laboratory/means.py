@@ -195,8 +195,8 @@ def _attained(
     one = [old, new, *others[:1]]
     if records is None:
         ends = [part.subs({variables(INVERSE): Fraction(1, n)}) for n in (program.least, 10 * program.least)]
-        found = [attained(end, one, program.record) for end in ends]
-        reached, point = max(found, key=lambda pair: pair[0])
+        reaches = [attained(end, one, program.record) for end in ends]
+        reached, point = max(reaches, key=lambda pair: pair[0])
     else:
         reached, point = attained(part, one, program.record)
     for row in others[1:]:

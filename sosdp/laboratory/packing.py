@@ -108,6 +108,6 @@ class PackingProgram:
         self, epsilon: float, *, failure: float = 0.05, examples: Iterable[tuple[Any, Any]] = ()
     ) -> DrawPlan:
         """What to expect at this epsilon, by public numbers and made-up data; see `ConsensusProgram.plan`."""
-        found = plan_draw(self, epsilon, failure, examples)
+        draw = plan_draw(self, epsilon, failure, examples)
         # a level is a 64th of a record, and brackets are a 64th wide
-        return DrawPlan(math.ceil((found.missing + 2) * QUANTUM), found.failure, found.error, found.seconds)
+        return DrawPlan(math.ceil((draw.missing + 2) * QUANTUM), draw.failure, draw.error, draw.seconds)

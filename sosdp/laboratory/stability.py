@@ -140,12 +140,14 @@ def _attacked(program: ScoreProgram | StrongConvexProgram, claim: Any) -> Stabil
     said = Fraction(program.sensitivity if isinstance(program, ScoreProgram) else program.sensitivity())
     claimed = said if claim is None else exact(claim, "claim")
     if isinstance(program, ScoreProgram):
-        found = falsify(replace(program, sensitivity=float(claimed)))
+        worst_pair = falsify(replace(program, sensitivity=float(claimed)))
         return StabilityReport(
             upper=None,
-            lower=max(Fraction(0), Fraction(found.excess) + claimed) if found.refuted else Fraction(0),
+            lower=max(Fraction(0), Fraction(worst_pair.excess) + claimed)
+            if worst_pair.refuted
+            else Fraction(0),
             claimed=claimed,
-            neighbours=found.worst if found.refuted else None,
+            neighbours=worst_pair.worst if worst_pair.refuted else None,
             records=program.records,
             statement="values of a program, by certified brackets",
             missing="a certificate: state the program as a Family",

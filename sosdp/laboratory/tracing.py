@@ -243,7 +243,7 @@ def stated(
                 total = total + weights.randrange(1, 10**6) * number
         return total
 
-    size, found = len(flat), None
+    size, known_value = len(flat), None
     try:
         for place, own in enumerate(part for parts in sets for part in parts for _ in range(part.dimension)):
             interval = (
@@ -251,9 +251,9 @@ def stated(
             )
             turned = [*flat[place + 1 :], *flat[: place + 1]]
             value = as_polynomial(partial(whole, size - place - 1), turned, interval, function)
-            if found is not None and not same(value, found):
+            if known_value is not None and not same(value, known_value):
                 raise NotAPolynomial(f"it returns other polynomials from call to call; {USE_INSTEAD}")
-            found = value
+            known_value = value
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         sizes = " and ".join(str(len(vector)) for vector in vectors)
         raise NotAPolynomial(f"{what}, called with {sizes} variables: {error}") from error

@@ -385,8 +385,7 @@ def local_search(
     start: dict[int, float],
     most: int,
 ) -> dict[int, float] | None:
-    """Where so many steps of an interior method lead in floats, or None; nothing is proven of it. (scipy's
-    SLSQP writes beyond its memory and ends the process.)"""
+    """Where steps of an interior method lead in floats, or None. (SLSQP writes beyond its memory.)"""
     from scipy.optimize import BFGS, NonlinearConstraint, minimize
 
     ids, every = sorted(start), [*equalities, *inequalities]

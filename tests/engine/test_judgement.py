@@ -125,8 +125,8 @@ def test_more_equalities_than_variables_end_no_process():
     n = 16
     v = sd.variables("v", n)
     missing = [v[i] * v[j] == 0 for i in range(n) for j in range(i) if (i * j + i) % 2]
-    found = sd.maximize(v.sum(), sd.System(v**2 == v, missing), degree=4)
-    assert len(missing) > 2 * n and found.status == "optimal"
+    answer = sd.maximize(v.sum(), sd.System(v**2 == v, missing), degree=4)
+    assert len(missing) > 2 * n and answer.status == "optimal"
 
 
 def test_no_point_is_missed_where_none_is_looked_for():
@@ -152,8 +152,8 @@ def test_a_ball_is_carried_along_only_where_it_is_not_moved():
 
 def test_a_point_below_the_value_contradicts_it():
     """Beside 1e12 no solver sees (x - 1)^2, and moments of size 1e-11 hide what its multipliers miss."""
-    found = sd.minimize(1e12 * (x - y) ** 2 + (x - 1) ** 2)
-    assert found.status == "inaccurate" or abs(found.bound) <= 1e-5
+    answer = sd.minimize(1e12 * (x - y) ** 2 + (x - 1) ** 2)
+    assert answer.status == "inaccurate" or abs(answer.bound) <= 1e-5
 
 
 @pytest.mark.parametrize("low", [F(1, 10**5), F(1, 10**9), F(1, 10**12)])
