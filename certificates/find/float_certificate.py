@@ -41,6 +41,7 @@ _NEAR = (1e-7, 1e-6)  # a short fraction this near to the value is tried before 
 _NICE_WORK, _LITTLE_WORK = 5e8, 1e6  # sum of R^3 over the blocks up to which that is made
 _SHARPER_WORK = 3e9  # sum of R^3 over the blocks up to which that is made (seconds)
 _PLACES = 20  # to which minimisers are refined
+_HIGH = 30  # degree in one variable from which squares are made of roots first
 _CHAIN = 50  # blocks from which multipliers that the engine proved are tried before another solve
 
 
@@ -180,7 +181,11 @@ class FloatCertificate(PickledByName):
         # perhaps no multipliers are positive definite at any bound
         ways.append(("on a face of the cone", lambda: first((self.sharper or self)._on_face_near, slacks)))
         if is_univariate(self.claim):
-            ways.append(("in one variable", lambda: first(self._univariate_near, slacks)))
+            # doubles hardly factor matrices of high powers
+            high = self.claim.objectives[0].degree >= _HIGH
+            ways.insert(
+                1 if high else len(ways), ("in one variable", lambda: first(self._univariate_near, slacks))
+            )
         return proven(ways)
 
     def _optimum_within(self, slack: float) -> Proof | None:
