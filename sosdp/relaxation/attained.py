@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
 
-from ..algebra.monomials import exponents
 from ..algebra.polynomial import Polynomial, variable
 from ..conic.exact.guesses import independent_columns
 from ..conic.exact.integers import is_semidefinite, over_one_denominator
@@ -23,13 +22,14 @@ from ..conic.svec import smat
 from .assemble.identity import RawSolution
 from .candidate import Candidate
 from .change import Built
+from .jets import Jets
 from .judge import LITTLE, RESOLVED, SATISFIED, Theorem, is_far, means, tolerance
 from .statement import FEASIBLE, Demand, data_size
 
-_MOST_TERMS, _MOST_CONSTRAINTS, _MOST_VARIABLES = 500, 100, 40
+_MOST_TERMS, _MOST_CONSTRAINTS, _MOST_VARIABLES = 5000, 100, 40
+_MOST_DESCENDED = 500  # variables without constraints
 _ROUNDS = 30
 _MOST_IMPROVED = 60  # steps under constraints
-_MOST_STEPS = 1e6  # times the size of a point: descent ends there
 _BITS = (0, 3, 8, 20, 40)  # of a rounded point, after the binary point in centred units
 _SIMPLE = 100  # denominator of a point that is guessed
 _PRECISION = 200  # binary digits of the balls in which points are enclosed
@@ -332,41 +332,11 @@ def _charge(built: Built, theorem: Theorem, x: Point) -> float:
 
 
 def _descended(p: Polynomial, start: dict[int, float]) -> dict[int, float]:
-    """A local minimiser, constraints apart, by Newton's method with steps that lower the value."""
-    ids = sorted(start)
-    if not ids or len(ids) > _MOST_VARIABLES:
+    """A local minimiser, constraints apart, by steps in a trust region."""
+    if not 0 < len(start) <= _MOST_DESCENDED or not len(p.coefs):
         return start
-    slopes = [p.diff(variable(v)) for v in ids]
-    bends = [[d.diff(variable(v)) for v in ids] for d in slopes]
-    x = np.array([start[v] for v in ids])
-
-    far = _MOST_STEPS * (1.0 + float(np.abs(x).max()))
-
-    def values(polynomials: list[Polynomial], y: np.ndarray) -> np.ndarray:
-        if not float(np.abs(y).max()) < far:  # it falls without end
-            return np.full(len(polynomials), np.nan)
-        point = {v: Fraction(float(c)) for v, c in zip(ids, y, strict=True)}
-        return np.array([near(at(q, point)) for q in polynomials])
-
-    level = values([p], x)[0]
-    for _ in range(_ROUNDS):
-        slope = values(slopes, x)
-        matrix = np.array([values(row, x) for row in bends])
-        if not (np.isfinite(slope).all() and np.isfinite(matrix).all()):
-            break
-        spectrum, basis = np.linalg.eigh(matrix)
-        size = np.maximum(np.abs(spectrum), 1e-12 * max(float(np.abs(spectrum).max()), 1e-300))
-        with np.errstate(all="ignore"):  # where nothing bends there is no such step
-            step = -(basis @ ((basis.T @ slope) / size))
-        for _ in range(_ROUNDS):
-            reached = values([p], x + step)[0]
-            if reached < level:
-                break
-            step = step / 4
-        if not reached < level:
-            break
-        x, level = x + step, reached
-    return dict(zip(ids, x.tolist(), strict=True))
+    best = local_search(p, (), (), start, _ROUNDS)
+    return start if best is None else best
 
 
 def _improved(demand: Demand, start: dict[int, float]) -> dict[int, float]:
@@ -385,40 +355,53 @@ def local_search(
     start: dict[int, float],
     most: int,
 ) -> dict[int, float] | None:
-    """Where steps of an interior method lead in floats, or None. (SLSQP writes beyond its memory.)"""
-    from scipy.optimize import BFGS, NonlinearConstraint, minimize
+    """Where at most so many steps in a trust region lead in floats; None where they end beyond all numbers.
+    (SLSQP writes beyond its memory.)"""
+    from scipy.optimize import minimize
 
     ids, every = sorted(start), [*equalities, *inequalities]
-    slopes = [[p.diff(variable(v)) for v in ids] for p in [objective, *every]]
-    sizes = np.array([max(float(np.abs(p.coefs.astype(float)).max(initial=0.0)), 1e-300) for p in every])
-
-    def at_points(polynomials: list[Polynomial], x: np.ndarray) -> np.ndarray:
-        of = [(p.coefs.astype(float), exponents(p.monos, np.array(ids))) for p in polynomials]
-        return np.array([float(c @ np.prod(x**powers, axis=1)) if c.size else 0.0 for c, powers in of])
-
-    known = NonlinearConstraint(
-        lambda x: at_points(every, x) / sizes,
-        0.0,
-        np.where(np.arange(len(every)) < len(equalities), 0.0, np.inf),
-        jac=lambda x: np.array([at_points(row, x) for row in slopes[1:]]) / sizes[:, None],
-        hess=BFGS(),
-    )
-    x = np.array([start[v] for v in ids])
+    aim, x = Jets([objective], ids), np.array([start[v] for v in ids])
+    constraints, options = _held(every, len(equalities), ids), {"maxiter": float(most)}
+    if not every:
+        reach = 1.0 + float(np.abs(x).max())
+        options |= {"initial_trust_radius": reach, "max_trust_radius": 1e3 * reach, "gtol": 1e-14}
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             best = minimize(
-                lambda x: float(at_points([objective], x)[0]),
+                lambda x: float(_finite(aim.values(x))[0]),
                 x,
-                jac=lambda x: at_points(slopes[0], x),
-                hess=BFGS(),
-                constraints=known if every else (),
-                method="trust-constr",
-                options={"maxiter": most},
+                jac=lambda x: _finite(aim.slopes(x))[0],
+                hess=lambda x: _finite(aim.bends(x, np.ones(1))),
+                constraints=constraints,
+                method="trust-constr" if every else "trust-exact",
+                options=options,
             ).x
         except (ValueError, ArithmeticError, np.linalg.LinAlgError):
             return None
     return dict(zip(ids, best.tolist(), strict=True)) if np.isfinite(best).all() else None
+
+
+def _held(every: list[Polynomial], equal: int, ids: list[int]) -> Any:
+    """The constraints, for the interior method."""
+    from scipy.optimize import NonlinearConstraint
+
+    if not every:
+        return ()
+    held = Jets(every, ids)
+    return NonlinearConstraint(
+        lambda x: _finite(held.values(x)),
+        0.0,
+        np.where(np.arange(len(every)) < equal, 0.0, np.inf),
+        jac=lambda x: _finite(held.slopes(x)),
+        hess=lambda x, weights: _finite(held.bends(x, weights)),
+    )
+
+
+def _finite(numbers: np.ndarray) -> np.ndarray:
+    if not np.isfinite(numbers).all():
+        raise ArithmeticError("a search left the floats")
+    return numbers
 
 
 def _corrected(equal: list[Polynomial], least: list[Polynomial], start: dict[int, float]) -> dict[int, float]:
@@ -427,17 +410,18 @@ def _corrected(equal: list[Polynomial], least: list[Polynomial], start: dict[int
     if not ids or len(ids) > _MOST_VARIABLES:
         return start
     every = [*equal, *least]
-    slopes = [[p.diff(variable(v)) for v in ids] for p in every]
-    x = np.array([start[v] for v in ids])
+    if not every:
+        return start
+    jets, x = Jets(every, ids), np.array([start[v] for v in ids])
     for _ in range(_ROUNDS):
         point = {v: Fraction(float(c)) for v, c in zip(ids, x, strict=True)}
-        value = np.array([near(at(p, point)) for p in every])
-        size = np.array([_size(p, point) for p in every])
+        value = np.array([near(at(p, point) / s) for p, s in zip(every, jets.sizes, strict=True)])
+        size = np.array([_size(p, point) / near(s) for p, s in zip(every, jets.sizes, strict=True)])
         missed = np.where(np.arange(value.size) < len(equal), value, np.minimum(value - _ROOM * size, 0.0))
         wrong = np.flatnonzero(missed)
         if not wrong.size:
             break
-        matrix = np.array([[near(at(d, point)) for d in slopes[k]] for k in wrong])
+        matrix = jets.slopes(x)[wrong]
         if not (np.isfinite(matrix).all() and np.isfinite(missed).all()):
             break
         x = x - np.linalg.lstsq(matrix, missed[wrong], rcond=None)[0]

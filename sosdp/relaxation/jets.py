@@ -1,0 +1,73 @@
+"""Values, gradients and second derivatives of polynomials in floats, for local searches.
+
+Every monomial is a row of variables; its derivative by the product rule leaves one place out at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from ..algebra.monomials import concatenate
+from ..algebra.polynomial import Polynomial
+
+
+class Jets:
+    """Polynomials in the variables ``ids``, evaluated together, each in units of its largest coefficient.
+
+    Parameters
+    ----------
+    polynomials : sequence of Polynomial
+        At least one, in no other variables.
+    ids : list of int
+        The variables, sorted; a point is an array of their values.
+
+    Attributes
+    ----------
+    sizes : list of Fraction
+        The largest coefficient of each, by which it is divided; 1 of the zero polynomial.
+    """
+
+    def __init__(self, polynomials: Sequence[Polynomial], ids: list[int]) -> None:
+        monos = concatenate([p.monos for p in polynomials])
+        self.count, self.side = len(polynomials), len(ids)
+        self._owner = np.repeat(np.arange(self.count), [len(p.coefs) for p in polynomials])
+        self.sizes = [
+            max((abs(Fraction(c)) for c in p.coefs.tolist()), default=Fraction(0)) or Fraction(1)
+            for p in polynomials
+        ]
+        relative = [
+            Fraction(c) / s for p, s in zip(polynomials, self.sizes, strict=True) for c in p.coefs.tolist()
+        ]
+        self._coefs = np.array(relative, dtype=float)
+        # the place of each factor; an empty place has the value 1, behind the point
+        self._places = np.where(monos > 0, np.searchsorted(ids, monos), self.side)
+
+    def values(self, x: np.ndarray) -> np.ndarray:
+        """The values at a point, shape (polynomials,)."""
+        return np.bincount(self._owner, self._products(x, ()), self.count)
+
+    def slopes(self, x: np.ndarray) -> np.ndarray:
+        """The gradients at a point, shape (polynomials, variables)."""
+        width, found = self.side + 1, np.zeros(self.count * (self.side + 1))
+        for k in range(self._places.shape[1]):
+            cells = self._owner * width + self._places[:, k]
+            found += np.bincount(cells, self._products(x, (k,)), found.size)
+        return found.reshape(self.count, width)[:, :-1]
+
+    def bends(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Second derivatives of a sum with ``weights``, shape (variables, variables)."""
+        width, places = self.side + 1, self._places
+        found = np.zeros(width * width)
+        for k in range(places.shape[1]):
+            for j in range(k):
+                cells = places[:, j] * width + places[:, k]
+                found += np.bincount(cells, weights[self._owner] * self._products(x, (j, k)), found.size)
+        matrix = found.reshape(width, width)[:-1, :-1]
+        return matrix + matrix.T
+
+    def _products(self, x: np.ndarray, without: tuple[int, ...]) -> np.ndarray:
+        kept = np.delete(self._places, without, axis=1)
+        return self._coefs * np.append(x, 1.0)[kept].prod(axis=1)
