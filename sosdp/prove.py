@@ -1,22 +1,30 @@
-"""Is a polynomial a sum of squares? In floating point first, and exactly where that does not decide.
+"""Where the engine and exact proofs meet: sums of squares that floats do not decide, and the better bound.
 
 On the boundary of the sums of squares (``1 - y**2`` on the circle, a square of a sum with zeros) floats prove
 nothing in either direction; rounding to an exact certificate often does. The exact machinery stands above the
-relaxations in the order of packages, so that the two meet here.
+relaxations in the order of packages.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from .algebra.polynomial import Polynomial
+from .algebra.variables import variable_name
+from .conic.exact.integers import rounded
 from .model.options import AllOptions, spelled_out
 from .relaxation import minimize
 from .relaxation.certify.proof import CHECKED
 from .relaxation.minimize import Constraints
 from .relaxation.pseudoexpectation import PseudoExpectation
 
+if TYPE_CHECKING:
+    from certificates.proof import Proof
+    from certificates.words import WordProof
+
+Result = TypeVar("Result")
+_FOUND = "an exact certificate was found and checked"
 _SIDE = 60  # of the largest block of which an exact certificate is sought without being asked
 
 
@@ -74,6 +82,48 @@ def unproven(result: PseudoExpectation) -> PseudoExpectation:
     return replace(result, status=status, reason=f"{result.reason}, in floating point: not proven")
 
 
+def with_proof(result: Result) -> tuple[Result, Proof | WordProof | None]:
+    """A result with the better of its ``certified_bound`` and of what an exact proof proves, and the proof.
+
+    ``result``: what ``certificates.extract`` takes: of ``minimize``, ``maximize``, ``feasible`` or
+    ``prove_sos``, also about complex numbers, operators and angles, of a ``SosProgram`` or a
+    ``MeasureProgram``. A refutation or a sum of squares that only the proof shows changes the status. Where
+    no proof is found, the result as it is, and None: ``certificates.decide(result).reason`` says why. Cost:
+    that of ``certificates.extract(result).exact()``.
+    """
+    from certificates import CertificateError
+    from certificates.find.extract import extract
+
+    try:
+        proof: Any = extract(result).exact()
+    except CertificateError:
+        return result, None
+    return _bettered(result, proof), proof
+
+
+def _bettered(result: Any, proof: Any) -> Any:
+    """The result with what a proof of it says, where that is more."""
+    if hasattr(result, "real"):
+        return replace(result, real=_bettered(result.real, proof))
+    program, known = hasattr(result, "certified_values"), result.certified_bound
+    said = {"sos": "proved", "feasible": "infeasible"}.get(result.sense)
+    if said is not None and not program:
+        right = result.status == said
+        return result if right else replace(result, status=said, reason=_FOUND)
+    # a measure's bound may be about ratios, which another condition holds back
+    if proof.bound is None or result.status == "infeasible" or (known is None and hasattr(result, "laws")):
+        return result
+    lower = (result.sense == "maximize") == program  # a program's value is attained
+    bound = rounded(proof.bound, -1 if lower else 1)
+    if known is not None and (bound <= known if lower else bound >= known):
+        return result
+    if not program:
+        return replace(result, certified_bound=bound)
+    named = [(variable_name(v), c) for v, c in proof.claim.values]
+    values = {name: c for name, c in named if name in result.values}
+    return replace(result, certified_bound=bound, certified_values=values)
+
+
 def decided_exactly(result: PseudoExpectation, zeros: Any = "auto") -> PseudoExpectation:
     """The result with the verdict of an exact certificate, where there is one.
 
@@ -86,7 +136,7 @@ def decided_exactly(result: PseudoExpectation, zeros: Any = "auto") -> PseudoExp
             return result
         return replace(result, reason=f"{result.reason}; exactly: {reason}")
     if status == "proved":
-        return replace(result, status="proved", reason="an exact certificate was found and checked")
+        return replace(result, status="proved", reason=_FOUND)
     return replace(result, status="refuted", reason=f"{result.reason}; {CHECKED}")
 
 

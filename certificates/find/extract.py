@@ -81,9 +81,7 @@ def extract(result: Any) -> Any:
     quadratic = objective is not None and not isinstance(objective, Polynomial)
     squares: tuple[Fraction, ...] = ()
     if quadratic and status != "infeasible":
-        parts["squares"] = tuple(
-            (exact_number(w), _exact_polynomial(p)) for w, p in objective.squares if w > 0
-        )
+        parts["squares"] = tuple((Fraction(w), _exact_polynomial(p)) for w, p in objective.squares if w > 0)
         if result.moments is not None:
             # w E[p]^2 >= u E[p] - u^2 / (4 w), with equality at u = 2 w E[p]
             squares = tuple(dyadic(2 * float(w) * result(p)) for w, p in parts["squares"])
@@ -161,7 +159,7 @@ def _in_monomials(result: Any) -> Any:
     """The solved relaxation in monomials of a bound on a Chebyshev polynomial in several variables."""
     from sosdp.relaxation import minimize
 
-    stated = ChebyshevPolynomial({t: exact_number(c) for t, c in result.objective.terms.items()})
+    stated = ChebyshevPolynomial({t: Fraction(c) for t, c in result.objective.terms.items()})
     p = stated.to_polynomial()
     box = [1 - variable(int(v)) ** 2 >= 0 for v in result.variable_ids]
     ask = minimize.maximize if result.sense == "maximize" else minimize.minimize

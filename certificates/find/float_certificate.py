@@ -61,8 +61,8 @@ class Outcome:
 class FloatCertificate(PickledByName):
     """The float multipliers of a solved relaxation, with the claim they point to.
 
-    `result`: the solved relaxation; `claim`: exact polynomials (float coefficients are read as their shortest
-    decimals); `value`: the solver's value of the bound, None for refutations and sums of squares; `products`:
+    `result`: the solved relaxation; `claim`: exact polynomials (floats are the binary numbers that they are);
+    `value`: the solver's value of the bound, None for refutations and sums of squares; `products`:
     a proof of the claim with products of inequalities, tried when the problem as stated is not proven.
     """
 

@@ -174,12 +174,10 @@ class ProgramCertificate:
             objectives.extend([p.as_exact(), (-p).as_exact()])
             uses.extend([Uses(), Uses()])
         goal = solution.objective.as_exact()
-        value = with_values(goal, numbers)
-        bound = Fraction(value.coefs[0]) if value.coefs.size else Fraction(0)
         claim = Claim(
             "program",
             tuple(objectives),
-            bound,
+            Fraction(with_values(goal, numbers).constant),
             tuple(parts["equalities"]),
             tuple(parts["inequalities"]),
             tuple(parts["matrices"]),
@@ -193,8 +191,7 @@ class ProgramCertificate:
 
 def _constant(claim: Claim) -> Proof:
     """A number that is not negative is a sum of squares."""
-    number = claim.objectives[0].coefs
-    value = Fraction(number[0]) if number.size else Fraction(0)
+    value = Fraction(claim.objectives[0].constant)
     if value < 0:
         raise NotCertifiable(f"a linear inequality between the coefficients fails by {float(-value):.3g}")
     return Proof(claim, (Multiplier("sos", (), ((),), ((value.numerator,),), value.denominator),))

@@ -107,7 +107,7 @@ def of_chebyshev(result: Any) -> SeriesCertificate:
         )
     cosines = [Fraction(0)] * (result.objective.degree + 1)
     for term, c in result.objective.terms.items():
-        cosines[term[0][1] if term else 0] += exact_number(c)
+        cosines[term[0][1] if term else 0] += Fraction(c)
     ids = tuple(int(v) for v in result.variable_ids)
     return SeriesCertificate(tuple(cosines), (), result.sense, float(result.bound), ids)
 
@@ -117,7 +117,7 @@ def of_circle(result: Any) -> SeriesCertificate:
     if result.certified_bound is None:
         raise NotCertifiable("there is no bound to certify")
     ids = (int(variable_id("cos_t")), int(variable_id("sin_t")))
-    cosines, sines = (tuple(exact_number(v) for v in part) for part in result.coefficients)
+    cosines, sines = (tuple(map(Fraction, part)) for part in result.coefficients)
     return SeriesCertificate(cosines or (Fraction(0),), sines, result.sense, float(result.bound), ids)
 
 

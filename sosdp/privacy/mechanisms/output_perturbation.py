@@ -28,7 +28,7 @@ from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats
 from sosdp.privacy.terms import Terms, on_terms
 
-Solver = Callable[[Any], tuple[npt.NDArray[np.float64], float]]
+Solver = Callable[[Any], tuple[npt.NDArray[np.float64], float | np.floating[Any]]]
 """data -> (approximate minimiser, certified distance to the exact one)"""
 
 
