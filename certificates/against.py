@@ -29,9 +29,12 @@ def compare(certificate: Mapping[str, Any], here: Goal, problem: Any) -> None:
         raise Unreadable(f"problem: {error}") from None
     if "measures" in problem:
         try:
-            kernel.replay(problem, certificate)
+            refuted = kernel.replay(problem, certificate).end is None
         except _ERRORS as error:
             raise Invalid(f"{_OTHER}{error}") from None
+        polynomials, value = _dual(there, refuted)
+        if {text for text, _, _ in here.parts} - {"0"} != polynomials or f" of {value} is at " not in here.so:
+            raise Invalid(f"{_OTHER}the relations differ")
         names = there.about.removeprefix("measures ").split(", ")
         for _, p, mine in here.parts:
             on = [{(f"on {name}", h) for h in mine} for name in names]
@@ -52,6 +55,29 @@ def compare(certificate: Mapping[str, Any], here: Goal, problem: Any) -> None:
     used = all(mine <= given for (_, _, mine), (_, _, given) in zip(here.parts, there.parts, strict=False))
     if not same or not used or (there.so and here.so != there.so):
         raise Invalid(f"{_OTHER}the polynomials or the objective differ, or it assumes another constraint")
+
+
+def _dual(there: Goal, refuted: bool) -> tuple[set[str], str]:
+    """What a certificate about measures states of a problem, whatever its numbers are: the polynomials that
+    are nonnegative (one a measure, the signs of multipliers), and the sum of the right sides."""
+    sign = -1 if there.question == "maximize" and not refuted else 1
+    weighed = [] if refuted else [(1, (), there.parts[0][1])]
+    weighed += [(-1, (f"{kernel.MULTIPLIER}{k}",), p) for k, (_, p) in enumerate(there.more)]
+    terms: dict[str, dict[tuple[str, ...], Any]] = {"": {}}
+    for weight, multiplier, p in weighed:
+        for moment, c in p.terms.items():
+            measure, _, inner = "".join(moment).partition("[")
+            powers = [f.partition("^") for f in inner.removesuffix("]").split() if f != "1"]
+            monomial = (*multiplier, *(n for n, _, k in powers for _ in range(int(k or 1))))
+            place = terms.setdefault(measure, {})
+            place[monomial] = place.get(monomial, 0) + (sign if measure else 1) * weight * c
+    value = terms.pop("")
+    if refuted:
+        terms[""] = value | {(): -1}
+    signs = [{m: sign} for (relation, _), (_, m, _) in zip(there.more[::-1], weighed[::-1], strict=False)
+             if relation == ">="]  # fmt: skip
+    stated = {str(kernel.polynomial(p)) for p in (*terms.values(), *signs)}
+    return stated - {"0"}, str(kernel.polynomial({} if refuted else value))
 
 
 def _same_certificates(here: Goal, claim: Mapping[str, Any], problem: Mapping[str, Any]) -> None:

@@ -94,6 +94,40 @@ def test_another_problem(changes):
     assert verdict.status == "invalid" and "not about that problem" in verdict.reason, verdict
 
 
+def test_relations_of_weight_zero_are_compared_too():
+    """The second moment is at most 2 as well, which the bound does not use."""
+    unused, more = 3, "sosdp_multiplier_2"
+    content = claimed(
+        objective=[*BOUND["claim"]["objective"], ["-2", [[unused, 1]]]],
+        objectives=[
+            *(
+                [
+                    [*p, ["1", [[X, 2], [unused, 1]]]] if k else p
+                    for k, p in enumerate(BOUND["claim"]["objectives"])
+                ]
+            ),
+            [["1", [[unused, 1]]]],
+        ],
+        unknowns=[MASS, MEAN, unused],
+        values=["-1/4", "1", "0"],
+        on=[*BOUND["claim"]["on"], {}],
+    )
+    content["variables"] = [*NAMES, more]
+    mean, second = PROBLEM["subject_to"][0], [{"mu": "x**2"}, "<= 2"]
+    assert against(content, subject_to=[mean, second])
+    assert against(content, subject_to=[mean, [{"mu": "-x*x"}, ">= -2"]])
+    for text, other in (
+        ("x**2", "<= 3"),
+        ("x**2", ">= 2"),
+        ("x**2", "== 2"),
+        ("2*x**2", "<= 2"),
+        ("x", "<= 2"),
+    ):
+        verdict = against(content, subject_to=[mean, [{"mu": text}, other]])
+        assert verdict.status == "invalid" and "not about that problem" in verdict.reason, (text, other)
+    assert not against(content, subject_to=[mean]) and not against(BOUND, subject_to=[mean, second])
+
+
 def test_the_sign_of_a_multiplier_is_proven_without_any_set():
     # with mu(x) <= 1 the multiplier 1 has the wrong sign, and "-1 >= 0" would prove that it has not
     turned = [[{"mu": "x"}, "<= 1"]]
