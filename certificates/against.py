@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import certificates.kernel as kernel
@@ -61,22 +62,22 @@ def _dual(there: Goal, refuted: bool) -> tuple[set[str], str]:
     """What a certificate about measures states of a problem, whatever its numbers are: the polynomials that
     are nonnegative (one a measure, the signs of multipliers), and the sum of the right sides."""
     sign = -1 if there.question == "maximize" and not refuted else 1
-    weighed = [] if refuted else [(1, (), there.parts[0][1])]
-    weighed += [(-1, (f"{kernel.MULTIPLIER}{k}",), p) for k, (_, p) in enumerate(there.more)]
-    terms: dict[str, dict[tuple[str, ...], Any]] = {"": {}}
+    unknowns = [f"{kernel.MULTIPLIER}{k}" for k in range(len(there.more))]
+    weighed = [(-1, [u], p) for u, (_, p) in zip(unknowns, there.more, strict=True)]
+    weighed += [] if refuted else [(1, [], there.parts[0][1])]
+    terms: dict[str, dict[tuple[str, ...], Fraction]] = {"": {}}
     for weight, multiplier, p in weighed:
         for moment, c in p.terms.items():
             measure, _, inner = "".join(moment).partition("[")
             powers = [f.partition("^") for f in inner.removesuffix("]").split() if f != "1"]
             monomial = (*multiplier, *(n for n, _, k in powers for _ in range(int(k or 1))))
             place = terms.setdefault(measure, {})
-            place[monomial] = place.get(monomial, 0) + (sign if measure else 1) * weight * c
+            place[monomial] = place.get(monomial, Fraction(0)) + (sign if measure else 1) * weight * c
     value = terms.pop("")
     if refuted:
-        terms[""] = value | {(): -1}
-    signs = [{m: sign} for (relation, _), (_, m, _) in zip(there.more[::-1], weighed[::-1], strict=False)
-             if relation == ">="]  # fmt: skip
-    stated = {str(kernel.polynomial(p)) for p in (*terms.values(), *signs)}
+        terms[""] = value | {(): Fraction(-1)}
+    terms |= {u: {(u,): Fraction(sign)} for u, (r, _) in zip(unknowns, there.more, strict=True) if r == ">="}
+    stated = {str(kernel.polynomial(p)) for p in terms.values()}
     return stated - {"0"}, str(kernel.polynomial({} if refuted else value))
 
 

@@ -46,7 +46,6 @@ class _Sealed:
     """Made only with the key of this file, and never changed: nothing but `_CELL` reaches the values."""
 
     __slots__ = ("_values",)
-    fields: tuple[str, ...] = ()
 
     def __init__(self, key: object, *values: Any) -> None:
         if key is not _KEY:
@@ -59,20 +58,19 @@ class _Sealed:
     def __reduce__(self) -> Any:
         raise TypeError(f"a {type(self).__name__} is not copied")
 
-    def __getattr__(self, name: str) -> Any:
-        if name not in type(self).fields:
-            raise AttributeError(f"a {type(self).__name__} has no {name}")
-        return _CELL.__get__(self)[type(self).fields.index(name)]
-
 
 _CELL = _Sealed.__dict__["_values"]
 type.__delattr__(_Sealed, "_values")
 
 
+def _fields(count: int) -> Any:
+    return tuple(property(lambda self, k=k: _CELL.__get__(self)[k]) for k in range(count))  # type: ignore[misc]
+
+
 class Polynomial(_Sealed):
     """A polynomial: `pairs` of a monomial, ("x", "x", "y") for x^2 y, and an integer; all over `den`."""
 
-    __slots__, fields = (), ("pairs", "den")
+    __slots__, (pairs, den) = (), _fields(2)
 
     @property
     def terms(self) -> Mapping[tuple[str, ...], Fraction]:
@@ -164,7 +162,7 @@ class Theorem(_Sealed):
     """At every real point where all `hypotheses` hold, `conclusion` >= 0 (or == 0, says `relation`).  These
     are (">=", p), ("==", p), ("psd", rows of p), and of the points of a measure ("on mu", h)."""
 
-    __slots__, fields = (), ("hypotheses", "relation", "conclusion")
+    __slots__, (hypotheses, relation, conclusion) = (), _fields(3)
 
 
 def assume(relation: str, p: Polynomial) -> Theorem:
@@ -288,7 +286,7 @@ class Goal(_Sealed):
     "minimize" and "maximize" >= or <= a bound; for "feasible" that the hypotheses fail. `given`, `so`:
     the values of unknowns, and what follows; `more`: the objective's value, or relations between moments."""
 
-    __slots__, fields = (), ("question", "about", "parts", "given", "so", "more")
+    __slots__, (question, about, parts, given, so, more) = (), _fields(6)
 
     def show(self, end: Fraction | None) -> str:
         """What is said with this bound (None: that nothing is feasible): every hypothesis, every number."""
@@ -306,7 +304,7 @@ class Goal(_Sealed):
 class Answer(_Sealed):
     """A goal that is settled: `end` is the bound (0 if none was asked for), None if nothing is feasible."""
 
-    __slots__, fields = (), ("goal", "end")
+    __slots__, (goal, end) = (), _fields(2)
 
     @property
     def bound(self) -> Fraction | None:
