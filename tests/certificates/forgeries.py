@@ -163,44 +163,38 @@ def _one_exponent(content: dict, generator: random.Random) -> None:
         _put(content, path, generator.choice([1, 2, _get(content, path) + 1]))
 
 
-def _multiplier(content: dict, generator: random.Random) -> None:
-    blocks = content["multipliers"]
-    if not blocks:
-        return
-    k = generator.randrange(len(blocks))
-    action = generator.randrange(6)
-    if action == 0:
-        del blocks[k]
-    elif action == 1:
-        blocks.append(copy.deepcopy(blocks[k]))
-    elif action == 2 and blocks[k].get("index"):
-        at = generator.randrange(len(blocks[k]["index"]))
-        blocks[k]["index"][at] = generator.randrange(4)
-    elif action == 3:
-        blocks[k]["kind"] = generator.choice(KINDS)
-    elif action == 4 and len(blocks[k].get("basis", ())) > 1:
-        generator.shuffle(blocks[k]["basis"])
-    elif action == 5 and blocks[k].get("entry"):
-        generator.shuffle(blocks[k]["entry"])
-
-
-def _constraints(content: dict, generator: random.Random) -> None:
+def _list(content: dict, generator: random.Random) -> None:
+    """An entry of a list less, or once more, or the list in another order."""
     claim = content["claim"]
-    key = generator.choice(["equalities", "inequalities", "psd"])
-    listed = claim.get(key)
-    if not listed:
-        return
-    k = generator.randrange(len(listed))
-    action = generator.randrange(4)
+    keys = ("equalities", "inequalities", "psd")
+    listed = generator.choice([content["multipliers"], *(claim[key] for key in keys if claim.get(key))])
+    k, action = generator.randrange(len(listed)), generator.randrange(3)
     if action == 0:
         del listed[k]
     elif action == 1:
-        generator.shuffle(listed)
-    elif action == 2:
         listed.append(copy.deepcopy(listed[k]))
-    elif key != "psd":
-        other = "equalities" if key == "inequalities" else "inequalities"
-        claim.setdefault(other, []).append(listed.pop(k))
+    else:
+        generator.shuffle(listed)
+
+
+def _multiplier(content: dict, generator: random.Random) -> None:
+    block = generator.choice(content["multipliers"])
+    key = generator.choice(["index", "kind", "basis", "entry"])
+    if key == "kind":
+        block[key] = generator.choice(KINDS)
+    elif key == "index" and block.get(key):
+        block[key][generator.randrange(len(block[key]))] = generator.randrange(4)
+    elif block.get(key):
+        generator.shuffle(block[key])
+
+
+def _relation(content: dict, generator: random.Random) -> None:
+    """An equality becomes an inequality, or the other way round."""
+    keys = ["equalities", "inequalities"]
+    generator.shuffle(keys)
+    listed = content["claim"][keys[0]]
+    moved = listed.pop(generator.randrange(len(listed)))
+    content["claim"].setdefault(keys[1], []).append(moved)
 
 
 def _one_term(content: dict, generator: random.Random) -> None:
@@ -255,8 +249,9 @@ MUTATIONS = (
     _one_number,
     _one_exponent,
     _one_term,
+    _list,
     _multiplier,
-    _constraints,
+    _relation,
     _question,
     _same_claim,
 )

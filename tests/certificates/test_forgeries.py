@@ -89,7 +89,7 @@ def test_the_comparison_notices_a_wrong_fast_path(monkeypatch):
     monkeypatch.setattr(forgeries, "check_certificate", lambda content, work: Verdict("valid", "", ""))
     for opinion in (True, False):
         with pytest.raises(AssertionError):
-            run(SEEDS, 50, 3, opinion)
+            run(SEEDS, 50, 4, opinion)
 
 
 def test_mutants_change_something():
