@@ -45,13 +45,20 @@ def prove_sos(
     exact machinery is asked (blocks up to side 60; at most the time of a few more solves), and ``reason``
     says which of the two decided.
     """
-    result = minimize.prove_sos(p, system, degree, zeros=zeros, **options)
-    small = max(result.sizes["blocks"], default=0) <= _SIDE
+
+    def small(found: PseudoExpectation) -> bool:
+        return max(found.sizes["blocks"], default=0) <= _SIDE
+
+    def exactly(found: PseudoExpectation) -> PseudoExpectation:
+        wanted = found.status == "unknown" and found.cone == "sos" and small(found)
+        return with_proof(replace(found, zeros=zeros))[0] if wanted else found
+
+    result = minimize.prove_sos(p, system, degree, zeros=zeros, exactly=exactly, **options)
     if result.status == "proved":
         return result
     if result.cone != "sos":
-        return _in_smaller_cone(result) if small and result.status == "unknown" else result
-    return unproven(decided_exactly(result, zeros) if small else result)
+        return _in_smaller_cone(result) if small(result) and result.status == "unknown" else result
+    return unproven(decided_exactly(result, zeros) if small(result) else result)
 
 
 def _in_smaller_cone(result: PseudoExpectation) -> PseudoExpectation:
@@ -96,7 +103,7 @@ def with_proof(result: Result) -> tuple[Result, Proof | WordProof | None]:
 
     try:
         proof: Any = extract(result).exact()
-    except CertificateError:
+    except (CertificateError, ArithmeticError, ValueError):
         return result, None
     return _bettered(result, proof), proof
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Unpack, overload
 
@@ -292,6 +292,7 @@ def prove_sos(
     degree: int | None = None,
     *,
     zeros: Any = "auto",
+    exactly: Callable[[PseudoExpectation], PseudoExpectation] | None = None,
     **options: Unpack[AllOptions],
 ) -> PseudoExpectation:
     """Is the polynomial a sum of squares (modulo the system, as in Putinar's theorem)?
@@ -306,6 +307,8 @@ def prove_sos(
         Points where ``p`` vanishes, shape (k, variables of p in the order of ``result.variables``), rational:
         without a system, Gram matrices are then sought on the face they leave, where a sum of squares with
         zeros can be proven. ``"auto"`` tries points with entries -1, 0 and 1; None switches it off.
+    exactly
+        What proves answers that the first solver leaves open (``sosdp.prove_sos`` gives it).
     """
     building, solving = _split("prove_sos", {**options}, "system", "degree", "zeros")
     entries = np.asarray(p, dtype=object) if isinstance(p, (list, tuple, np.ndarray)) else None
@@ -314,4 +317,4 @@ def prove_sos(
         degree = None if degree is None else degree + 2
     p = _as_polynomial(p)
     relaxation = relaxation_for(as_system(system), p, degree, **building)
-    return prove_sum_of_squares(relaxation, p, zeros, **solving)
+    return prove_sum_of_squares(relaxation, p, zeros, exactly, **solving)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Unpack
@@ -16,7 +17,7 @@ from ..progress import shown
 from ..reduction.facial import find_zeros
 from .answers import Asked, answered
 from .assemble.identity import GramProgram, Identity
-from .ladder import State, run
+from .ladder import STEPS, State, run
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import Relaxation
 from .statement import PROOF, Demand, Statement
@@ -25,9 +26,17 @@ from .statement import PROOF, Demand, Statement
 @shown("relaxation")
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
 def prove_sum_of_squares(
-    relaxation: Relaxation, p: Polynomial, zeros: Any = "auto", **solver_options: Unpack[SolveOptions]
+    relaxation: Relaxation,
+    p: Polynomial,
+    zeros: Any = "auto",
+    exactly: Callable[[PseudoExpectation], PseudoExpectation] | None = None,
+    **solver_options: Unpack[SolveOptions],
 ) -> PseudoExpectation:
-    """Decide whether ``p`` is a sum of squares modulo the relaxation's system; see ``sosdp.prove_sos``."""
+    """Decide whether ``p`` is a sum of squares modulo the relaxation's system; see ``sosdp.prove_sos``.
+
+    ``exactly``: an answer that the first solver leaves open, proven in exact arithmetic where that can be; it
+    is asked before other steps are tried (Horn's form times a norm: .05 s for .4 s).
+    """
     options = read_options("prove_sos", {**solver_options}, ["solve"], more=("zeros",))
     started = time.perf_counter()
     options.report("build", started)
@@ -37,18 +46,22 @@ def prove_sum_of_squares(
     if not (zeros is None or isinstance(zeros, str)):
         find_zeros(p, zeros)  # refuses what is no zero
     # first all moments, from which a refutation is read; then, on the boundary, what the identity leaves
-    best, smaller = None, replace(demand, reduced=True)
-    for stated in (demand, smaller):
-        if best is not None and smaller.identity.sides == demand.identity.sides:
-            break
-        state = State(Statement(PROOF, (stated,), (Fraction(1),), (1.0,)), options, started)
-        best = run(state)
-        if best.status != "unknown":
-            break
-    assert best is not None
+    smaller = replace(demand, reduced=True)
     asked = Asked("sos", p, relaxation.system, relaxation.degree, cone=demand.options.cone)
-    answer = answered(state, best, asked)
-    return replace(answer, program=_without_bound(answer.program.identity))
+
+    def found(stated: Demand, without: Collection[str] = ()) -> PseudoExpectation:
+        state = State(Statement(PROOF, (stated,), (Fraction(1),), (1.0,)), options, started, without)
+        answer = answered(state, run(state), asked)
+        return replace(answer, program=_without_bound(answer.program.identity))
+
+    if exactly is not None:
+        answer = exactly(found(demand, [step.name for step in STEPS]))
+        if answer.status == "proved":
+            return answer
+    answer = found(demand)
+    if answer.status == "unknown" and smaller.identity.sides != demand.identity.sides:
+        answer = found(smaller)
+    return answer
 
 
 def _without_bound(identity: Identity) -> GramProgram:
