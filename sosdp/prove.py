@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
-from .algebra.polynomial import Polynomial
 from .algebra.variables import variable_name
 from .conic.exact.integers import rounded
 from .model.options import AllOptions, spelled_out
@@ -65,10 +64,8 @@ def _in_smaller_cone(result: PseudoExpectation) -> PseudoExpectation:
     """The result, proved if an exact certificate has Gram matrices that are (scaled) diagonally dominant."""
     from certificates.checker.semidefinite import is_positive_semidefinite
 
-    proof = _decided(result)[0]
-    grams = (
-        [] if proof is None or proof.claim.kind != "sos" else [m.gram for m in proof.multipliers if m.gram]
-    )
+    proof: Any = with_proof(result)[1]
+    grams = [] if proof is None else [m.gram for m in proof.multipliers if m.gram]
     if not grams:
         return result
     for gram in grams:
@@ -115,7 +112,8 @@ def _bettered(result: Any, proof: Any) -> Any:
     program, known = hasattr(result, "certified_values"), result.certified_bound
     said = {"sos": "proved", "feasible": "infeasible"}.get(result.sense)
     if said is not None and not program:
-        right = result.status == said
+        # Gram matrices of a smaller cone are looked at elsewhere
+        right = result.status == said or (said == "proved" and result.cone != "sos")
         return result if right else replace(result, status=said, reason=_FOUND)
     # a measure's bound may be about ratios, which another condition holds back
     if proof.bound is None or result.status == "infeasible" or (known is None and hasattr(result, "laws")):
@@ -137,27 +135,16 @@ def decided_exactly(result: PseudoExpectation, zeros: Any = "auto") -> PseudoExp
     It is about the binary numbers that floats are: 0.1*(x - y)**2 + 0.3*(x*y - 1)**2 in floats is negative at
     (1, 1). Write fractions (or use a problem file, whose decimals are read exactly) where decimals are meant.
     """
-    proof, status, reason = _decided(result, zeros)
-    if proof is None:
-        if result.status == "refuted":  # nothing exact contradicts it
-            return result
-        return replace(result, reason=f"{result.reason}; exactly: {reason}")
-    if status == "proved":
-        return replace(result, status="proved", reason=_FOUND)
-    return replace(result, status="refuted", reason=f"{result.reason}; {CHECKED}")
-
-
-def _decided(result: PseudoExpectation, zeros: Any = "auto") -> tuple[Any, str, str]:
-    """A verified proof about the binary numbers that floats are, or None; the verdict; the reason without."""
     from certificates import CertificateError
     from certificates.find.extract import decide
 
-    assert isinstance(result.objective, Polynomial)
-    binary = (result.objective.as_exact(), result.system.as_exact())
-    wanted = replace(result, objective=binary[0], system=binary[1], zeros=zeros)
     try:
-        outcome = decide(wanted)
+        outcome = decide(replace(result, zeros=zeros))
+        status, reason = outcome.status, outcome.reason
     except (CertificateError, ArithmeticError, ValueError) as error:
-        return None, "undecided", str(error)
-    verified = outcome.proof is not None and outcome.proof.verify()
-    return outcome.proof if verified else None, outcome.status, outcome.reason
+        status, reason = "undecided", str(error)
+    if status == "undecided":  # nothing exact contradicts a refutation
+        told = result.status == "refuted"
+        return result if told else replace(result, reason=f"{result.reason}; exactly: {reason}")
+    said = _FOUND if status == "proved" else f"{result.reason}; {CHECKED}"
+    return replace(result, status=status, reason=said)

@@ -68,6 +68,8 @@ def test_a_proof_decides_what_floats_left_open():
     assert better.status == "infeasible" and proof.claim.kind == "infeasible"
     square = replace(sd.prove_sos((x - y) ** 2), status="unknown")
     assert sd.with_proof(square)[0].status == "proved"
+    smaller = replace(square, cone="dsos")  # the proof may have any Gram matrix
+    assert sd.with_proof(smaller)[0] is smaller
     found, proof = sd.with_proof(sd.SosProgram(c).require(x**4 - c * x**2 + 1).maximize(c))
     assert found.certified_values == {"c": 2} and dict(proof.claim.values).popitem()[1] == 2
 
