@@ -183,8 +183,10 @@ def holder(w: Sequence[Any], f: Sequence[Any], power: int, weights: str = "nonne
         if weights == "nonnegative":
             for k in chosen:
                 part = part * signs[k]
-        elif weights == "boolean":
-            part = part * _boolean_product([ws[k] for k in chosen])
+        elif weights == "boolean":  # w^c >= 0 from w >= 0, by w^c - w = (w^2 - w)(1 + ... + w^(c - 2))
+            for k, c in counts.items():
+                powers = sum((ws[k] ** m for m in range(c - 1)), start=ZERO)
+                part = part * (nonnegative(ws[k]) + boolean(ws[k]).times(powers))
         elif weights == "numbers":
             part = part * math.prod(numbers[k] for k in chosen)
         total = total + part
@@ -212,33 +214,6 @@ def nonnegative(w: Polynomial) -> Derivation:
 def at_most_one(w: Polynomial) -> Derivation:
     """``w <= 1`` from ``w^2 = w``; degree 2."""
     return square(1 - _exact_polynomial(w)) + boolean(w) * -1
-
-
-def _boolean_product(ws: Sequence[Polynomial]) -> Derivation:
-    """``prod w_k >= 0`` from ``w_k^2 = w_k``, with the product as it stands: repetitions included."""
-    product = Polynomial(1)
-    distinct: list[Polynomial] = []
-    for w in ws:
-        if not any(same(w, p) for p in distinct):
-            distinct.append(w)
-        product = product * w
-    root = math.prod(distinct, start=Polynomial(1))
-    found = square(root)
-    # root^2 and the product have the same distinct factors: take powers down, or up, one at a time
-    powers = dict.fromkeys(range(len(distinct)), 2)
-    wanted = {k: sum(same(w, p) for w in ws) for k, p in enumerate(distinct)}
-    for k, p in enumerate(distinct):
-        while powers[k] != wanted[k]:
-            lower = min(powers[k], wanted[k]) if powers[k] < wanted[k] else powers[k] - 1
-            # p^m -> p^(m +- 1): multiples of p^2 - p
-            others = math.prod(
-                (q ** powers[m] for m, q in enumerate(distinct) if m != k), start=Polynomial(1)
-            )
-            up = powers[k] < wanted[k]
-            base = p ** (lower - 1) * others
-            found = found + boolean(p).times(base if up else -base)
-            powers[k] += 1 if up else -1
-    return found
 
 
 # --- cancelling -------------------------------------------------------------------------------------------
@@ -306,8 +281,6 @@ def _weights(weights: Sequence[Any] | None, count: int) -> list[Derivation] | No
 
 def _stated(d: Derivation) -> Derivation:
     """An inequality whose identity happens to be empty (one term, zero) is still an inequality."""
-    if not d.equality:
-        return d
     return replace(d, equality=False)
 
 

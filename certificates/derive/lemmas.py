@@ -106,12 +106,9 @@ def moment_bound(
     This is "2t-explicitly bounded" of the clustering papers, for a sample and a number B. The squares are
     found by a solver and proven exactly; raises NotCertifiable when there are none that it can find.
     """
-    import sosdp as sd
-    from certificates.find.extract import extract
-
     x = _polynomials(v)
     target = _exact(constant) * inner(x, x) ** t - empirical_moment(points, x, t)
-    return from_proof(extract(sd.prove_sos(target)).exact())
+    return _found(target)
 
 
 def fourth_moment_bound(
@@ -124,13 +121,10 @@ def fourth_moment_bound(
     squares are found by a solver and proven exactly; raises NotCertifiable when there are none that it can
     find.
     """
-    import sosdp as sd
-    from certificates.find.extract import extract
-
     x = _polynomials(v)
     second = empirical_moment(points, x, 1)
     target = (_exact(constant) + 1) * second**2 - empirical_moment(points, x, 2)
-    return from_proof(extract(sd.prove_sos(target)).exact())
+    return _found(target)
 
 
 # --- steps of the clustering and robust-mean arguments ----------------------------------------------------
@@ -275,6 +269,14 @@ def outlier_mass(w: Sequence[Polynomial], f: Sequence[Any], most: Any) -> Deriva
     for p, part in zip(ws, squares, strict=True):
         chain.use(nonnegative(p) * part, times=t)
     return chain.to(t * inner(fs, fs)).derivation
+
+
+def _found(target: Polynomial) -> Derivation:
+    """That a polynomial is a sum of squares, as a solver finds it."""
+    from certificates.find.extract import extract
+    from sosdp.prove import prove_sos
+
+    return from_proof(extract(prove_sos(target)).exact())
 
 
 def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
