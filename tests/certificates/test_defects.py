@@ -41,35 +41,19 @@ def test_a_matrix_multiplier_may_have_more_monomials_in_one_row_than_in_another(
     assert certificates.extract(result).decide().status != "refuted"
 
 
-def _refuted(objective):
+def _refuted(objective, functional):
     claim = {"kind": "no_certificate", "objective": objective, "degree": 2, "psd": [MATRIX]}
-    return certificate(claim, [], ("x",))
+    return check_certificate(certificate(claim, [], ("x",)) | {"functional": functional})
 
 
 def test_a_functional_must_be_nonnegative_on_every_row_of_a_matrix_multiplier():
     # L(1) = 1, L(x^2) = 2: nonnegative on squares and on constant multipliers, negative on 1 - x^2
-    claim = {
-        "kind": "no_certificate",
-        "objective": [["1", ONE], ["-1", [[0, 2]]]],
-        "degree": 2,
-        "psd": [MATRIX],
-    }
-    content = certificate(claim, [], ("x",))
-    content["functional"] = [["1", ONE], ["2", [[0, 2]]]]
-    verdict = check_certificate(content)
+    verdict = _refuted([["1", ONE], ["-1", [[0, 2]]]], [["1", ONE], ["2", [[0, 2]]]])
     assert verdict.status == "invalid" and "matrix 0" in verdict.reason
 
 
 def test_a_polynomial_that_is_negative_on_the_set_of_a_matrix_is_refuted():
-    claim = {
-        "kind": "no_certificate",
-        "objective": [["-1", ONE], ["-1", [[0, 2]]]],
-        "degree": 2,
-        "psd": [MATRIX],
-    }
-    content = certificate(claim, [], ("x",))
-    content["functional"] = [["1", ONE]]  # the value at 0, a point of the set
-    verdict = check_certificate(content)
+    verdict = _refuted([["-1", ONE], ["-1", [[0, 2]]]], [["1", ONE]])  # the value at 0, a point of the set
     assert verdict and "2 deg b + deg G_ee" in verdict.claim
 
 
