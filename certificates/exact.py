@@ -141,34 +141,17 @@ class Rules:
             self._by_first.setdefault(lead[0], []).append(Rule(lead, tail, factor, index, scale))
         for rules in self._by_first.values():
             rules.sort(key=lambda rule: len(rule.lead))
-        # x^2 = ..., at most one rule a variable: a monomial without repetitions needs no look
-        self._squares = all(
-            len(rules) == 1 and rules[0].lead == (variable, variable)
-            for variable, rules in self._by_first.items()
-        )
 
     def find(self, row: Monomial) -> tuple[Rule, Monomial] | None:
         """A rule whose lead divides the monomial, and the quotient."""
-        if row in self._found:
-            return self._found[row]
-        found = None
-        if self._squares:
-            for k in range(len(row) - 1):
-                if row[k] == row[k + 1] and row[k] in self._by_first:
-                    found = self._by_first[row[k]][0], row[:k] + row[k + 2 :]
-                    break
-            self._found[row] = found
-            return found
-        for variable in dict.fromkeys(row):
-            for rule in self._by_first.get(variable, ()):
-                rest = _divide(row, rule.lead)
-                if rest is not None:
-                    found = rule, rest
-                    break
-            if found:
-                break
-        self._found[row] = found
-        return found
+        if row not in self._found:
+            pairs = (
+                (rule, _divide(row, rule.lead))
+                for v in dict.fromkeys(row)
+                for rule in self._by_first.get(v, ())
+            )
+            self._found[row] = next(((rule, rest) for rule, rest in pairs if rest is not None), None)
+        return self._found[row]
 
     def normal(self, row: Monomial) -> tuple[fmpq, Monomial]:
         """(c, m) with row = c m modulo the rules and no rule dividing m; c = 0 when the monomial vanishes."""
