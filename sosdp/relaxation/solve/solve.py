@@ -23,7 +23,7 @@ from .sos_cone.solve import at_points, solve_at_points
 _NEWTON_COLUMNS = 12  # a side, from which on our Newton-CG method is not slower than SCS
 _SCS_SIDES = 30, INTERIOR_POINT_SIDE  # of the largest block, between which SCS gets a trial:
 _TRIAL, _TRIAL_COLUMNS = 600, 350  # iterations, and moments, where our method at points is next,
-_LONG_TRIAL, _TRIAL_RATE = 1000, 0.0125  # else at most so many, and this times the cube of the side: about
+_LONG_TRIAL, _TRIAL_RATE = 1000, 0.016  # else at most so many, and this times the cube of the side: about
 # half of what an interior-point method takes
 _PATIENCE_SIDE = 400  # beyond it one eigendecomposition alone takes about 0.1 s, and there are thousands
 _SMALL_SIDE, _SMALL_COLUMNS = 40, 500
