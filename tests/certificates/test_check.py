@@ -85,7 +85,7 @@ CHANGES = [
     *(("square", (*SQUARE, 1, 0, 1), power, "unreadable") for power in (0, -1, 10**7, 10**30)),
     ("square", (*SQUARE, 1), [[2, 1]], "unreadable"),
     ("square", (*SQUARE, 1), [[0, 1], [0, 1]], "unreadable"),
-    *(("square", ("variables", 0), name, "unreadable") for name in ("\x1b[2J", "x" * 300, "\u202e", "\ud800")),
+    *(("square", ("variables", 0), n, "unreadable") for n in ("\x1b[2J", "x" * 300, "\u202e", "\ud800")),
     # means, programs, points and refusals
     ("mean_at_least_one", ("claim", "in_expectation"),
      {"inequalities": [[["-1", X]]], "equalities": [[["1", Y]]]}, "invalid"),
