@@ -45,8 +45,9 @@ def recommend(
         n, p: records and nodes. width, smallest: bound on a node's interactions, least weight of an edge.
         tree: the graph is known to be a tree without field.
 
-    Rules of thumb fitted to the tables of docs/mrf.md (within a factor of 1.5 there), not bounds: the largest
-    of p (p - 1) / 2 errors, each sampling plus the noise that the estimator adds.
+    Rules of thumb fitted to the tables of docs/mrf.md (within a factor of 1.5 there, 8 to 200 nodes), not
+    bounds: the largest of p (p - 1) / 2 errors, each sampling plus the noise that the estimator adds. An
+    error forecast above `smallest` means that nothing is learned.
     """
     rho = zcdp_rho(epsilon, delta)
     extreme = math.sqrt(2.0 * math.log(max(p * (p - 1), 3)))
@@ -57,7 +58,7 @@ def recommend(
     # 60 steps of noise, averaged over half of them at a curvature near 1/4
     steps = 2.0 * p * sigma * gaussian * math.sqrt(60.0) / n
     gradient = extreme * math.sqrt(sampling + (steps * 4.0 / math.sqrt(30.0) / 2.0 / math.sqrt(2.0)) ** 2)
-    frank_wolfe = 1.65 * (2.0 * width) ** 0.36 / math.sqrt(n * math.sqrt(rho / p))
+    frank_wolfe = 1.33 * p**0.2 / math.sqrt(n * math.sqrt(rho / p))
     errors = {"MomentsIsing": moments, "GradientIsing": gradient, "FrankWolfeIsing": frank_wolfe}
     ordered = sorted(
         (Forecast(name, error, error < smallest / 2.0) for name, error in errors.items()),
