@@ -3,7 +3,7 @@
 A cell fixes the labels of the first vertices of an order. Where its bound allows much weight all its
 labellings are listed; the others keep an integer below all their levels, from the dual of the relaxation of
 the rest, and a labelling of them is kept with the probability that is missing. Whatever the cells, the law
-drawn is exact.
+drawn is exact. After a public number of rejections all labellings are listed, so a draw ends.
 
 Statement and proof: docs/proofs/sbm_exponential.md
 """
@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -35,11 +35,14 @@ WHOLE = 22
 LISTED = 12
 """Vertices whose labels a listed cell leaves open, beyond `WHOLE`."""
 
-FIRST, LAST = 1 << 12, 1 << 17
+FIRST, LAST = 1 << 12, 1 << 18
 """Most cells that are listed: at first, and after many rejections."""
 
 PATIENCE = 256
 """Rejections after which the cells are made anew, with four times as many listed."""
+
+ROUND = 1 << 17
+"""Labellings that are listed in the time of a round, about."""
 
 STEP = 8
 """Bounds on scores are multiples of 1 / STEP edges."""
@@ -48,12 +51,14 @@ MARGIN = 2.0**-16
 """Added to every bound: far more than the roundings of computing it."""
 
 
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """Listed cells: their prefixes (c, m) of +-1, and how many labellings have each (agreement, sum)."""
+def most_rounds(n: int) -> int:
+    """Rejections after which all labellings of n vertices are listed: as long as that takes, about."""
+    return max(8 * PATIENCE, (1 << (n - 1)) // ROUND)
 
-    prefixes: np.ndarray
-    counts: dict[int, int]
+
+def most_listed(n: int) -> int:
+    """A bound on the labellings that a draw lists, its rounds counted as `ROUND` each; public."""
+    return 4 << (n - 1) if n <= WHOLE else (4 << (n - 1)) + 8 * PATIENCE * ROUND + (2 * LAST << LISTED)
 
 
 class Labellings:
@@ -76,16 +81,16 @@ class Labellings:
         self.adjacency = np.asarray(adjacency, dtype=np.int64)[np.ix_(self.order, self.order)]
         self.open = self.n - 1 if whole else min(LISTED if listed is None else listed, self.n - 1)
         self.cells = FIRST
+        self.edges = int(self.adjacency.sum()) // 2
         self.make()
 
     def level(self, code: int) -> int:
-        """The level of the labellings with this agreement and sum."""
-        h, s = code >> 8, (code & 255) - self.n
+        """The level of the labellings with this code, see `listed`."""
+        h, s = (code >> 8) - self.edges, (code & 255) - self.n
         return self.density.numerator * (s * s - self.n) - self.scale * h
 
     def make(self) -> None:
-        """The cells: `batches` are listed, `bounded` has prefixes of the others by their bound."""
-        self.batches: list[Batch] = []
+        """The cells: those of `kept` are listed, `bounded` has prefixes of the others by their bound."""
         self.bounded: dict[int, list[np.ndarray]] = {}
         kept = np.ones((1, 1), dtype=np.int64)
         for depth in range(2, self.n - self.open + 1):
@@ -101,16 +106,37 @@ class Labellings:
                 level = math.floor(Fraction(-self.scale * bound, STEP))
                 self.bounded.setdefault(level, []).append(kept[light & (bounds == bound)])
             kept = kept[~light]
-        for first in range(0, len(kept), 256):
-            part = kept[first : first + 256]
-            codes, counts = np.unique(self.listed(part), return_counts=True)
-            self.batches.append(Batch(part, dict(zip(codes.tolist(), counts.tolist(), strict=True))))
+        self.kept: np.ndarray | None = kept
+        self._count()
+
+    def _count(self) -> None:
+        """How many labellings are listed at each level, or in cells bounded by it."""
         self.counts: Counter[int] = Counter()
-        for batch in self.batches:
-            for code, count in batch.counts.items():
-                self.counts[self.level(code)] += count
+        codes: Counter[int] = Counter()
+        for prefixes in self.pieces():
+            found = np.bincount(self.listed(prefixes).ravel())
+            places = np.flatnonzero(found)
+            codes.update(dict(zip(places.tolist(), found[places].tolist(), strict=True)))
+        for code, count in codes.items():
+            self.counts[self.level(code)] += count
         for level, groups in self.bounded.items():
             self.counts[level] += sum(len(group) << (self.n - group.shape[1]) for group in groups)
+
+    def pieces(self) -> Iterator[np.ndarray]:
+        """Prefixes (c, m) of +-1 of the listed cells, 256 at a time; with `kept` None those of all."""
+        depth = self.n - self.open
+        for first in range(0, 1 << (depth - 1) if self.kept is None else len(self.kept), 256):
+            if self.kept is not None:
+                yield self.kept[first : first + 256]
+                continue
+            numbers = np.arange(first, min(first + 256, 1 << (depth - 1)))
+            signs = 1 - 2 * ((numbers[:, None] >> np.arange(depth - 1)) & 1)
+            yield np.column_stack([np.ones_like(numbers), signs])
+
+    def list_all(self) -> None:
+        """One cell a prefix, all of them listed: every round returns then."""
+        self.kept, self.bounded = None, {}
+        self._count()
 
     @property
     def _least(self) -> float:
@@ -141,7 +167,7 @@ class Labellings:
         return np.ceil(STEP * (fixed + result + MARGIN)).astype(np.int64)
 
     def listed(self, prefixes: np.ndarray) -> np.ndarray:
-        """(c, 2^k) codes (agreement << 8) + sum + n of all labellings with these prefixes.
+        """(c, 2^k) codes (agreement + edges << 8) + sum + n >= 0 of all labellings with these prefixes.
 
         In labelling number j of a row the vertex m + i has label -1 iff bit i of j is set.
         """
@@ -156,10 +182,13 @@ class Labellings:
                 field = np.concatenate([field + edge, field - edge], axis=1)
             agreement = np.concatenate([agreement + field, agreement - field], axis=1)
             total = np.concatenate([total + np.int16(1), total - np.int16(1)], axis=1)
-        return (agreement.astype(np.int64) << 8) + (total.astype(np.int64) + self.n)
+        return (agreement.astype(np.int64) + self.edges << 8) + (total.astype(np.int64) + self.n)
 
     def draw(self, bits: RandomBits) -> np.ndarray:
-        """A labelling (n,) of +-1, exactly from the law; ends with probability 1, and time is not covered."""
+        """A labelling (n,) of +-1, exactly from the law, after at most `most_rounds` rejections.
+
+        Its time depends on the graph and is not covered; `most_listed` bounds it.
+        """
         rejected = 0
         while True:
             level = exact.categorical_exp(self.counts, self.rate, bits)
@@ -170,7 +199,9 @@ class Labellings:
                 result[self.order] = labels
                 return result
             rejected += 1
-            if rejected % PATIENCE == 0 and self.cells < LAST:
+            if rejected == most_rounds(self.n):
+                self.list_all()
+            elif rejected % PATIENCE == 0 and self.cells < LAST:
                 self.cells *= 4
                 self.make()
 
@@ -180,18 +211,24 @@ class Labellings:
             size = 1 << (self.n - group.shape[1])
             if place < len(group) * size:
                 labels = self.completed(group[place // size], place % size)
-                agreement = int(labels @ self.adjacency @ labels) // 2
-                return labels, self.level((agreement << 8) + int(labels.sum()) + self.n)
+                return labels, self.level(self.code(labels))
             place -= len(group) * size
-        for batch in self.batches:
-            chosen = [code for code in batch.counts if self.level(code) == level]
-            count = sum(batch.counts[code] for code in chosen)
+        for prefixes in self.pieces():
+            codes = self.listed(prefixes).ravel()
+            found = np.bincount(codes)
+            chosen = np.zeros(len(found), dtype=bool)
+            chosen[[code for code in np.flatnonzero(found).tolist() if self.level(code) == level]] = True
+            count = int(found[chosen].sum())
             if place < count:
-                found = np.flatnonzero(np.isin(self.listed(batch.prefixes), chosen))[place]
-                row, number = divmod(int(found), 1 << self.open)
-                return self.completed(batch.prefixes[row], number), level
+                row, number = divmod(int(np.flatnonzero(chosen[codes])[place]), 1 << self.open)
+                return self.completed(prefixes[row], number), level
             place -= count
         raise AssertionError("the counts are those of the cells")
+
+    def code(self, labels: np.ndarray) -> int:
+        """The code of one labelling, in the own order."""
+        agreement = int(labels @ self.adjacency @ labels) // 2
+        return (agreement + self.edges << 8) + int(labels.sum()) + self.n
 
     def completed(self, prefix: np.ndarray, number: int) -> np.ndarray:
         """A prefix with the labels that a number says."""

@@ -1,5 +1,6 @@
 """The exponential mechanism: exact laws over all small graphs, its sampler, and what it refuses."""
 
+import copy
 import itertools
 import json
 import math
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from graphs import all_adjacencies, neighbours
 
-from problems.sbm import ExponentialRecovery, StochasticBlockModel, error_rate
+from problems.sbm import ExponentialRecovery, StochasticBlockModel, error_rate, labellings
 from problems.sbm.labellings import STEP, Labellings
 from sosdp.cli import main
 from sosdp.privacy.randomness.bits import InsecureBits
@@ -61,10 +62,13 @@ def test_agreements_by_brute_force():
     generator = np.random.default_rng(1)
     adjacency = np.triu(generator.random((9, 9)) < 0.4, 1).astype(int)
     adjacency += adjacency.T
-    codes = Labellings(adjacency, Fraction(1, 3), Fraction(1)).listed(np.ones((1, 1), dtype=int))[0]
+    made = Labellings(adjacency, Fraction(1, 3), Fraction(1))
+    codes = made.listed(np.ones((1, 1), dtype=int))[0]
     for number in range(2**8):
         z = labelling(number, 9)
-        assert codes[number] >> 8 == (z @ adjacency @ z) // 2 and (codes[number] & 255) - 9 == z.sum()
+        agreement = (z @ adjacency @ z) // 2
+        assert (codes[number] >> 8) - adjacency.sum() // 2 == agreement and made.code(z) == codes[number]
+        assert (codes[number] & 255) - 9 == z.sum()
 
 
 @pytest.mark.parametrize(
@@ -108,18 +112,17 @@ def made_of_cells(n, degree, cells, seed=0, epsilon=1.0):
 def misplaced(made, lowered=0):
     """How often each labelling is in a cell, and how many levels lie below the bound of their cell."""
     seen, below = Counter(), 0
-    for batch in made.batches:
-        for prefix, codes in zip(batch.prefixes, made.listed(batch.prefixes), strict=True):
+    for prefixes in made.pieces():
+        for prefix, codes in zip(prefixes, made.listed(prefixes), strict=True):
             for number, code in enumerate(codes.tolist()):
                 z = made.completed(prefix, number)
                 seen[tuple(z)] += 1
-                below += code != ((int(z @ made.adjacency @ z) // 2) << 8) + z.sum() + made.n
+                below += code != made.code(z)
     for bound, groups in made.bounded.items():
         for prefix, number in ((p, k) for g in groups for p in g for k in range(1 << (made.n - len(p)))):
             z = made.completed(prefix, number)
             seen[tuple(z)] += 1
-            code = ((int(z @ made.adjacency @ z) // 2) << 8) + int(z.sum()) + made.n
-            below += made.level(code) < bound + lowered * made.scale / STEP
+            below += made.level(made.code(z)) < bound + lowered * made.scale / STEP
     return seen, below
 
 
@@ -148,6 +151,28 @@ def test_draws_from_cells_follow_the_law():
 
     observed = np.array([seen[number] for number in range(32)])
     assert ((observed - expected) ** 2 / expected).sum() < chi2.ppf(1 - 1e-6, 31)
+
+
+def test_a_draw_ends_after_a_public_number_of_rejections(monkeypatch):
+    """All labellings are listed then, each once, and draws follow the law; no other draw lists them."""
+    made, adjacency = made_of_cells(7, 2.0, 1, 3, epsilon=1.5)
+    made.open = 3  # more cells than are taken at a time
+    monkeypatch.setattr(labellings, "most_rounds", lambda n: 1)
+    runs, bits, seen, ended = 1500, InsecureBits(6), Counter(), 0
+    made.make()
+    for _ in range(runs):
+        drawn = copy.copy(made)
+        seen[int(((1 - drawn.draw(bits)[1:]) // 2) @ (1 << np.arange(6)))] += 1
+        ended += drawn.kept is None
+    assert 0.2 * runs < ended < runs
+    made.list_all()
+    places, below = misplaced(made)
+    assert below == 0 and set(places.values()) == {1} and len(places) == sum(made.counts.values()) == 64
+    expected = law(adjacency, 1.5, 2.0) * runs
+    from scipy.stats import chi2
+
+    observed = np.array([seen[number] for number in range(64)])
+    assert ((observed - expected) ** 2 / expected).sum() < chi2.ppf(1 - 1e-6, 63)
 
 
 @pytest.mark.parametrize("n, d, epsilon", [(22, 11.0, 8.0), (23, 11.0, 4.0), (40, 20.0, 1.0)])
