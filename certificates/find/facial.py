@@ -42,7 +42,7 @@ from sosdp.algebra import monomials as mono
 from sosdp.conic.exact.corrected import Equations, dyadic, in_floats, on_face
 from sosdp.conic.exact.guesses import independent_columns, integer_span
 from sosdp.conic.exact.integers import kernel, over_one_denominator, primitive, table_of
-from sosdp.conic.svec import SQRT2, smat, triangle
+from sosdp.conic.svec import roots, smat, triangle
 from sosdp.reduction.quotient import NO_QUOTIENT
 from sosdp.relaxation.assemble.identity import ONE, Block, GramProgram, Identity
 from sosdp.relaxation.solve.solve import centre
@@ -293,7 +293,7 @@ def _inside(
     shrink = [np.ones(0)]
     for n, length in zip(sides, lengths, strict=True):
         row, column = triangle(n)
-        shrink.append(np.where(row == column, 1.0, 1.0 / SQRT2) / (length[row] * length[column]))
+        shrink.append(1.0 / roots(n) / (length[row] * length[column]))
     gram = sp.csr_matrix(sp.diags_array(np.concatenate(shrink)) @ in_floats(matrix, width))
     free = in_floats([effect for _, effect in system.free], width)
     size = 1.0 / np.maximum(1e-12, np.sqrt(np.asarray(free.multiply(free).sum(axis=1)).reshape(-1)))

@@ -18,7 +18,7 @@ from sosdp.extras import need
 from .choose import solve_conic
 from .plugins import Solver
 from .program import Cones, ConicProgram, ConicSolution
-from .svec import SQRT2, svec_length, triangle, unpacking
+from .svec import SQRT2, roots, svec_length, triangle, unpacking
 from .to_cvxpy import to_cvxpy
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def from_picos(problem: picos.Problem) -> ConicProgram:
         if isinstance(constraint, LMIConstraint):
             side = constraint.greater.shape[0]
             row, column = triangle(side)
-            weight = sp.diags_array(np.where(row == column, 1.0, SQRT2))
+            weight = sp.diags_array(roots(side))
             place = row + side * column  # picos stacks columns
             blocks.append((sp.csr_matrix(weight @ slack[0][place]), weight @ slack[1][place]))
             sides.append(side)

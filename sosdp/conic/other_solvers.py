@@ -32,7 +32,7 @@ from sosdp.extras import need
 from .breakdown import OTHER_UNITS, Breakdown, call, flush_output
 from .program import Cones, ConicProgram, ConicSolution, SolverUnavailable
 from .reformulate import solve_reduced, unsolved, weighed
-from .svec import SQRT2, svec, triangle, unpacking
+from .svec import roots, svec, triangle, unpacking
 from .to_cvxpy import to_cvxpy
 
 _TOLERANCE = 1e-8
@@ -243,7 +243,7 @@ def _triangles(cones: Cones, full: np.ndarray, *, lower: bool = False) -> np.nda
         block = full[start : start + side * side].reshape(side, side, order="F")
         i, j = triangle(side)
         entries = block[j, i] if lower else (block[i, j] + block[j, i]) / 2
-        parts.append(entries * np.where(i == j, 1.0, SQRT2))
+        parts.append(entries * roots(side))
         start += side * side
     return np.concatenate(parts)
 

@@ -34,15 +34,15 @@ def units(sides: Iterable[int]) -> np.ndarray:
 
 
 def svec(matrix: np.ndarray) -> np.ndarray:
-    """Vector form of a symmetric matrix (side, side) -> (side (side + 1) / 2,)."""
-    return matrix[triangle(matrix.shape[0])] * roots(matrix.shape[0])
+    """Vector form of symmetric matrices (..., side, side) -> (..., side (side + 1) / 2)."""
+    return matrix[..., *triangle(matrix.shape[-1])] * roots(matrix.shape[-1])
 
 
 def smat(vector: np.ndarray, side: int) -> np.ndarray:
-    """Symmetric matrix (side, side) from its vector form."""
+    """Symmetric matrices (..., side, side) from their vector forms."""
     row, column = triangle(side)
-    matrix = np.empty((side, side))
-    matrix[row, column] = matrix[column, row] = vector / roots(side)
+    matrix = np.empty((*vector.shape[:-1], side, side))
+    matrix[..., row, column] = matrix[..., column, row] = vector / roots(side)
     return matrix
 
 

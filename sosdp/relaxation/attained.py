@@ -320,14 +320,11 @@ def _charge(built: Built, theorem: Theorem, x: Point) -> float:
             b = np.prod(table[block.basis], axis=1)
             least = RESOLVED * _size(block.multiplier, {v: Fraction(1) for v in x})
             charge += max(near(-missed), least) * abs(float(b @ smat(gram[rows], block.side) @ b))
-    cursor = 0
-    for rows_of in piece.equalities:
-        count = rows_of.multipliers.shape[0]
-        missed = abs(at(rows_of.polynomial, x))
+    for equality, rows in zip(piece.equalities, piece.free_slices(), strict=True):
+        missed = abs(at(equality.polynomial, x))
         if missed:
-            b = np.prod(table[rows_of.multipliers], axis=1)
-            charge += near(missed) * abs(float(free[cursor : cursor + count] @ b))
-        cursor += count
+            b = np.prod(table[equality.multipliers], axis=1)
+            charge += near(missed) * abs(float(free[rows] @ b))
     return charge if math.isfinite(charge) else math.inf
 
 

@@ -58,13 +58,11 @@ def dual_data(
         GramBlock(b.kind, b.index, b.basis, b.entry, smat(gram[rows], b.side))
         for b, rows in zip(identity.blocks, identity.slices(), strict=True)
     )
-    multipliers, cursor = [], 0
-    for rows_of in identity.equalities:
-        count = rows_of.multipliers.shape[0]
-        poly = Polynomial.from_arrays(rows_of.multipliers, free[cursor : cursor + count])
-        multipliers.append((rows_of.index, poly))
-        cursor += count
-    return DualData(blocks, tuple(multipliers), bound, margin)
+    multipliers = tuple(
+        (equality.index, Polynomial.from_arrays(equality.multipliers, free[rows]))
+        for equality, rows in zip(identity.equalities, identity.free_slices(), strict=True)
+    )
+    return DualData(blocks, multipliers, bound, margin)
 
 
 def moved_dual(dual: DualData, origin: Mapping[int, Fraction]) -> DualData:

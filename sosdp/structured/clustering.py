@@ -20,6 +20,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg as sl
 
+from sosdp.conic.svec import roots, smat, svec, triangle
+
 Array = npt.NDArray[np.float64]
 
 
@@ -169,26 +171,14 @@ class _Symmetric:
     """Orthonormal coordinates of symmetric (d, d) matrices."""
 
     def __init__(self, d: int) -> None:
-        self.row, self.column = np.triu_indices(d)
-        self.d = d
-        self.scale = np.where(self.row == self.column, 1.0, np.sqrt(2.0))
-        self.basis = np.zeros((self.row.size, d, d))
-        index = np.arange(self.row.size)
-        self.basis[index, self.row, self.column] = 1.0 / self.scale
-        self.basis[index, self.column, self.row] = 1.0 / self.scale
-
-    def vector(self, matrix: Array) -> Array:
-        """(..., d, d) symmetric -> (..., p)."""
-        return matrix[..., self.row, self.column] * self.scale
-
-    def matrix(self, vector: Array) -> Array:
-        """(p,) -> (d, d)."""
-        return np.tensordot(vector, self.basis, axes=1)
+        self.d, self.scale = d, roots(d)
+        self.row, self.column = triangle(d)
+        self.basis = smat(np.eye(self.row.size), d)
 
     def squares(self, left: Array, right: Array) -> Array:
         """Coordinates of x y' + y x' for the rows of two (n, d) arrays, (n, p)."""
         mixed = left[:, self.row] * right[:, self.column] + left[:, self.column] * right[:, self.row]
-        return mixed * (self.scale / np.where(self.row == self.column, 1.0, 1.0))
+        return mixed * self.scale
 
 
 def _climb(program: _Scaled, tolerance: float, iterations: int) -> _State:
@@ -275,11 +265,9 @@ def _newton(
     own[:] = degree / 4.0 + loops / 2.0 + slack / state.a
     inverse = np.linalg.inv(state.metric)
     bent = spare @ coordinates.basis @ inverse
-    corner = corner + coordinates.vector((bent + bent.transpose(0, 2, 1)) / 2.0)
+    corner = corner + svec((bent + bent.transpose(0, 2, 1)) / 2.0)
     right = state.rows - program.cap + barrier / state.a
-    below = coordinates.vector(
-        state.covariance - program.trace_weight * np.eye(coordinates.d) + share * barrier * inverse
-    )
+    below = svec(state.covariance - program.trace_weight * np.eye(coordinates.d) + share * barrier * inverse)
     try:
         factor = sl.cho_factor(inside, lower=True, overwrite_a=True, check_finite=False)
         solved = sl.cho_solve(factor, np.column_stack([cross, right]), check_finite=False)
@@ -290,22 +278,19 @@ def _newton(
     except (np.linalg.LinAlgError, ValueError):
         return None
     da = solved[:, -1] - solved[:, :-1] @ moved
-    return da, coordinates.matrix(moved), float(right @ da + below @ moved)
+    return da, smat(moved, coordinates.d), float(right @ da + below @ moved)
 
 
 def _fourth(y: Array, square: Array, coordinates: _Symmetric) -> Array:
     """sum_ij M_ij psi_ij psi_ij', psi_ij the coordinates of y_i y_j' + y_j y_i'; (p, p)."""
     d = coordinates.d
-    sums = np.zeros((len(y), d, d))
-    sums[:, coordinates.row, coordinates.column] = square / coordinates.scale
-    sums[:, coordinates.column, coordinates.row] = square / coordinates.scale
+    sums = smat(square, d)
     outer = (y[:, :, None] * y[:, None, :]).reshape(len(y), d * d)
     table = (outer.T @ sums.reshape(len(y), d * d)).reshape(d, d, d, d)
     a, b = coordinates.row[:, None], coordinates.column[:, None]
     c, e = coordinates.row[None, :], coordinates.column[None, :]
     result = table[a, c, b, e] + table[a, e, b, c] + table[b, c, a, e] + table[b, e, a, c]
-    factor = np.where(coordinates.row == coordinates.column, 1.0, np.sqrt(2.0))
-    return result * factor[:, None] * factor[None, :]
+    return result * np.outer(coordinates.scale, coordinates.scale)
 
 
 def _room(values: Array, change: Array) -> float:

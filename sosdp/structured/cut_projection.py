@@ -10,7 +10,7 @@ Statement and proofs: docs/proofs/cuts_synthetic_graph.md, section 3
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -76,9 +76,7 @@ def project_in_cut_norm(
         one, two = first - dual1, second - dual2
         d = 0.5 * (one.diagonal() + two.diagonal()) - 0.5 / rho
         half = 0.5 * (two - one)
-        # P' half P, for P = [I; -1']
-        reduced = half[:-1, :-1] - half[:-1, -1:] - half[-1:, :-1] + half[-1, -1]
-        right = reduced + kappa * (box - dual3 - array)
+        right = _reduced(half) + kappa * (box - dual3 - array)
         right = 0.5 * (right + right.T)
         rotated = root[1].T @ right @ root[1]
         slack = root[1] @ (rotated / weights_of_basis) @ root[1].T
@@ -101,6 +99,11 @@ def project_in_cut_norm(
     return best
 
 
+def _reduced(matrix: np.ndarray) -> np.ndarray:
+    """P' M P for P = [I; -1']."""
+    return matrix[:-1, :-1] - matrix[:-1, -1:] - matrix[-1:, :-1] + matrix[-1, -1]
+
+
 def _box(matrix: np.ndarray) -> np.ndarray:
     result = np.clip(matrix, 0.0, 1.0)
     np.fill_diagonal(result, 0.0)
@@ -120,9 +123,8 @@ def _positive(matrix: np.ndarray) -> Any:
 def _better(best: CutProjection, array: np.ndarray, box: np.ndarray, d: np.ndarray, at: int) -> CutProjection:
     weights = np.maximum(d, 1e-6 * float(np.abs(d).mean()) + 1e-12)
     upper = certificate(box - array, weights)
-    if upper < best.upper:
-        return CutProjection(box, weights, upper, best.lower, at)
-    return CutProjection(best.graph, best.weights, best.upper, best.lower, at)
+    better = {"graph": box, "weights": weights, "upper": upper} if upper < best.upper else {}
+    return replace(best, iterations=at, **better)
 
 
 def _with_lower(
@@ -138,7 +140,7 @@ def _with_lower(
         return best
     side = 1.0 / np.sqrt(diagonal)
     inner = (first - second) * side[:, None] * side
-    reduced = inner[:-1, :-1] - inner[:-1, -1:] - inner[-1:, :-1] + inner[-1, -1]
+    reduced = _reduced(inner)
     lower = best.lower
     for sign in (1.0, -1.0):
         signed = sign * reduced
@@ -146,4 +148,4 @@ def _with_lower(
         np.fill_diagonal(least, 0.0)
         fixed = -float((signed.diagonal() * array.diagonal()).sum())
         lower = max(lower, 0.25 * (float(least.sum()) + fixed))
-    return CutProjection(best.graph, best.weights, best.upper, min(lower, best.upper), best.iterations)
+    return replace(best, lower=min(lower, best.upper))

@@ -18,7 +18,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from sosdp.conic.quiet_solve import matrix_program
 from sosdp.conic.rigorous import UNIT
-from sosdp.conic.svec import triangle
+from sosdp.conic.svec import roots, smat, triangle, units
 
 from . import packing_ellipsoid
 from .packing_bound import Limit, as_limit
@@ -129,9 +129,7 @@ def solve(
         if count == n:
             result = _conic(scaled) if result is not None and best.width > tolerance else None
             if result is not None:  # where our own method stopped short
-                values, vectors = np.linalg.eigh(result[1])
-                dual = vectors * np.sqrt(np.maximum(values, 0.0))
-                best = _better(best, _bracket(rows, limit, result[0], limit.unwhiten(dual)))
+                best = _better(best, _bracket(rows, limit, result[0], limit.unwhiten(_root(result[1]))))
             if best.width <= tolerance:
                 return best
             break
@@ -212,8 +210,13 @@ def _attempt_light(
             return None
         weights[light] = result[0]
         dual += result[1] @ result[1].T
+    return weights, _root(dual)
+
+
+def _root(dual: np.ndarray) -> np.ndarray:
+    """V with V V^T the nearest positive semidefinite matrix."""
     values, vectors = np.linalg.eigh(dual)
-    return weights, vectors * np.sqrt(np.maximum(values, 0.0))
+    return vectors * np.sqrt(np.maximum(values, 0.0))
 
 
 def _attempt(
@@ -241,9 +244,7 @@ def _attempt(
     if result is None:
         return None
     weights[chosen] = result[0]
-    eigenvalues, vectors = np.linalg.eigh(result[1])
-    root = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
-    return weights, solve_triangular(lower, root, lower=True, trans="T")
+    return weights, solve_triangular(lower, _root(result[1]), lower=True, trans="T")
 
 
 def _conic(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
@@ -257,14 +258,11 @@ def _conic(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     lengths = np.maximum(1.0, (rows**2).sum(axis=1))
     rows = rows / np.sqrt(lengths)[:, None]
     capped = sp.csr_array(sp.eye_array(count))[lengths <= 1.0]
-    coefficients = rows[:, i] * rows[:, j] * np.where(i == j, 1.0, np.sqrt(2.0))
+    coefficients = rows[:, i] * rows[:, j] * roots(k)
     A = sp.vstack([-sp.eye_array(count), capped, sp.csr_matrix(coefficients.T)], format="csc")
     bounds = count + capped.shape[0]
-    b = np.concatenate([np.zeros(count), np.ones(capped.shape[0]), np.where(i == j, 1.0, 0.0)])
+    b = np.concatenate([np.zeros(count), np.ones(capped.shape[0]), units([k])])
     answer = matrix_program(-1.0 / lengths, A, b, bounds, [k])
     if answer is None:
         return None
-    w, z = answer[0] / lengths, answer[1][bounds:]
-    dual = np.zeros((k, k))
-    dual[i, j] = dual[j, i] = z / np.where(i == j, 1.0, np.sqrt(2.0))
-    return np.clip(w, 0.0, 1.0), dual
+    return np.clip(answer[0] / lengths, 0.0, 1.0), smat(answer[1][bounds:], k)

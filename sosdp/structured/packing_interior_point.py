@@ -16,7 +16,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from scipy.linalg import cho_factor, cho_solve
 
-from sosdp.conic.svec import triangle
+from sosdp.conic.svec import roots, smat, svec, triangle
 
 ITERATIONS = 100
 BACK = 0.98  # of the way to the boundary
@@ -51,7 +51,7 @@ class _Point:
         self.y = np.full(n, 1.1)
         self.z = 0.1 + self._forms(self.P)
         self.i, self.j = triangle(k)
-        self.twice = np.where(self.i == self.j, 1.0, np.sqrt(2.0))
+        self.twice = roots(k)
 
     def _forms(self, P: np.ndarray) -> np.ndarray:
         return ((self.rows @ P) * self.rows).sum(axis=1)
@@ -93,9 +93,7 @@ class _Point:
             # target: dP + dS in the scaled coordinates; first, second: of w z and (1 - w) y
             g = first / w - second / u + 1.0 - q
             right = target + (scaled * (g / h)[:, None]).T @ scaled
-            solved = cho_solve(factor, right[self.i, self.j] * self.twice, check_finite=False)
-            dP = np.zeros((k, k))
-            dP[self.i, self.j] = dP[self.j, self.i] = solved / self.twice
+            dP = smat(cho_solve(factor, svec(right), check_finite=False), k)
             form = ((scaled @ dP) * scaled).sum(axis=1)
             dw = (g - form) / h
             dy = (second - u * y + y * dw) / u

@@ -7,6 +7,7 @@ the answer is eigenvalue soft-thresholding. Proofs: docs/proofs/cuts_synthetic_g
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,15 +22,27 @@ def soft_threshold(matrix: Any, tau: float, centre: float) -> np.ndarray:
 
     The nearest to centre (J - I) in Frobenius norm within spectral distance tau of W. One eigendecomposition.
     """
+    return _shrunk(matrix, centre, lambda size: np.maximum(size - tau, 0.0))
+
+
+def _flat(side: int, centre: float) -> np.ndarray:
+    """centre (J - I)."""
+    return centre * (1.0 - np.eye(side))
+
+
+def _shrunk(matrix: Any, centre: float, change: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """The flat matrix plus what is beside it, the absolute values of its eigenvalues changed; flat where
+    there are no eigenvalues."""
     array = as_dense(as_matrix(matrix))
-    flat = np.full(array.shape, float(centre))
-    np.fill_diagonal(flat, 0.0)
+    flat = _flat(array.shape[0], centre)
     result = eigendecomposition(array - flat)
     if result is None:
         return flat
     values, vectors = result
-    shrunk = np.sign(values) * np.maximum(np.abs(values) - tau, 0.0)
-    return flat + (vectors * shrunk) @ vectors.T
+    size = change(np.abs(values))
+    kept = size > 0.0
+    beside = (vectors[:, kept] * (np.sign(values) * size)[kept]) @ vectors[:, kept].T
+    return flat + 0.5 * (beside + beside.T)
 
 
 def smoothest_in_band(
@@ -57,9 +70,7 @@ def smoothest_in_band(
     current = np.clip(soft_threshold(array, tau, centre), low, high)
     np.fill_diagonal(current, 0.0)
     # Dykstra from the flat matrix; the corrections make the limit the projection, not just a feasible point
-    start = np.full(array.shape, float(centre))
-    np.fill_diagonal(start, 0.0)
-    point, first, second = start, np.zeros_like(array), np.zeros_like(array)
+    point, first, second = _flat(array.shape[0], centre), np.zeros_like(array), np.zeros_like(array)
     for _ in range(sweeps):
         result = eigendecomposition(point + first - array)
         if result is None:
@@ -93,18 +104,12 @@ def shrink_spectrum(matrix: Any, noise: float, centre: float) -> np.ndarray:
     Gavish
     and Donoho 2017.
     """
-    array = as_dense(as_matrix(matrix))
-    flat = np.full(array.shape, float(centre))
-    np.fill_diagonal(flat, 0.0)
-    candidate = eigendecomposition(array - flat)
-    if candidate is None:
-        return flat
-    values, vectors = candidate
-    edge = noise * np.sqrt(array.shape[0])
-    size = np.abs(values)
-    kept = size > 1.02 * 2.0 * edge
-    cleaned = np.sign(values[kept]) * 0.5 * (size[kept] + np.sqrt(size[kept] ** 2 - 4.0 * edge**2))
-    spikes = (vectors[:, kept] * cleaned) @ vectors[:, kept].T
-    result = flat + 0.5 * (spikes + spikes.T)
+
+    def corrected(size: np.ndarray) -> np.ndarray:
+        edge = 2.0 * noise * np.sqrt(size.size)
+        spike = 0.5 * (size + np.sqrt(np.maximum(size**2 - edge**2, 0.0)))
+        return np.where(size > 1.02 * edge, spike, 0.0)
+
+    result = _shrunk(matrix, centre, corrected)
     np.fill_diagonal(result, 0.0)
     return result

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from ..clock import otherwise, reserve
 from ..program import Cones, ConicProgram
 from ..rigorous import UNIT
-from ..svec import SQRT2, triangle
+from ..svec import SQRT2, roots, triangle
 from .integers import (
     absolute,
     as_floats,
@@ -336,7 +336,7 @@ def _assembled(
         result = as_floats(lines)
         if any(vanishes(line, numbers) for line, numbers in zip(lines, result, strict=True)):
             return False
-        result *= np.where(low == high, 1.0, SQRT2)[:, None]
+        result *= roots(len(keep))[:, None]
         parts.append(result)
         if not data.errors[k]:
             errors.append(np.abs(result) * 4 * UNIT)

@@ -18,7 +18,7 @@ from sosdp.write import write_whole
 
 from ..lines import Lines, integers, numbers
 from ..program import Cones, ConicProgram
-from ..svec import SQRT2, svec_length, triangle
+from ..svec import SQRT2, roots, svec_length, triangle
 
 _NOTE = re.compile(r"add (\S+) to the optimal value")
 _LARGEST = 10**8  # more variables or rows than this is a malformed file, not a program
@@ -70,7 +70,7 @@ def _entries(program: ConicProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray,
         i, j = triangle(side)
         block[rows] = k + 1 + first
         row[rows], column[rows] = i + 1, j + 1
-        scale[rows] = np.where(i == j, 1.0, 1.0 / SQRT2)
+        scale[rows] = 1.0 / roots(side)
     stacked = sp.hstack([-sp.csc_matrix(program.b[:, None]), -program.A], format="coo")
     stacked.sum_duplicates()
     place, number = stacked.row, stacked.col

@@ -9,11 +9,11 @@ from ...algebra import monomials as mono
 from ...algebra.coefficients import binary, settle
 from ...algebra.polynomial import Polynomial
 from ...algebra.products import Products
-from ...conic.svec import SQRT2, triangle
+from ...conic.svec import roots, triangle
 from ...reduction.quotient import NO_QUOTIENT, Quotient
 from ...reduction.rows import distinct_rows
 from .entries import Coefficients, Entries, sums
-from .identity import Block, EqualityRows, Identity
+from .identity import Block, EqualityRows, Identity, slices_of
 
 
 class _Collector:
@@ -109,7 +109,7 @@ def gather(
     for block in blocks:
         row, column = triangle(block.side)
         rows = np.arange(height, height + row.size)
-        scales.append(np.where(row == column, 1.0, SQRT2))
+        scales.append(roots(block.side))
         if block.entry is None:
             pair = (row, column)
             collect.products(block.basis, block.basis, pair, block.multiplier, rows)
@@ -170,17 +170,15 @@ def _without_repetition(
         return free, equalities
     rounded = [not Coefficients(e.polynomial.coefs).exact for e in equalities]
     if any(rounded):
-        counts = [e.multipliers.shape[0] for e in equalities]
+        counts = [len(e.multipliers) for e in equalities]
         kept = np.union1d(kept, np.flatnonzero(np.repeat(rounded, counts)))
     if kept.size == free.shape[0]:
         return free, equalities
-    rows, start = [], 0
-    for equality in equalities:
-        stop = start + equality.multipliers.shape[0]
-        here = kept[(kept >= start) & (kept < stop)] - start
+    rows = []
+    for equality, part in zip(equalities, slices_of([e.multipliers for e in equalities]), strict=True):
+        here = kept[(kept >= part.start) & (kept < part.stop)] - part.start
         if here.size:
             rows.append(EqualityRows(equality.index, equality.polynomial, equality.multipliers[here]))
-        start = stop
     return sp.csr_matrix(free[kept]), rows
 
 

@@ -141,12 +141,8 @@ def _least_by_side(identity: Identity, moments: np.ndarray) -> list[float]:
     found = np.zeros(sides.size)
     for side in np.unique(sides).tolist():
         blocks = np.flatnonzero(sides == side)
-        row, column = triangle(side)
-        entries = values[starts[blocks][:, None] + np.arange(row.size)] / np.where(row == column, 1.0, SQRT2)
-        stack = np.empty((blocks.size, side, side))
-        stack[:, row, column] = entries
-        stack[:, column, row] = entries
-        found[blocks] = _least(stack)
+        rows = starts[blocks][:, None] + np.arange(svec_length(side))
+        found[blocks] = _least(smat(values[rows], side))
     return found.tolist()
 
 

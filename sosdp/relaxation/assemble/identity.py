@@ -12,7 +12,9 @@ localizing matrices.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -92,6 +94,12 @@ class Reduction(Protocol):
     def lift(self, program: GramProgram, raw: RawSolution) -> RawSolution:
         """A solution of the reduced program as one of the whole."""
         ...
+
+
+def slices_of(arrays: Iterable[np.ndarray]) -> list[slice]:
+    """Where the rows of each array are when they stand one after another."""
+    ends = [0, *accumulate(len(rows) for rows in arrays)]
+    return [slice(first, last) for first, last in pairwise(ends)]
 
 
 class SymmetryReduction(Reduction, Protocol):
@@ -177,6 +185,10 @@ class Identity(PickledByName):
     def slices(self) -> list[slice]:
         """Rows of ``gram`` that belong to each block."""
         return Cones(psd=tuple(self.sides)).psd_slices()
+
+    def free_slices(self) -> list[slice]:
+        """Rows of ``free`` that belong to each equality."""
+        return slices_of([equality.multipliers for equality in self.equalities])
 
     def null_columns(self) -> np.ndarray:
         """Which columns are moments of the free directions of for-all blocks (no point has a value for

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from ...algebra import monomials as mono
 from ...algebra.pickled_by_name import PickledByName
-from ...conic.svec import SQRT2, smat, svec_length, triangle
+from ...conic.svec import roots, smat, svec_length, triangle
 from ...reduction.permutation import Action, orbit_numbers
 from ...reduction.rows import distinct_rows
 from .identity import ONE, Block, GramProgram, Identity, RawSolution
@@ -89,7 +89,7 @@ class Symmetry(PickledByName):
             labels, local = np.unique(self.pair[rows], return_inverse=True)
             representative = np.unique(local, return_index=True)[1]
             row, column = triangle(identity.blocks[piece.block].side)
-            scale = np.where(row == column, 1.0, SQRT2)
+            scale = roots(identity.blocks[piece.block].side)
             coefficients = sp.diags_array(1 / scale[representative]) @ folded[representative]
             parts.append(_compressed(piece.basis, row, column, local, labels.size) @ coefficients)
         free, _ = self._free(identity, fold)
@@ -135,7 +135,7 @@ class Symmetry(PickledByName):
         for block, rows in zip(identity.blocks, slices, strict=True):
             row, column = triangle(block.side)
             np.add.at(size, self.pair[rows], np.where(row == column, 1.0, 2.0))
-            scale[rows] = np.where(row == column, 1.0, SQRT2)
+            scale[rows] = roots(block.side)
         gram = scale * (total / np.maximum(size, 1.0))[self.pair]
         _, spread = self._free(identity, _fold(self.column))
         return replace(raw, gram=gram, free=spread @ raw.free, moments=raw.moments[self.column])
@@ -165,7 +165,8 @@ def _compressed(
     for k, (a, b) in enumerate(zip(*triangle(side), strict=True)):
         products = basis[row, a] * basis[column, b] + basis[column, a] * basis[row, b]
         products[row == column] /= 2
-        out[k] = np.bincount(orbit, weights=products, minlength=count) * (1.0 if a == b else SQRT2)
+        out[k] = np.bincount(orbit, weights=products, minlength=count)
+    out *= roots(side)[:, None]
     out[np.abs(out) < _ZERO * max(1.0, float(np.abs(out).max(initial=0.0)))] = 0.0
     return sp.csr_matrix(out)
 

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from ...conic.breakdown import OTHER_UNITS
 from ...conic.rigorous import UNIT, least_eigenvalue_bounds, norms, shift_to_positive_semidefinite
-from ...conic.svec import SQRT2, smat, svec, svec_length, triangle
+from ...conic.svec import smat, svec, svec_length
 from ...reduction.bounds import VariableBounds
 from ..assemble.identity import Identity
 from .free_directions import NullConditions, null_conditions
@@ -203,12 +203,7 @@ class _Group:
 
     def matrices(self, gram: np.ndarray) -> np.ndarray:
         """The Gram matrices, shape (..., k, side, side)."""
-        row, column = triangle(self.side)
-        entries = gram[..., self.rows] / np.where(row == column, 1.0, SQRT2)
-        found = np.empty((*entries.shape[:-1], self.side, self.side))
-        found[..., row, column] = entries
-        found[..., column, row] = entries
-        return found
+        return smat(gram[..., self.rows], self.side)
 
     def least(self, gram: np.ndarray) -> np.ndarray:
         """Proven lower bounds of their least eigenvalues, a row for each of several Gram vectors."""

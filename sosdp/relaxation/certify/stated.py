@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from ...algebra.coefficients import Number
 from ...conic.rigorous import UNIT
-from ...conic.svec import SQRT2, triangle
+from ...conic.svec import roots
 from ..assemble.identity import Block, GramProgram, Identity
 
 _DIGITS = 44  # of an integer that a float next to it shows
@@ -56,16 +56,11 @@ def as_stated(
         return Stated(program, ROUNDINGS)
     gram, free, unknown = identity.gram.copy(), identity.free.copy(), identity.unknown.copy()
     objective = program.objective.copy()
-    first = 0
     try:
         for block, part in zip(identity.blocks, identity.slices(), strict=True):
-            row, column = triangle(block.side)
-            roots = np.where(row == column, 1.0, SQRT2)
-            _find(gram, part.start, part.stop, _coefficients(block), roots)
-        for equality in identity.equalities:
-            last = first + equality.multipliers.shape[0]
-            _find(free, first, last, equality.polynomial.coefs.tolist())
-            first = last
+            _find(gram, part.start, part.stop, _coefficients(block), roots(block.side))
+        for equality, part in zip(identity.equalities, identity.free_slices(), strict=True):
+            _find(free, part.start, part.stop, equality.polynomial.coefs.tolist())
         for k, coefs in enumerate(unknowns):
             every = list(coefs)
             _find(unknown, k, k + 1, every)
@@ -83,15 +78,15 @@ class _Rounded(Exception):
 
 
 def _find(
-    matrix: sp.csr_matrix, first: int, last: int, coefs: list[Number], roots: np.ndarray | None = None
+    matrix: sp.csr_matrix, first: int, last: int, coefs: list[Number], factors: np.ndarray | None = None
 ) -> None:
-    """Write the exact entries of some rows, of which each has a factor in ``roots``, in place of those next
+    """Write the exact entries of some rows, of which each has a factor in ``factors``, in place of those next
     to them."""
     if _are_floats(coefs):
         return
     here = slice(matrix.indptr[first], matrix.indptr[last])
     lengths = np.diff(matrix.indptr[first : last + 1])
-    factor = np.ones(int(lengths.sum())) if roots is None else np.repeat(roots, lengths)
+    factor = np.ones(int(lengths.sum())) if factors is None else np.repeat(factors, lengths)
     matrix.data[here] = _found(matrix.data[here] / factor, coefs) * factor
 
 

@@ -221,12 +221,10 @@ def _raw(built: Built, program: UnitBlocks, point: LowRankPoint, bound: float) -
         at = program.place[np.minimum(np.searchsorted(program.ids, variable), program.ids.size - 1)]
         used = (variable > 0) | program.head  # without a row for 1 its entry is 0
         gram[rows][k * (k + 3) // 2] = np.where(used, -dual[np.where(variable > 0, at, 0), 0, 0], 0.0)
-    cursor = 0
-    for rows_of in piece.equalities:
-        i, j, factor = program.equations[rows_of.index]
+    for equality, rows in zip(piece.equalities, piece.free_slices(), strict=True):
+        i, j, factor = program.equations[equality.index]
         a, b = i % program.side, j % program.side
-        free[cursor] = dual[i // program.side, a, b] * (1 if a == b else 2) / float(factor)
-        cursor += rows_of.multipliers.shape[0]
+        free[rows.start] = dual[i // program.side, a, b] * (1 if a == b else 2) / float(factor)
     values, _ = moments(program, point, piece.columns)
     unknowns = np.zeros(identity.unknown.shape[0])
     unknowns[0] = bound * scaling.value

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from ...algebra.coefficients import floats
 from ...algebra.word_tables import Entries, Tables, fitting, multiply, numbers
 from ...algebra.words import ONE, Terms, Word, order
-from ...conic.svec import SQRT2, triangle
+from ...conic.svec import roots, triangle
 from ...reduction.quotient import NO_QUOTIENT
 from ...reduction.rows import distinct_rows
 from ..assemble.entries import Coefficients
@@ -333,7 +333,7 @@ class _Sums:
         if real:
             i, j = triangle(side)
             rows = self.re[offset + _place(cut[i], cut[j])]
-            return sp.csr_matrix(sp.diags_array(np.where(i == j, 1.0, SQRT2)) @ rows)
+            return sp.csr_matrix(sp.diags_array(roots(side)) @ rows)
         r, s = triangle(2 * side)
         i, j = r % side, s % side
         low, high = np.minimum(i, j), np.maximum(i, j)
@@ -341,7 +341,7 @@ class _Sums:
         inner = (r < side) == (s < side)
         # entry (i, n + j) is minus the imaginary part of M_ij, and M is Hermitian
         sign = np.where(inner, 0.0, np.where(i < j, -1.0, np.where(i > j, 1.0, 0.0)))
-        scale = np.where(r == s, 1.0, SQRT2) / 2
+        scale = roots(2 * side) / 2
         re = sp.diags_array(np.where(inner, scale, 0.0)) @ self.re[at]
         result = sp.csr_matrix(re + sp.diags_array(scale * sign) @ self.im[at])
         result.eliminate_zeros()

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from scipy.linalg.lapack import dtrcon
 
 from ....algebra import monomials as mono
-from ....conic.svec import SQRT2, smat, triangle
+from ....conic.svec import roots, smat, triangle
 from .box_proof import BoxFrame
 from .points import (
     Domain,
@@ -120,30 +120,22 @@ class Piece:
     def _equations(self) -> sp.csr_matrix:
         """One row of each equation, the one with the least multiplier: the others are its multiples."""
         free = self.identity.free[:, self.columns]
-        chosen, start = [], 0
-        for equality in self.identity.equalities:
-            rows = np.arange(start, start + equality.multipliers.shape[0])
-            start = int(rows[-1]) + 1
-            if equality.index < 0:
-                continue
-            rows = rows[np.diff(free.indptr)[rows] > 0]
-            if rows.size:
-                chosen.append(
-                    int(min(rows, key=lambda k: self.exponents[free[[k]].indices].sum(axis=1).max()))
-                )
+        size, chosen = np.diff(free.indptr), []
+        for equality, part in zip(self.identity.equalities, self.identity.free_slices(), strict=True):
+            rows = np.flatnonzero(size[part]) + part.start
+            if equality.index >= 0 and rows.size:
+                chosen.append(min(rows, key=lambda k: self.exponents[free[[k]].indices].sum(axis=1).max()))
         return sp.csr_matrix(free[chosen])
 
     def _whole_box(self, domain: Domain, degree: int) -> bool:
-        if domain.choices or domain.zeros or self.ids.size > 2 and not self._box:
-            return False
-        return self._box and self.columns.size == comb(self.ids.size + degree, degree)
+        free = not (domain.choices or domain.zeros)
+        return free and self._box and self.columns.size == comb(self.ids.size + degree, degree)
 
     def _inside(self, domain: Domain, count: int) -> np.ndarray:
         """Candidates that satisfy the scalar inequalities where enough do, else all."""
         wanted = 3 * count
         if domain.choices:
-            several = [np.unique(domain.candidates(_MANY * count), axis=0)]
-            return several[0]
+            return np.unique(domain.candidates(_MANY * count), axis=0)
         rows = [row for row in (self._scalar(k) for k in self.blocks) if row is not None]
         matrices = [m for m in (self._matrix(k) for k in self.blocks) if m is not None]
 
@@ -192,17 +184,12 @@ class Piece:
         one = np.flatnonzero(mono.degrees(block.basis) == 0)
         if not one.size:  # the matrix in a program whose squares are linear in further variables
             return None
-        i, j = np.triu_indices(one.size)
-        places = self.slices[number].start + one[j] * (one[j] + 1) // 2 + one[i]
-        rows = self._rows(places)
-        scale = np.where(i == j, 1.0, 1.0 / SQRT2)
+        i, j = triangle(one.size)
+        rows = self._rows(self.slices[number].start + one[j] * (one[j] + 1) // 2 + one[i])
 
         def inside(points: np.ndarray) -> np.ndarray:
-            values = (rows @ monomial_values(points, self.exponents).T).T * scale
-            matrices = np.zeros((points.shape[0], one.size, one.size))
-            matrices[:, i, j] = values
-            matrices[:, j, i] = values
-            return np.asarray(np.linalg.eigvalsh(matrices)[:, 0] > 0)
+            values = (rows @ monomial_values(points, self.exponents).T).T
+            return np.asarray(np.linalg.eigvalsh(smat(values, one.size))[:, 0] > 0)
 
         return inside
 
@@ -351,7 +338,7 @@ class Piece:
         here = self._own[1][number]
         chosen, produced, sizes = self._at_two_points
         row, column = triangle(self.identity.blocks[number].side)
-        scale = np.where(row == column, 1.0, SQRT2)
+        scale = roots(self.identity.blocks[number].side)
         for values, largest, b in zip(produced[:, here], sizes[:, here], basis[chosen], strict=True):
             wanted = b[row] * b[column] * scale
             size = float(wanted @ wanted)
@@ -441,13 +428,10 @@ def closed(exponents: np.ndarray, middle: np.ndarray) -> bool:
 
 def in_expectation(identity: Identity) -> np.ndarray:
     """Rows of ``free`` that belong to equations in expectation."""
-    found, start = [np.zeros(0, dtype=np.int64)], 0
-    for equality in identity.equalities:
-        stop = start + equality.multipliers.shape[0]
-        if equality.index < 0:
-            found.append(np.arange(start, stop))
-        start = stop
-    return np.concatenate(found)
+    chosen = np.zeros(identity.free.shape[0], dtype=bool)
+    for equality, rows in zip(identity.equalities, identity.free_slices(), strict=True):
+        chosen[rows] = equality.index < 0
+    return np.flatnonzero(chosen)
 
 
 def _roots(high: int, low: int, factor: float) -> np.ndarray:
