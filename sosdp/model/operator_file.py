@@ -11,6 +11,7 @@ from sosdp.algebra import letters
 from sosdp.algebra.grammar import Grammar, ParseError, clip, read_number, tokens
 from sosdp.algebra.operator import IMAGINARY_UNIT, OperatorPolynomial, relation
 from sosdp.model.expectation import Expectation, expectation
+from sosdp.model.expected import require
 
 OPERATOR_KEYS = ("operators", "relations", "level", "trace", "state")
 _LONGEST, _MOST_LETTERS = 200_000, 500
@@ -41,8 +42,10 @@ def read_operators(data: Mapping[str, Any], sense: str, at: Callable[[str], Any]
     """The problem; ``at(key)`` is a context in which what goes wrong is a complaint about the key."""
     names: dict[str, Any] = {}
     with at("operators"):
-        if not isinstance(data["operators"], Mapping) or not data["operators"]:
-            raise ParseError('expected families by name, such as {"A": {"kind": "observables", "count": 2}}')
+        require(
+            isinstance(data["operators"], Mapping) and data["operators"],
+            'expected families by name, such as {"A": {"kind": "observables", "count": 2}}',
+        )
         for name, family in data["operators"].items():
             names[name] = _family(name, family)
     with at(sense):
@@ -51,37 +54,34 @@ def read_operators(data: Mapping[str, Any], sense: str, at: Callable[[str], Any]
     constraints: list[Any] = []
     for key in ("subject_to", "state", "relations"):
         with at(key):
-            if not isinstance(data.get(key, []), list | tuple):
-                raise ParseError("expected a list of texts")
+            require(isinstance(data.get(key, []), list | tuple), "expected a list of texts")
         for k, text in enumerate(data.get(key, [])):
             with at(f"{key}[{k}]"):
                 constraints.append(reader.constraint(text, key))
     with at("level"):
         level = data.get("level")
-        if level is not None and (isinstance(level, bool) or not isinstance(level, int | str)):
-            raise ParseError('expected an integer or a text such as "1+AB"')
+        require(type(level) in (int, str, type(None)), 'expected an integer or a text such as "1+AB"')
     with at("trace"):
         trace = data.get("trace", False)
-        if not isinstance(trace, bool):
-            raise ParseError("expected true or false")
+        require(isinstance(trace, bool), "expected true or false")
     given = {k: data[k] for k in ("name", *OPERATOR_KEYS, sense, "subject_to", "options") if k in data}
     return OperatorProblem(objective, tuple(constraints), level, trace, given)
 
 
 def _family(name: str, family: Any) -> Any:
-    if not isinstance(family, Mapping) or family.get("kind") not in _FAMILIES:
-        raise ParseError(f"{name}: kind is one of {', '.join(_FAMILIES)}")
+    require(
+        isinstance(family, Mapping) and family.get("kind") in _FAMILIES,
+        f"{name}: kind is one of {', '.join(_FAMILIES)}",
+    )
     sizes = (family.get(key, 1) for key in ("count", "inputs", "outputs"))
     counts = (max([1, *(v for v in (s if isinstance(s, list) else [s]) if type(v) is int)]) for s in sizes)
-    if math.prod(counts) > _MOST_LETTERS:
-        raise ParseError(f"{name}: a family in a file has at most {_MOST_LETTERS} letters")
+    require(
+        math.prod(counts) <= _MOST_LETTERS, f"{name}: a family in a file has at most {_MOST_LETTERS} letters"
+    )
     known, make = _FAMILIES[family["kind"]]
     options = {k: v for k, v in family.items() if k != "kind"}
-    stray = sorted(set(options) - set(known))
-    if stray:
-        raise ParseError(
-            f"{name}: {stray[0]!r} is not a key of {family['kind']}; it takes {', '.join(known)}"
-        )
+    for stray in sorted(set(options) - set(known)):
+        raise ParseError(f"{name}: {stray!r} is not a key of {family['kind']}; it takes {', '.join(known)}")
     return make(name, **options)
 
 
@@ -105,17 +105,16 @@ class _Reader(Grammar):
     def constraint(self, text: Any, key: str) -> Any:
         """The constraint in a text of the list ``key``."""
         sides, sign = self.read(_text(text))
-        if sign is None:
-            raise ParseError("expected one of <=, >=, ==")
+        require(sign is not None, "expected one of <=, >=, ==")
         left, right = sides
-        if not any(isinstance(v, OperatorPolynomial | Expectation) for v in sides):
-            raise ParseError("there is no operator in it")
-        if (key == "state") != any(isinstance(v, Expectation) for v in sides):
-            said = "the state: write E(...)" if key == "state" else "operators: give E(...) in state"
-            raise ParseError(f"a constraint of {key} is about {said}")
+        require(
+            any(isinstance(v, OperatorPolynomial | Expectation) for v in sides), "there is no operator in it"
+        )
+        said = "the state: write E(...)" if key == "state" else "operators: give E(...) in state"
+        about_state = any(isinstance(v, Expectation) for v in sides)
+        require((key == "state") == about_state, f"a constraint of {key} is about {said}")
         if key == "relations":
-            if sign != "==":
-                raise ParseError("expected ==")
+            require(sign == "==", "expected ==")
             return relation(left, right)
         return left - right == 0 if sign == "==" else left - right >= 0 if sign == ">=" else right - left >= 0
 
@@ -132,8 +131,7 @@ class _Reader(Grammar):
             part, whole = self._token[1:].strip(" ]"), name
             name += self._token
             if self._token[0] == "[":
-                if not isinstance(value, list) or not int(part) < len(value):
-                    raise ParseError(f"there is no {name}")
+                require(isinstance(value, list) and int(part) < len(value), f"there is no {name}")
                 value = value[int(part)]
             elif isinstance(value, letters.Pauli) and part in value._fields:
                 value = getattr(value, part)
@@ -142,13 +140,13 @@ class _Reader(Grammar):
             else:
                 raise ParseError(f"{part!r} is no part of {whole}")
             self._next()
-        if not isinstance(value, OperatorPolynomial):
-            raise ParseError(f"{name} is a whole family: write A[0], s[0].x")
+        good = isinstance(value, OperatorPolynomial)
+        require(good, f"{name} is a whole family: write A[0], s[0].x")
         return value
 
 
 def _text(value: Any) -> str:
     text = str(value) if type(value) is int else value
-    if not isinstance(text, str) or len(text) > _LONGEST:
-        raise ParseError(f"expected a text of at most {_LONGEST} characters")
-    return text
+    good = isinstance(text, str) and len(text) <= _LONGEST
+    require(good, f"expected a text of at most {_LONGEST} characters")
+    return str(text)

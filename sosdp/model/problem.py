@@ -12,6 +12,7 @@ from sosdp.algebra import linear
 from sosdp.algebra.chebyshev import ChebyshevPolynomial
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import variable_name
+from sosdp.model.expected import short
 from sosdp.model.moments import MeasureSpec, MomentProblem, Parts
 from sosdp.model.operator_file import OperatorProblem
 from sosdp.model.option_names import did_you_mean
@@ -217,9 +218,3 @@ def _write_measure(measure: MeasureSpec) -> dict[str, Any]:
 def _write_constraint(p: Polynomial, relation: str) -> Any:
     written = _write(p)
     return f"{written} {relation} 0" if isinstance(written, str) else [written, f"{relation} 0"]
-
-
-def short(value: Any) -> str:
-    """The value as a complaint shows it."""
-    text = str(value) if isinstance(value, Fraction) else repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

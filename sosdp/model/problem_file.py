@@ -24,11 +24,11 @@ from sosdp.algebra.grammar import RELATIONS, ParseError, read_number
 from sosdp.algebra.parse import Reader, read_coefficient
 from sosdp.algebra.polynomial import Polynomial, variable
 from sosdp.algebra.variables import check_name, variable_id
+from sosdp.model.expected import check_known, expect, kind_of, refuse, require, short
 from sosdp.model.moments import MeasureSpec, MomentConstraint, MomentProblem, Parts
 from sosdp.model.operator_file import OPERATOR_KEYS, read_operators
-from sosdp.model.option_names import did_you_mean
 from sosdp.model.options import PRODUCTS
-from sosdp.model.problem import FORMAT, Problem, short
+from sosdp.model.problem import FORMAT, Problem
 from sosdp.model.system import System
 
 CERTIFICATE_FORMAT = "sosdp-certificate/1"
@@ -108,29 +108,6 @@ def _read_json(text: str) -> Any:
     )
 
 
-def _need(condition: Any, otherwise: str) -> None:
-    if not condition:
-        raise ParseError(otherwise)
-
-
-def _none(stray: Iterable[Any], said: str) -> None:
-    """A complaint about the first of what should not be there."""
-    for name in stray:
-        raise ParseError(f"{short(name)} {said}")
-
-
-def _known(key: Any, known: Sequence[str], said: str, names: str) -> None:
-    """A complaint about a key that is not known, with the one that was perhaps meant."""
-    if key not in known:
-        raise ParseError(f"{said}{did_you_mean(key, known) or ';'} {names} {', '.join(known)}")
-
-
-def _expect(value: Any, kinds: Any, what: str) -> Any:
-    """The value, which is of one of these kinds, or a complaint that it is not what is expected."""
-    _need(isinstance(value, kinds), f"expected {what}, found {_kind(value)}")
-    return value
-
-
 class _Loader:
     """Parsed JSON as a ``Problem``: what is wrong is said where it is seen; ``at`` adds file and key."""
 
@@ -160,7 +137,7 @@ class _Loader:
     def listed(self, data: Mapping, key: str, what: str, read: Callable[[Any], Any]) -> list[Any]:
         """What is said in the list of a key, nothing where there is none."""
         with self.at(key):
-            return self.each(_expect(data.get(key, []), list | tuple, f"a list of {what}"), read)
+            return self.each(expect(data.get(key, []), list | tuple, f"a list of {what}"), read)
 
     def each(self, items: Sequence[Any], read: Callable[[Any], Any]) -> list[Any]:
         """The items of a list, read at their places."""
@@ -173,11 +150,11 @@ class _Loader:
     def problem(self, data: Any, name: str) -> Problem:
         """The problem; ProblemFileError at the first thing that is wrong."""
         with self.at(""):
-            _expect(data, Mapping, "a JSON object")
+            expect(data, Mapping, "a JSON object")
         self.field(data, "format", _check_format)
         for key in data:
             with self.at(short(key)):
-                _known(key, _KNOWN, "unknown key", "the keys are")
+                check_known(key, _KNOWN, "unknown key", "the keys are")
         said: dict[str, Any] = {"name": self.field(data, "name", _text, name)}
         if "operators" in data:
             return self._about_operators(data, said)
@@ -185,8 +162,8 @@ class _Loader:
         unknowns = self.field(data, "unknowns", _names, [])
         sense = self._sense(data)
         with self.at("unknowns"):
-            _none(sorted({*variables} & {*unknowns}), "is also one of the variables")
-            _need(
+            refuse(sorted({*variables} & {*unknowns}), "is also one of the variables")
+            require(
                 sense == "sos" or not unknowns,
                 "unknowns need a polynomial to be proven a sum of squares: give sos",
             )
@@ -215,7 +192,7 @@ class _Loader:
         known = (*OPERATOR_KEYS, *_REMARKS, sense, "format", "subject_to", "options")
         stray = [k for k in data if k not in known and (k != "variables" or data[k])]
         with self.at(stray[0] if stray else sense):
-            _need(not stray and sense in ("minimize", "maximize"), "means nothing beside operators")
+            require(not stray and sense in ("minimize", "maximize"), "means nothing beside operators")
         options = self.field(data, "options", _options, {})
         operators = read_operators(data, sense, self.at)
         return Problem(variables=(), sense=sense, options=options, operators=operators, **said)
@@ -224,7 +201,7 @@ class _Loader:
         given = [sense for sense in _SENSES if sense in data]
         with self.at("feasible"):
             good = data.get("feasible", True) is True
-            _need(good, f"expected true, found {short(data.get('feasible'))}")
+            require(good, f"expected true, found {short(data.get('feasible'))}")
         if "sos" in given and len(given) == 2 and "feasible" not in given and data.get("unknowns"):
             return "sos"
         if len(given) == 1:
@@ -239,26 +216,26 @@ class _Loader:
         self.reader.ids = {name: variable_id(name) for name in names}
 
     def _among(self, names: Iterable[Any]) -> None:
-        _none((n for n in names if n not in (self.reader.ids or {})), "is not among the variables")
+        refuse((n for n in names if n not in (self.reader.ids or {})), "is not among the variables")
 
     def _polynomial(self, value: Any) -> Polynomial:
         if type(value) in (int, float, Fraction):
             value = [[value, {}]]
-        _expect(value, str | list | tuple, "a polynomial (a string or a list of terms)")
+        expect(value, str | list | tuple, "a polynomial (a string or a list of terms)")
         return self.reader.polynomial(value) if isinstance(value, str) else self.reader.term_list(value)
 
     def _chebyshev(self, value: Mapping) -> ChebyshevPolynomial:
         """An objective in Chebyshev coefficients: the degrees stand for T3(x), not for powers."""
         good = {*value} == {"chebyshev"} and isinstance(value["chebyshev"], list | tuple)
-        _need(good, 'found an object other than {"chebyshev": [[coefficient, {"x": 3}], ...]}')
+        require(good, 'found an object other than {"chebyshev": [[coefficient, {"x": 3}], ...]}')
         terms: dict[Any, Any] = {}
         for item in value["chebyshev"]:
             good = isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[1], Mapping)
-            _need(good, f"a term is [coefficient, {{name: degree}}], found {short(item)}")
+            require(good, f"a term is [coefficient, {{name: degree}}], found {short(item)}")
             self._among(item[1])
             for k in item[1].values():
                 good = type(k) is int and 0 <= k <= MAX_CHEBYSHEV_DEGREE
-                _need(good, f"a degree is an integer from 0 to {MAX_CHEBYSHEV_DEGREE}, found {short(k)}")
+                require(good, f"a degree is an integer from 0 to {MAX_CHEBYSHEV_DEGREE}, found {short(k)}")
             term = tuple(sorted((variable_id(name), k) for name, k in item[1].items() if k))
             terms[term] = terms.get(term, 0) + read_coefficient(item[0])
         return ChebyshevPolynomial(terms)
@@ -268,11 +245,11 @@ class _Loader:
             difference, relation = self.reader.constraint(value)
         else:
             good = isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[1], str)
-            _need(good, 'expected a string such as "x*y >= 0" or [terms, ">= 0"]')
+            require(good, 'expected a string such as "x*y >= 0" or [terms, ">= 0"]')
             difference, text = self._polynomial(value[0]), value[1].strip()
             relation = text.removesuffix("0").strip()
             good = relation in RELATIONS and text.endswith("0")
-            _need(good, f"expected '>= 0', '<= 0' or '== 0', found {short(value[1])}")
+            require(good, f"expected '>= 0', '<= 0' or '== 0', found {short(value[1])}")
         if relation == "==":
             return Equality(difference)
         return Inequality(difference if relation == ">=" else -difference)
@@ -285,18 +262,18 @@ class _Loader:
         )
 
     def _matrix(self, rows: Any) -> PSD:
-        _need(isinstance(rows, list | tuple) and rows, f"expected a list of rows, found {_kind(rows)}")
+        require(isinstance(rows, list | tuple) and rows, f"expected a list of rows, found {kind_of(rows)}")
 
         def row(value: Any) -> list[Polynomial]:
             square = isinstance(value, list | tuple) and len(value) == len(rows)
-            _need(square, f"expected a row of {len(rows)} polynomials: the matrix must be square")
+            require(square, f"expected a row of {len(rows)} polynomials: the matrix must be square")
             return self.each(value, self._polynomial)
 
         return PSD(self.each(rows, row))
 
     def _for_all(self, value: Any) -> ForAll:
         good = isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[0], list | tuple)
-        _need(good, 'expected names and a polynomial, such as [["v"], "x*v**2 + 1"]')
+        require(good, 'expected names and a polynomial, such as [["v"], "x*v**2 + 1"]')
         self._among(value[0])
         return ForAll([variable(variable_id(n)) for n in value[0]], self._polynomial(value[1]))
 
@@ -305,13 +282,13 @@ class _Loader:
 
         def affine(value: Any) -> Polynomial:
             p = self._polynomial(value)
-            _need(np.isin(p.monos, ids).sum(axis=1).max(initial=0) <= 1, "must be linear in the unknowns")
+            require(np.isin(p.monos, ids).sum(axis=1).max(initial=0) <= 1, "must be linear in the unknowns")
             return p
 
         if isinstance(value, str) or _is_term_list(value):
             return tuple(self.each([value], affine)) if unknowns else (affine(value),)
         good = isinstance(value, list | tuple) and value
-        _need(good, "expected a polynomial or a non-empty list of polynomials")
+        require(good, "expected a polynomial or a non-empty list of polynomials")
         return tuple(self.each(value, affine))
 
     def _linear(self, value: Any, unknowns: tuple[str, ...]) -> Polynomial:
@@ -322,7 +299,7 @@ class _Loader:
             if stray
             else "must be linear in the unknowns"
         )
-        _need(not stray and objective.degree <= 1, f"beside sos the objective {said}")
+        require(not stray and objective.degree <= 1, f"beside sos the objective {said}")
         return objective
 
     # ------------------------------------------------------------------ measures
@@ -332,10 +309,10 @@ class _Loader:
         with self.at("measures"):
             given = data["measures"]
             good = isinstance(given, Mapping) and given
-            _need(good, 'expected an object such as {"mu": {"subject_to": ["x**2 <= 1"]}}')
-            _need(sense != "sos", "measures go with minimize, maximize or feasible, not with sos")
+            require(good, 'expected an object such as {"mu": {"subject_to": ["x**2 <= 1"]}}')
+            require(sense != "sos", "measures go with minimize, maximize or feasible, not with sos")
             names = _names([*given])
-            _none(sorted({*names} & {*variables}), "is also one of the variables")
+            refuse(sorted({*names} & {*variables}), "is also one of the variables")
             measures: dict[str, MeasureSpec] = {}
             for name in names:
                 with self.at(name):
@@ -352,69 +329,69 @@ class _Loader:
         return MomentProblem(tuple(measures.values()), objective, tuple(constraints))
 
     def _measure(self, value: Any, name: str, variables: tuple[str, ...]) -> MeasureSpec:
-        for key in _expect(value, Mapping, "an object"):
-            _known(key, _MEASURE_KEYS, f"unknown key {short(key)}", "a measure has")
+        for key in expect(value, Mapping, "an object"):
+            check_known(key, _MEASURE_KEYS, f"unknown key {short(key)}", "a measure has")
         self._allow(variables)
         own = self.field(value, "variables", _names, variables)
         with self.at("variables"):
             self._among(own)
-            _need(own, "a measure needs a variable")
+            require(own, "a measure needs a variable")
         self._allow(own)
         mass = self.field(value, "mass", lambda m: None if m is None else read_coefficient(m))
         return MeasureSpec(name, own, self._system(value), mass)
 
     def _integral(self, value: Any, measures: Mapping[str, MeasureSpec]) -> Parts:
         shown = f'{{"{next(iter(measures))}": "..."}}'
-        _expect(value, Mapping, f"what is integrated against each measure, {shown}")
+        expect(value, Mapping, f"what is integrated against each measure, {shown}")
         parts = []
         for name in value:
-            _none([name][name in measures :], "is not among the measures")
+            refuse([name][name in measures :], "is not among the measures")
             self._allow(measures[name].variables)
             parts.append((name, self.field(value, name, self._polynomial)))
         return tuple(parts)
 
     def _moment(self, value: Any, measures: Mapping[str, MeasureSpec]) -> MomentConstraint:
         good = isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[1], str)
-        _need(good, 'expected a constraint on integrals such as [{"mu": "x"}, "== 1"]')
+        require(good, 'expected a constraint on integrals such as [{"mu": "x"}, "== 1"]')
         relation, right = value[1].strip()[:2], value[1].strip()[2:].strip()
         good = relation in RELATIONS
-        _need(good, f"expected a relation and a number such as '== 1', found {short(value[1])}")
+        require(good, f"expected a relation and a number such as '== 1', found {short(value[1])}")
         return MomentConstraint(self._integral(value[0], measures), relation, read_coefficient(right))
 
 
 def _check_format(value: Any) -> None:
-    _need(value != CERTIFICATE_FORMAT, "this is a certificate, not a problem: 'sosdp verify' checks it")
+    require(value != CERTIFICATE_FORMAT, "this is a certificate, not a problem: 'sosdp verify' checks it")
     shown = "nothing" if value is None else short(value)
-    _need(value == FORMAT, f"expected {FORMAT!r}, found {shown}")
+    require(value == FORMAT, f"expected {FORMAT!r}, found {shown}")
 
 
 def _names(value: Any) -> tuple[str, ...]:
     seen: set[str] = set()
-    for name in _expect(value, list | tuple, "a list of names"):
+    for name in expect(value, list | tuple, "a list of names"):
         check_name(name)
-        _need(name not in seen, f"the name {short(name)} stands twice")
+        require(name not in seen, f"the name {short(name)} stands twice")
         seen.add(name)
     return tuple(value)
 
 
 def _text(value: Any) -> str:
-    return _expect(value, str, "a string")  # type: ignore[no-any-return]
+    return expect(value, str, "a string")  # type: ignore[no-any-return]
 
 
 def _degree(value: Any) -> int | None:
     good = value is None or (type(value) is int and value > 0)
-    _need(good, f"expected a positive integer, found {short(value)}")
+    require(good, f"expected a positive integer, found {short(value)}")
     return value
 
 
 def _products(value: Any) -> str:
-    _need(value in PRODUCTS, f"expected one of {', '.join(PRODUCTS)}, found {short(value)}")
+    require(value in PRODUCTS, f"expected one of {', '.join(PRODUCTS)}, found {short(value)}")
     return value
 
 
 def _options(value: Any) -> dict[str, Any]:
-    for name in _expect(value, Mapping, "an object"):
-        _need(isinstance(name, str), f"an option's name must be a string, not {_kind(name)}")
+    for name in expect(value, Mapping, "an object"):
+        require(isinstance(name, str), f"an option's name must be a string, not {kind_of(name)}")
     return {name: _plain(item) for name, item in value.items()}
 
 
@@ -445,10 +422,3 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise TypeError(f"expected JSON values, found {type(value).__name__}")
-
-
-def _kind(value: Any) -> str:
-    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "nothing"}
-    return names.get(
-        type(value), "a number" if isinstance(value, int | float | Fraction) else type(value).__name__
-    )
