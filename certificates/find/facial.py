@@ -194,11 +194,11 @@ class Faces:
         equations = Equations([*matrix, *(effect for _, effect in system.free)], len(system.goal))
         reason = ""
         entries = sum(g.size for g in grams) + len(free)
-        ways = [(f"denominators of {d}", partial(_simple, d)) for d in _DENOMINATORS if entries <= _SHORT]
-        ways += [(f"{bits} bits", partial(_dyadics, bits)) for bits in _BITS]
+        parts = [*(g[np.tril_indices(g.shape[0])] for g in grams), np.asarray(free)]
+        ways = [(f"denominators of {d}", partial(_multiples, d)) for d in _DENOMINATORS if entries <= _SHORT]
+        ways += [(f"{bits} bits", partial(dyadic, bits=bits)) for bits in _BITS]
         for words, rounded in ways:
-            numbers = rounded(grams, free)
-            changed = equations.corrected(numbers, system.goal)
+            changed = equations.corrected([v for part in parts for v in rounded(part)], system.goal)
             if changed is None:
                 raise NotCertifiable("the identity has no exact solution on the face that the kernels leave")
             try:
@@ -337,13 +337,6 @@ def _rational_kernel(gram: np.ndarray, small: float) -> list[list[int]] | None:
     return integer_span(np.linalg.qr(scale[:, None] * vectors[:, :count])[0])
 
 
-def _simple(denominator: int, grams: list[np.ndarray], free: np.ndarray) -> list[fmpq]:
-    """All numbers rounded to multiples of 1/denominator."""
-    parts = [*(g[np.tril_indices(g.shape[0])] for g in grams), np.asarray(free)]
-    return [fmpq(int(v), denominator) for part in parts for v in np.rint(part * denominator).tolist()]
-
-
-def _dyadics(bits: int, grams: list[np.ndarray], free: np.ndarray) -> list[fmpq]:
-    """All numbers rounded to `bits` binary places relative to the largest of their matrix."""
-    parts = [*(g[np.tril_indices(g.shape[0])] for g in grams), np.asarray(free)]
-    return [v for part in parts for v in dyadic(part, bits)]
+def _multiples(denominator: int, values: np.ndarray) -> list[fmpq]:
+    """The numbers rounded to multiples of 1/denominator."""
+    return [fmpq(int(v), denominator) for v in np.rint(values * denominator).tolist()]

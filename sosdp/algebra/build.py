@@ -92,11 +92,7 @@ def monomials(variables: Any, degree: int) -> PolynomialArray:
     """All monomials in ``variables`` of degree at most ``degree``, by degree, shape (C(n + d, d),)."""
     if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or degree < 0:
         raise ValueError(f"a degree must be a non-negative integer, not {degree!r}")
-    if isinstance(variables, Polynomial | str):
-        variables = [variables]
-    flat = np.asarray(variables, dtype=object).reshape(-1).tolist()
-    ids = np.unique(np.array([to_variable_id(v) for v in flat], dtype=mono.MONOMIAL))
-    rows = mono.basis(ids, int(degree))
+    rows = mono.basis(np.unique(_ids(variables)), int(degree))
     keys = mono.keys(rows)
     one = np.ones(1, dtype=np.int64)
     result = np.empty(rows.shape[0], dtype=object)

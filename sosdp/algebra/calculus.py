@@ -23,7 +23,7 @@ from sosdp.algebra.sparse import P
 
 def derivatives(p: P, ids: Sequence[int]) -> list[P]:
     """Partial derivatives with respect to variables; the terms are gone through once for all."""
-    rows, columns = np.nonzero(_run_starts(p.monos))
+    rows, columns = np.nonzero(mono.run_starts(p.monos))
     factors = p.monos[rows, columns]
     order = np.argsort(factors, kind="stable")
     rows, columns, factors = rows[order], columns[order], factors[order]
@@ -32,13 +32,6 @@ def derivatives(p: P, ids: Sequence[int]) -> list[P]:
         part = slice(*np.searchsorted(factors, [identifier, identifier + 1]))
         result.append(_derivative(p, identifier, rows[part], columns[part]))
     return result
-
-
-def _run_starts(monos: np.ndarray) -> np.ndarray:
-    """Where a variable stands for the first time in its row."""
-    first = monos != 0
-    first[:, 1:] &= monos[:, 1:] != monos[:, :-1]
-    return first
 
 
 def _derivative(p: P, identifier: int, rows: np.ndarray, columns: np.ndarray) -> P:

@@ -118,8 +118,7 @@ def _wide_float(value: Any) -> Number:
             exact = Fraction(float(value))
     except (OverflowError, ValueError):
         raise ValueError(f"a coefficient must be a finite number, not {value}") from None
-    narrow = as_equal_floats(object_array([exact]))
-    return plain(exact) if narrow is None else float(narrow[0])
+    return _settled(exact, True)
 
 
 def _check_exponent(exponent: Any, value: Any) -> None:
@@ -199,9 +198,7 @@ def power(number: Number, exponent: int) -> Number:
     """A power of a number, not rounded."""
     if type(number) is int:
         return number**exponent
-    precise = plain(Fraction(number) ** exponent)
-    narrow = as_equal_floats(object_array([precise])) if type(number) is float else None
-    return precise if narrow is None else float(narrow[0])
+    return _settled(Fraction(number) ** exponent, type(number) is float)
 
 
 def exact_quotient(numerator: Any, denominator: Any) -> Any:
@@ -210,9 +207,13 @@ def exact_quotient(numerator: Any, denominator: Any) -> Any:
 
 
 def _exactly(left: Number, right: Number, operation: Callable[[Any, Any], Any]) -> Number:
-    precise = plain(operation(Fraction(left), Fraction(right)))
-    narrow = as_equal_floats(object_array([precise])) if float in (type(left), type(right)) else None
-    return precise if narrow is None else float(narrow[0])
+    return _settled(operation(Fraction(left), Fraction(right)), float in (type(left), type(right)))
+
+
+def _settled(value: Fraction, floating: bool) -> Number:
+    """The number: where floats occurred, a float if that is the same."""
+    narrow = as_equal_floats(object_array([value])) if floating else None
+    return plain(value) if narrow is None else float(narrow[0])
 
 
 def binary(coefs: np.ndarray) -> np.ndarray:

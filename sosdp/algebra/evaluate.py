@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.algebra import monomials as mono
 from sosdp.algebra.coefficients import (
     INT_LIMIT,
     Number,
@@ -178,10 +179,7 @@ def _power_factors(p: Sparse) -> tuple[list[tuple[int, int]], np.ndarray]:
     if ids.size == 0:
         return [], np.zeros((monos.shape[0], 1), dtype=np.int64)
     width = monos.shape[1]
-    first = np.ones(monos.shape, dtype=bool)  # where a run of equal ids begins
-    first[:, 1:] = monos[:, 1:] != monos[:, :-1]
-    first &= monos != 0
-    position = np.flatnonzero(first)
+    position = np.flatnonzero(mono.run_starts(monos))
     row, start = np.divmod(position, width)
     following = np.append(position[1:], monos.size)
     same_row = np.append(row[1:] == row[:-1], False)

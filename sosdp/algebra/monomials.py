@@ -101,6 +101,13 @@ def degrees(monos: np.ndarray) -> np.ndarray:
     return np.count_nonzero(monos, axis=1)
 
 
+def run_starts(monos: np.ndarray) -> np.ndarray:
+    """Where a variable stands for the first time in its row, boolean."""
+    first = monos != 0
+    first[:, 1:] &= monos[:, 1:] != monos[:, :-1]
+    return first
+
+
 def degree(monos: np.ndarray) -> int:
     """Largest total degree of the rows; 0 where there are none."""
     if monos[:, 0].any():  # the usual case: no column is padding
