@@ -37,6 +37,8 @@ _LARGE = 1000  # moments
 _COUNTED = 1e-3  # of the largest coefficient of an objective: what counts for its unit
 _LIGHTER = 2**10  # by how much multiples of equations must lower a polynomial's largest coefficient
 _DIGITS = 6  # binary digits of a centre relative to the half-width: data keep short coefficients
+_SHORT, _FINER = 2**64, 2.0**-30  # denominators of a centre without a range; digits of one with a longer one
+_BEYOND = 1e300
 _MOST_TERMS = 2000  # a longer polynomial is not moved
 _MOST_TALL, _MOST_DIVISIONS = 50, 200  # large terms, and divisions by equations, that are looked at
 
@@ -129,13 +131,14 @@ def rounded(centre: float, width: float) -> Fraction:
     return round(Fraction(centre) / unit) * unit
 
 
-def centre_of_bounds(statement: Statement) -> Change:
+def centre_of_data(statement: Statement) -> Change:
     """To the middle of the box that the constraints imply, for variables that are far from 0 beside its
-    size."""
+    size; of variables without a box, to where the second term of their highest power vanishes, if that makes
+    the polynomials much smaller."""
     origins: list[Origin] = []
     for demand in statement.demands:
         origin: dict[int, Fraction] = {}
-        far = {}
+        far = _centre_of_powers(demand)
         # bounds that were propagated on an empty set may be anywhere: data say how far out they can be
         most = _OUT * data_size(demand.system) if demand.bounds.ranges else 0.0
         for v, (low, high) in demand.bounds.ranges.items():
@@ -150,6 +153,25 @@ def centre_of_bounds(statement: Statement) -> Change:
             origin = {v: c for v, c in far.items() if v not in demand.fixed}
         origins.append(origin)
     return Change(tuple(origins))
+
+
+def _centre_of_powers(demand: Demand) -> dict[int, Fraction]:
+    """Of a (v - c)^k + ... the c, by variable without a range."""
+    p = demand.parts[0]
+    found: dict[int, Fraction] = {}
+    if not demand.movable or len(p.coefs) > _MOST_TERMS:
+        return found
+    terms = _terms(p)
+    for v in {*p.variable_ids.tolist()} - {*demand.bounds.ranges}:
+        pure = {len(m): c for m, c in terms.items() if {*m} == {v}}
+        k = max(pure, default=0)
+        if k > 1 and k - 1 in pure:
+            centre = -pure[k - 1] / (k * pure[k])
+            if abs(centre) < _BEYOND:
+                short = centre.denominator < _SHORT
+                found[v] = centre if short else rounded(float(centre), abs(float(centre)) * _FINER)
+    much = found and _tallest(moved_polynomial(p, found)) * _LIGHTER < _tallest(p)
+    return found if much else {}
 
 
 Multiples = tuple[

@@ -23,7 +23,7 @@ from .assemble.entries import Coefficients
 from .candidate import Candidate
 from .certify.bound import Certified, certify_each
 from .certify.shift_constant import lifted
-from .change import Built, Change, build, centre_of_bounds
+from .change import Built, Change, build, centre_of_data
 from .judge import outwards, proven, shortfall, violation
 from .ladder import closed
 from .solve.forms import gram_form, read_gram_form
@@ -116,7 +116,7 @@ def _family(base: Demand, asked: list[Polynomial]) -> _Family | None:
     plain = replace(o, symmetry="none" if o.symmetry == "none" else "sign")
     demand = replace(base, parts=(generic, *base.parts[1:]), options=plain)
     statement = Statement(BOUND, (demand,), (Fraction(1),), (math.inf,))
-    if not centre_of_bounds(statement).trivial:
+    if not centre_of_data(statement).trivial:
         return None
     built = build(statement, Change.none(statement))
     identity = built.scaled[0]

@@ -12,7 +12,7 @@ from sosdp.model.options import Options
 from sosdp.relaxation import judge, ladder
 from sosdp.relaxation.assemble.identity import RawSolution
 from sosdp.relaxation.attained import at, attained, feasible_point
-from sosdp.relaxation.change import Change, build, centre_of_bounds, lighter
+from sosdp.relaxation.change import Change, build, centre_of_data, lighter
 from sosdp.relaxation.solve.solve import solve_program
 from sosdp.relaxation.statement import BOUND, MEASURES, PROGRAM, Demand, Statement, data_size
 
@@ -123,6 +123,23 @@ def test_weakly_infeasible_sets_are_never_optimal(system):
     assert program.feasible().status != "optimal"
 
 
+def test_moments_that_are_far_out_close_no_bracket():
+    empty = [sd.PSD([[x, 1], [1, y]]), -y >= 0]  # y falls to 0 as x grows: no point is looked for
+    assert sd.minimize(y, empty, 2).status != "optimal"
+
+
+@pytest.mark.parametrize("place", [0, 100, 2000, F(8000044, 10)])
+@pytest.mark.parametrize(
+    ("level", "status"), [(7, "infeasible"), (F(1, 1000), "infeasible"), (-1, "optimal")]
+)
+def test_a_program_without_coefficients_is_infeasible_wherever_it_is(place, level, status):
+    c, u = z, (x - place) ** 4 * (1 + (y - 3 * place) ** 2)
+    program = sd.SosProgram([c]).require(u - level).require(5 - c).require(c + 7)
+    found = program.minimize(c)
+    assert found.status == status
+    assert status == "infeasible" or found.certified_bound == pytest.approx(-7, abs=1e-4)
+
+
 def test_the_size_of_data_follows_units():
     assert data_size(S(x * y >= 1)) == 1
     assert data_size(S(x * y >= F(1, 10**12))) == pytest.approx(1e-6)
@@ -160,7 +177,7 @@ def test_a_value_is_between_what_is_proven_and_what_is_attained():
 def test_feasible_sets_are_shown_by_exact_points():
     statement = replace(bound_on(polynomial(0), (x - 2000) ** 2 + y**2 <= 1, x + y == 2000), kind="feasible",
                         upper=(1.0,))  # fmt: skip
-    built, raw = solved(statement, centre_of_bounds(statement))
+    built, raw = solved(statement, centre_of_data(statement))
     point = feasible_point(built, raw)
     assert point is not None
     ids = {int(v.variable_ids[0]): v for v in (x, y)}
@@ -174,7 +191,7 @@ def test_feasible_sets_are_shown_by_exact_points():
 
 def test_a_change_is_undone_exactly():
     statement = bound_on((x - 2003) ** 2 * (x - 2015) ** 2, x >= 1990, x <= 2020, degree=4)
-    change = centre_of_bounds(statement)
+    change = centre_of_data(statement)
     there = change.forwards(statement)
     moved, origin = there.demands[0], change.origins[0]
     assert origin and all(isinstance(v, F) for v in origin.values())

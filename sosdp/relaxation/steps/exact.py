@@ -28,7 +28,7 @@ from ..candidate import Candidate, State
 from ..certify.stated import Stated, as_stated
 from ..change import Built, Change, build
 from ..solve.forms import gram_form, moment_form
-from ..statement import FEASIBLE, Statement
+from ..statement import FEASIBLE
 
 _PATIENCE = 10.0  # seconds that a proof gets at least
 _ROWS, _COLUMNS = 2500, 300  # larger programs are left alone: a minute
@@ -52,7 +52,7 @@ def exact(state: State) -> Candidate | None:
     a square is zero, products with them are."""
     asked = state.statement
     whole = [replace(d, options=replace(d.options, prune=False), reduced=False) for d in asked.demands]
-    built = build(replace(asked, demands=tuple(whole)), Change.none(asked))
+    built = build(replace(asked, demands=tuple(whole)), state.best.built.change)
     shown, _ = decided(state, built, state.best.raw, find_point)
     if shown is False:
         return None
@@ -81,7 +81,7 @@ def improvable(state: State, found: Candidate) -> bool:
 
 def without_coefficients(state: State, found: Candidate) -> tuple[bool, str]:
     """Whether it is proven that no coefficients satisfy an identity: a direction of the moments says so."""
-    stated = _as_asked(state.statement, found.built)
+    stated = _stated(found.built)
 
     def falls(conic: ConicProgram, solve: Solve) -> bool:
         return is_dual_infeasible(conic, solve, stated.off)
@@ -99,7 +99,7 @@ def decided(
 ) -> tuple[Any, str]:
     """What a proof says of the moment program in the given variables (False: nothing), and why it says
     nothing; ``roughly``: it does so of entries that had to be rounded; ``form``: in place of the moments."""
-    left, stated = patience(raw, state.deadline), _as_asked(state.statement, built)
+    left, stated = patience(raw, state.deadline), _stated(built)
     if not (stated.off == 0 or roughly):
         return False, f"{UNPROVEN}, since coefficients had to be rounded to floats: give them as fractions"
     if left <= 0:
@@ -135,11 +135,13 @@ def _plain(program: GramProgram) -> ConicProgram | None:
     return replace(conic, A=sp.csc_matrix((data, columns.indices, columns.indptr), shape=columns.shape))
 
 
-def _as_asked(asked: Statement, built: Built) -> Stated:
-    """The program in the variables that were given, with the entries that were stated."""
-    if not built.change.trivial:
-        built = build(asked, Change.none(asked))
-    return as_stated(built.program, *built.statement.coefficients, parts=built.pieces)
+def _stated(built: Built) -> Stated:
+    """The program with the entries that were stated: after the move, which is exact, where its entries are
+    short, else in the variables that were given."""
+    stated = as_stated(built.program, *built.statement.coefficients, parts=built.pieces)
+    if not stated.off or built.change.trivial:
+        return stated
+    return _stated(build(built.given, Change.none(built.given)))
 
 
 def exact_bound(built: Built, time_limit: float | None) -> float | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ..assemble.plan import has_faster_cliques
 from ..attained import is_full
 from ..candidate import Candidate, State
-from ..change import Change, build, centre_of_bounds
+from ..change import Change, build, centre_of_data
 from ..solve.solve import solve_program, unproducible
 from ..statement import BOUND, FEASIBLE, Statement
 
@@ -37,7 +37,7 @@ def _in_cliques(statement: Statement) -> Statement | None:
 
 def _solved(state: State, statement: Statement) -> Candidate:
     plain = "box" in state.without or state.solve is not None
-    built = build(statement, Change.none(statement) if plain else centre_of_bounds(statement))
+    built = build(statement, Change.none(statement) if plain else centre_of_data(statement))
     state.stage("solve", "build")
     raw = unproducible(built.program.identity) if statement.single else None
     if raw is None and state.solve is not None:
