@@ -55,7 +55,8 @@ def _where_lowest(state: State, lowest: Candidate) -> Candidate | None:
         for s, known in zip(built.scalings, means(built, lowest.raw), strict=True)
     ]
     moved = build(state.statement, *(seen(lowest) or (built.change, units)))
-    return state.judged("centre", moved, solve_program(moved.program, **state.options.solving()))
+    answer = state.judged("centre", moved, solve_program(moved.program, **state.options.solving()))
+    return replace(answer, settled=answer.settled or answer.status == "refuted")
 
 
 def seen(candidate: Candidate) -> tuple[Change, Units] | None:
