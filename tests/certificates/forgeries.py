@@ -75,7 +75,7 @@ def damage(content: Any, generator: random.Random) -> None:
         if not found:
             return
         path = generator.choice(found)
-        place, action = _get(content, path[:-1]), generator.randrange(5)
+        place, action = get(content, path[:-1]), generator.randrange(5)
         if action == 0:
             place[path[-1]] = copy.deepcopy(generator.choice(JUNK))
         elif action == 1:
@@ -108,21 +108,22 @@ def _numbers(content: Any) -> list[tuple]:
     """Places of rationals written as text."""
     found = []
     for path in places(content):
-        value = _get(content, path)
+        value = get(content, path)
         if isinstance(value, str) and path[0] in ("claim", "multipliers") and path[-1] != "kind":
             if value.lstrip("-").replace("/", "").isdigit():
                 found.append(path)
     return found
 
 
-def _get(content: Any, path: tuple) -> Any:
+def get(content: Any, path: tuple) -> Any:
+    """What stands at a place of a tree."""
     for key in path:
         content = content[key]
     return content
 
 
 def _put(content: Any, path: tuple, value: Any) -> None:
-    _get(content, path[:-1])[path[-1]] = value
+    get(content, path[:-1])[path[-1]] = value
 
 
 def _changed(value: str, generator: random.Random) -> str:
@@ -143,7 +144,7 @@ def _changed(value: str, generator: random.Random) -> str:
 
 def _one_number(content: dict, generator: random.Random) -> None:
     path = generator.choice(_numbers(content))
-    value = _changed(_get(content, path), generator)
+    value = _changed(get(content, path), generator)
     if "gram" in path:
         i, j = path[-2:]
         _put(content, (*path[:-2], j, i), value)
@@ -155,12 +156,12 @@ def _one_number(content: dict, generator: random.Random) -> None:
 
 
 def _one_exponent(content: dict, generator: random.Random) -> None:
-    found = [p for p in places(content) if p and p[-1] == 1 and isinstance(_get(content, p), int)
-             and not isinstance(_get(content, p), bool) and isinstance(_get(content, p[:-1]), list)
-             and len(_get(content, p[:-1])) == 2 and "gram" not in p]  # fmt: skip
+    found = [p for p in places(content) if p and p[-1] == 1 and isinstance(get(content, p), int)
+             and not isinstance(get(content, p), bool) and isinstance(get(content, p[:-1]), list)
+             and len(get(content, p[:-1])) == 2 and "gram" not in p]  # fmt: skip
     if found:
         path = generator.choice(found)
-        _put(content, path, generator.choice([1, 2, _get(content, path) + 1]))
+        _put(content, path, generator.choice([1, 2, get(content, path) + 1]))
 
 
 def _list(content: dict, generator: random.Random) -> None:

@@ -180,6 +180,9 @@ def test_a_refutation():
     assert verdict.status == "invalid" and "not about that problem" in verdict.reason
     # where the right sides are compared is of no matter: they are numbers, and the comparison adds them up
     assert against(refutation({"inequalities": [1]}), **none)
+    weaker = {**PROBLEM, "subject_to": [[{"mu": "x"}, ">= 2"]]}
+    with pytest.raises(kernel.NotProven, match="about something else"):  # by the kernel alone
+        kernel.replay(weaker, refutation({}))
 
 
 def test_what_uses_a_support_is_proven_on_it_only():

@@ -19,6 +19,7 @@ from certificates.checker import semidefinite
 from certificates.checker.reading import WORK, Meter
 from certificates.checker.semidefinite import _dominant_remainder, is_positive_semidefinite
 from tests.certificates.classics import CLASSICS, ONE, X, Y, certificate
+from tests.certificates.forgeries import get
 
 
 @pytest.mark.parametrize("name", CLASSICS)
@@ -108,10 +109,7 @@ CHANGES = [
 @pytest.mark.parametrize(("name", "path", "value", "status"), CHANGES, ids=range(len(CHANGES)))
 def test_a_change_gets_its_verdict(name, path, value, status):
     content = CLASSICS[name]()
-    place = content
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = value
+    get(content, path[:-1])[path[-1]] = value
     assert check_certificate(content).status == status
 
 
@@ -139,9 +137,7 @@ def test_values_of_the_wrong_kind_are_unreadable_everywhere(value):
     ]  # fmt: skip
     for path in paths:
         content = CLASSICS["square"]()
-        place = content
-        for key in path[:-1]:
-            place = place[key]
+        place = get(content, path[:-1])
         if place[path[-1]] == value and type(place[path[-1]]) is type(value):
             continue
         place[path[-1]] = value

@@ -359,15 +359,3 @@ def test_a_point_that_attains_a_bound_is_in_the_set():
         certificate({**claim, "inequalities": [[["1", X], ["-1", ONE]]]}, [block], ("x",))
     )
     assert verdict.status == "invalid" and "point" in verdict.reason
-
-
-def test_measures_and_complex_problems_have_certificates():
-    x, z = sd.polynomial("x"), sd.complex_variables("z")
-    program = sd.MeasureProgram()
-    mu = program.measure([x], on=sd.System(x**2 <= 1), mass=2)
-    assert certificates.extract(program.minimize(mu(x**2 + 1))).exact().verify()
-    dual, value = program.dual(mu(x**2 + 1))
-    assert certificates.extract(dual.maximize(value)).exact().verify()
-    assert certificates.extract(sd.minimize(z.abs2(), [z.abs2() <= 1], 2)).exact().verify()
-    with pytest.raises(TypeError, match="takes a solved relaxation, not int"):
-        certificates.extract(3)
