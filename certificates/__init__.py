@@ -25,6 +25,7 @@ _HOME = {
     "replay": "into_kernel",
     "extract": "find.extract",
     "decide": "find.extract",
+    "with_proof": "find.extract",
     "FloatCertificate": "find.float_certificate",
     "Outcome": "find.float_certificate",
     "attained": "find.optimum",
@@ -81,13 +82,14 @@ __all__ = [
     "square",
     "sum_of_squares",
     "unique_labels",
+    "with_proof",
 ]
 
 if TYPE_CHECKING:
     from .check import Verdict, check_certificate, check_file
     from .derive.calculus import Derivation, NotDerived, Upper, assume, from_proof, square, sum_of_squares
     from .derive.convex import nearest_correlation_bound, semidefinite_bound, unique_labels
-    from .find.extract import decide, extract
+    from .find.extract import decide, extract, with_proof
     from .find.float_certificate import FloatCertificate, Outcome
     from .find.measures import MeasureCertificate
     from .find.optimum import attained

@@ -184,11 +184,8 @@ class Multiplier(PickledByName):
     @property
     def matrix(self) -> np.ndarray:
         """The Gram matrix as an (N, N) object array of Fractions."""
-        out = np.empty((len(self.basis), len(self.basis)), dtype=object)
-        for i, row in enumerate(self.gram):
-            for j, value in enumerate(row):
-                out[i, j] = Fraction(int(value), self.denominator)
-        return out
+        rows = [[Fraction(int(value), self.denominator) for value in row] for row in self.gram]
+        return np.array(rows, dtype=object).reshape(len(self.basis), len(self.basis))
 
     @property
     def basis_polynomials(self) -> tuple[Polynomial, ...]:

@@ -51,13 +51,16 @@ def summands(
         )
     if not 0 <= target < len(claim.targets):
         raise ValueError(f"the claim has {len(claim.targets)} targets; there is no number {target}")
-    out = []
-    for m in (m for m in proof.multipliers if m.target == target):
-        factors = tuple(claim.multiplied(m.kind)[k] for k in m.index)
-        out.append(
-            Summand(() if m.polynomial is not None else tuple(squares(m)), m.polynomial, factors, m.index)
+    return [
+        Summand(
+            () if m.polynomial is not None else tuple(squares(m)),
+            m.polynomial,
+            tuple(claim.multiplied(m.kind)[k] for k in m.index),
+            m.index,
         )
-    return out
+        for m in proof.multipliers
+        if m.target == target
+    ]
 
 
 def squares_of(proof: Identity, target: int = 0) -> list[tuple[Fraction, Polynomial]]:

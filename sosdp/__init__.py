@@ -46,7 +46,7 @@ _HOMES = {
     "privacy.guarantee.release": ["Release"],
     "privacy.mechanisms.output_perturbation": ["StrongConvexProgram"],
     "relaxation.operators.answer": ["OperatorExpectation"],
-    "prove": ["prove_sos", "with_proof"],
+    "prove": ["prove_sos"],
     "reduction.permutation": ["interchange"],
     "relaxation.chebyshev": ["ChebyshevBound"],
     "relaxation.complex": ["ComplexExpectation"],
@@ -75,7 +75,7 @@ _MODULES = (
 _EVERYDAY = (
     "variables complex_variables polynomial monomials integrate chebyshev System PSD for_all sum_squares "
     "minimize maximize feasible prove_sos minimize_trigonometric volume Relaxation SosProgram MeasureProgram "
-    "with_proof solve load_problem stability private_estimator"
+    "interchange solve load_problem stability private_estimator"
 ).split()
 
 __all__ = ["__version__", *sorted(name for names in _HOMES.values() for name in names)]

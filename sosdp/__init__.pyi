@@ -71,7 +71,6 @@ from .privacy.guarantee.guarantee import Guarantee as Guarantee
 from .privacy.guarantee.release import Release as Release
 from .privacy.mechanisms.output_perturbation import StrongConvexProgram as StrongConvexProgram
 from .prove import prove_sos as prove_sos
-from .prove import with_proof as with_proof
 from .reduction.permutation import interchange as interchange
 from .relaxation import functionals as functionals
 from .relaxation.chebyshev import ChebyshevBound as ChebyshevBound

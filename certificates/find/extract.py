@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,16 +13,21 @@ from certificates.find.for_all import matrix_of
 from certificates.find.measures import MeasureCertificate
 from certificates.find.numbers import dyadic, exact_number
 from certificates.find.program import ProgramCertificate
-from certificates.find.rounding import NotCertifiable
+from certificates.find.rounding import CertificateError, NotCertifiable
 from certificates.find.series import of_chebyshev, of_circle
 from certificates.find.univariate import critical_points
 from certificates.find.words import WordCertificate
 from certificates.identity import Claim, InExpectation
 from certificates.proof import Proof
+from certificates.words import WordProof
 from sosdp.algebra.chebyshev import ChebyshevPolynomial
 from sosdp.algebra.polynomial import Polynomial, variable
+from sosdp.algebra.variables import variable_name
+from sosdp.conic.exact.integers import rounded
 from sosdp.model.system import System
 
+Result = TypeVar("Result")
+PROVED = "an exact certificate was found and checked"
 _MOST_FACTORS = 10  # inequalities of which all products are taken
 
 
@@ -131,6 +137,46 @@ def decide(result: Any, bound: Any = None, slack: float | None = None) -> Outcom
         except NotCertifiable as error:
             return Outcome("undecided", None, str(error))
     return found.decide(bound=bound, slack=slack)
+
+
+def with_proof(result: Result) -> tuple[Result, Proof | WordProof | None]:
+    """A result with the better of its ``certified_bound`` and of what an exact proof proves, and the proof.
+
+    ``result``: what ``extract`` takes: of ``minimize``, ``maximize``, ``feasible`` or
+    ``prove_sos``, also about complex numbers, operators and angles, of a ``SosProgram`` or a
+    ``MeasureProgram``. A refutation or a sum of squares that only the proof shows changes the status. Where
+    no proof is found, the result as it is, and None: ``decide(result).reason`` says why. Cost:
+    that of ``extract(result).exact()``.
+    """
+    try:
+        proof: Any = extract(result).exact()
+    except (CertificateError, ArithmeticError, ValueError):
+        return result, None
+    return _bettered(result, proof), proof
+
+
+def _bettered(result: Any, proof: Any) -> Any:
+    """The result with what a proof of it says, where that is more."""
+    if hasattr(result, "real"):
+        return replace(result, real=_bettered(result.real, proof))
+    program, known = hasattr(result, "certified_values"), result.certified_bound
+    said = {"sos": "proved", "feasible": "infeasible"}.get(result.sense)
+    if said is not None and not program:
+        # Gram matrices of a smaller cone are looked at elsewhere
+        right = result.status == said or (said == "proved" and result.cone != "sos")
+        return result if right else replace(result, status=said, reason=PROVED)
+    # a measure's bound may be about ratios, which another condition holds back
+    if proof.bound is None or result.status == "infeasible" or (known is None and hasattr(result, "laws")):
+        return result
+    lower = (result.sense == "maximize") == program  # a program's value is attained
+    bound = rounded(proof.bound, -1 if lower else 1)
+    if known is not None and (bound <= known if lower else bound >= known):
+        return result
+    if not program:
+        return replace(result, certified_bound=bound)
+    named = [(variable_name(v), c) for v, c in proof.claim.values]
+    values = {name: c for name, c in named if name in result.values}
+    return replace(result, certified_bound=bound, certified_values=values)
 
 
 def _no_bound(result: Any, bound: Any, reason: str) -> Outcome:

@@ -381,17 +381,14 @@ def _dyadic(gram: np.ndarray, bits: int) -> np.ndarray:
     """Entries times 2^bits, rounded to integers (Python's when they are long), symmetric; floats, or an
     object array of rationals."""
     if gram.dtype == object:
-        rounded_exactly = np.empty(gram.shape, dtype=object)
-        for place, value in np.ndenumerate(gram):
-            rounded_exactly[place] = round(value * (1 << bits))
-        return rounded_exactly
+        return np.array([[round(v * (1 << bits)) for v in row] for row in gram], dtype=object).reshape(
+            gram.shape
+        )
     symmetric = (np.asarray(gram, dtype=float) + np.asarray(gram, dtype=float).T) / 2
     rounded = np.rint(np.ldexp(symmetric, bits))
     if np.abs(rounded).max(initial=0.0) < 2.0**61:
         return rounded.astype(np.int64)
-    out = np.empty(rounded.shape, dtype=object)
-    out.reshape(-1)[:] = [int(v) for v in rounded.reshape(-1).tolist()]
-    return out
+    return np.array([[int(v) for v in row] for row in rounded.tolist()], dtype=object).reshape(gram.shape)
 
 
 def _dyadic_terms(polynomial: Polynomial, scale: int) -> Terms:

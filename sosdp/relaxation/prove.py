@@ -49,18 +49,18 @@ def prove_sum_of_squares(
     smaller = replace(demand, reduced=True)
     asked = Asked("sos", p, relaxation.system, relaxation.degree, cone=demand.options.cone)
 
-    def found(stated: Demand, without: Collection[str] = ()) -> PseudoExpectation:
-        state = State(Statement(PROOF, (stated,), (Fraction(1),), (1.0,)), options, started, without)
+    def solved(demand: Demand, without: Collection[str] = ()) -> PseudoExpectation:
+        state = State(Statement(PROOF, (demand,), (Fraction(1),), (1.0,)), options, started, without)
         answer = answered(state, run(state), asked)
         return replace(answer, program=_without_bound(answer.program.identity))
 
     if exactly is not None:
-        answer = exactly(found(demand, [step.name for step in STEPS]))
+        answer = exactly(solved(demand, [step.name for step in STEPS]))
         if answer.status == "proved":
             return answer
-    answer = found(demand)
+    answer = solved(demand)
     if answer.status == "unknown" and smaller.identity.sides != demand.identity.sides:
-        answer = found(smaller)
+        answer = solved(smaller)
     return answer
 
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 
 import sosdp as sd
+from certificates import with_proof
 
 x, y, c = sd.variables("x y c")
 z = sd.complex_variables("z")
@@ -51,7 +52,7 @@ def weaker(result, bound):
 def test_the_better_bound_is_the_result_s(name):
     make, weak, exact = DOORS[name]
     result = make()
-    better, proof = sd.with_proof(weaker(result, weak))
+    better, proof = with_proof(weaker(result, weak))
     assert proof.verify() and type(better) is type(result)
     below = name in ("minimum", "program", "measures", "complex", "angle")  # a program's value is attained
     gap = Fraction(better.certified_bound) - proof.bound
@@ -59,26 +60,26 @@ def test_the_better_bound_is_the_result_s(name):
     assert abs(gap) <= 1e-15 * max(1, abs(proof.bound)) and (exact is None or proof.bound == exact)
     assert abs(better.certified_bound - result.bound) < 1e-5
     strong = result.bound + (1 if below else -1)  # better than any proof
-    assert sd.with_proof(weaker(result, strong))[0].certified_bound == strong
+    assert with_proof(weaker(result, strong))[0].certified_bound == strong
 
 
 def test_a_proof_decides_what_floats_left_open():
     empty = replace(sd.feasible([x >= 1, x <= 0]), status="inaccurate")
-    better, proof = sd.with_proof(empty)
+    better, proof = with_proof(empty)
     assert better.status == "infeasible" and proof.claim.kind == "infeasible"
     square = replace(sd.prove_sos((x - y) ** 2), status="unknown")
-    assert sd.with_proof(square)[0].status == "proved"
+    assert with_proof(square)[0].status == "proved"
     smaller = replace(square, cone="dsos")  # the proof may have any Gram matrix
-    assert sd.with_proof(smaller)[0] is smaller
-    found, proof = sd.with_proof(sd.SosProgram(c).require(x**4 - c * x**2 + 1).maximize(c))
+    assert with_proof(smaller)[0] is smaller
+    found, proof = with_proof(sd.SosProgram(c).require(x**4 - c * x**2 + 1).maximize(c))
     assert found.certified_values == {"c": 2} and dict(proof.claim.values).popitem()[1] == 2
 
 
 def test_without_a_proof_the_result_is_as_it_was():
     nothing = sd.minimize(x)
-    assert sd.with_proof(nothing) == (nothing, None)
+    assert with_proof(nothing) == (nothing, None)
     # a proof about measures says nothing of ratios whose denominators may be negative
     open_ratio = replace(ratio(), certified_bound=None)
-    assert sd.with_proof(open_ratio)[0] is open_ratio
+    assert with_proof(open_ratio)[0] is open_ratio
     with pytest.raises(TypeError, match="solved relaxation"):
-        sd.with_proof(3)
+        with_proof(3)
