@@ -18,7 +18,8 @@ from sosdp.extras import need
 from .choose import solve_conic
 from .plugins import Solver
 from .program import Cones, ConicProgram, ConicSolution
-from .svec import SQRT2, roots, svec_length, triangle, unpacking
+from .reformulate import unpacked
+from .svec import SQRT2, roots, svec_length, triangle
 from .to_cvxpy import to_cvxpy
 
 if TYPE_CHECKING:
@@ -147,19 +148,16 @@ def to_picos(program: ConicProgram) -> tuple[picos.Problem, picos.RealVariable]:
     x = picos.RealVariable("x", program.q.size)
     problem = picos.Problem()
     problem.set_objective("min", (picos.Constant("q", program.q) | x) + float(program.constant))
-    rows, cones = sp.csr_matrix(program.A), program.cones
-
-    def slack(matrix: Any, right: np.ndarray) -> Any:
-        return picos.Constant("b", right) - picos.Constant("A", sp.csc_matrix(matrix)) * x
-
-    if cones.zero:
-        problem.add_constraint(slack(rows[: cones.zero], program.b[: cones.zero]) == 0)
-    scalars = slice(cones.zero, cones.zero + cones.nonnegative)
-    if cones.nonnegative:
-        problem.add_constraint(slack(rows[scalars], program.b[scalars]) >= 0)
-    for side, here in zip(cones.psd, cones.psd_slices(), strict=True):
-        unpack = unpacking(side)
-        entries = slack(unpack @ rows[here], unpack @ program.b[here])
+    slacks: list[Any] = [
+        picos.Constant("b", b) - picos.Constant("A", sp.csc_matrix(A)) * x if b.size else None
+        for A, b in unpacked(program)
+    ]
+    zero, scalars, *matrices = slacks
+    if zero is not None:
+        problem.add_constraint(zero == 0)
+    if scalars is not None:
+        problem.add_constraint(scalars >= 0)
+    for side, entries in zip(program.cones.psd, matrices, strict=True):
         problem.add_constraint(entries.reshaped((side, side)) >> 0)
     return problem, x
 

@@ -92,7 +92,7 @@ def staircase(
 
 
 def _sym(blocks: np.ndarray) -> np.ndarray:
-    return 0.5 * (blocks + np.swapaxes(blocks, 1, 2))
+    return 0.5 * (blocks + np.swapaxes(blocks, -1, -2))
 
 
 def _product(matrix: Any, factor: np.ndarray) -> np.ndarray:
@@ -206,7 +206,7 @@ def _least(
         return np.asarray(matrix @ v) - (dual @ blocks).reshape(v.shape)
 
     if side <= _SMALL:
-        values, vectors = np.linalg.eigh(_symmetric(slack(np.eye(side))))
+        values, vectors = np.linalg.eigh(_sym(slack(np.eye(side))))
         return float(values[0]), vectors[:, 0]
     operator = sla.LinearOperator((side, side), matvec=slack, matmat=slack, dtype=float)
     scale = max(float(np.abs(dual).max(initial=0.0)), 1e-300)
@@ -219,10 +219,6 @@ def _least(
         if not values.size:
             return float(start @ slack(start[:, None])[:, 0]) / float(start @ start), start
     return float(values[0]), vectors[:, 0]
-
-
-def _symmetric(matrix: np.ndarray) -> np.ndarray:
-    return 0.5 * (matrix + matrix.T)
 
 
 def _escaped(matrix: Any, point: LowRankPoint, vector: np.ndarray) -> np.ndarray:

@@ -31,8 +31,8 @@ from sosdp.extras import need
 
 from .breakdown import OTHER_UNITS, Breakdown, call, flush_output
 from .program import Cones, ConicProgram, ConicSolution, SolverUnavailable
-from .reformulate import solve_reduced, unsolved, weighed
-from .svec import roots, svec, triangle, unpacking
+from .reformulate import solve_reduced, unpacked, unsolved, weighed
+from .svec import roots, svec, triangle
 from .to_cvxpy import to_cvxpy
 
 _TOLERANCE = 1e-8
@@ -226,13 +226,8 @@ def other(name: str) -> OtherSolver | None:
 
 def _full_rows(program: ConicProgram) -> tuple[sp.csr_matrix, np.ndarray]:
     """A and b of a program without equations, one row for each scalar and for each entry of each matrix."""
-    cones, rows = program.cones, sp.csr_matrix(program.A)
-    parts, right = [rows[: cones.nonnegative]], [program.b[: cones.nonnegative]]
-    for side, here in zip(cones.psd, cones.psd_slices(), strict=True):
-        unpack = unpacking(side)
-        parts.append(unpack @ rows[here])
-        right.append(unpack @ program.b[here])
-    return sp.csr_matrix(sp.vstack(parts)), np.concatenate(right)
+    rows, right = zip(*unpacked(program), strict=True)
+    return sp.csr_matrix(sp.vstack(rows)), np.concatenate(right)
 
 
 def _triangles(cones: Cones, full: np.ndarray, *, lower: bool = False) -> np.ndarray:

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from .eigenvalues import least_eigenvalue
 from .program import Cones, ConicProgram, ConicSolution
-from .svec import SQRT2, smat
+from .svec import SQRT2, smat, unpacking
 
 _RANK = 1e-11  # pivots below this multiple of the largest are rounding
 _CONSISTENT = 1e-9
@@ -136,6 +136,18 @@ def without_equations(program: ConicProgram) -> Reformulated | ConicSolution:
         )
 
     return Reformulated(reduced, restore)
+
+
+def unpacked(program: ConicProgram) -> list[tuple[sp.csr_matrix, np.ndarray]]:
+    """A and b of the equations, of the scalars, and of each matrix, which has a row for every entry, column
+    by column."""
+    cones, A = program.cones, sp.csr_matrix(program.A)
+    parts = [slice(cones.zero), slice(cones.zero, cones.zero + cones.nonnegative)]
+    result = [(A[rows], program.b[rows]) for rows in parts]
+    for side, rows in zip(cones.psd, cones.psd_slices(), strict=True):
+        unpack = unpacking(side)
+        result.append((sp.csr_matrix(unpack @ A[rows]), unpack @ program.b[rows]))
+    return result
 
 
 def unsolved(

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sosdp.extras import need
 
 from .program import ConicProgram
-from .svec import unpacking
+from .reformulate import unpacked
 
 if TYPE_CHECKING:
     import cvxpy
@@ -29,15 +29,9 @@ def to_cvxpy(program: ConicProgram) -> tuple[cvxpy.Problem, cvxpy.Variable]:
     if program.P is not None:
         symmetric = program.P + sp.triu(program.P, 1).T
         objective = objective + 0.5 * cp.quad_form(x, cp.psd_wrap(sp.csc_matrix(symmetric)))
-    rows, cones = sp.csr_matrix(program.A), program.cones
-    constraints = []
-    if cones.zero:
-        constraints.append(rows[: cones.zero] @ x == program.b[: cones.zero])
-    scalars = slice(cones.zero, cones.zero + cones.nonnegative)
-    if cones.nonnegative:
-        constraints.append(rows[scalars] @ x <= program.b[scalars])
-    for side, here in zip(cones.psd, cones.psd_slices(), strict=True):
-        unpack = unpacking(side)
-        entries = unpack @ program.b[here] - sp.csr_matrix(unpack @ rows[here]) @ x
-        constraints.append(cp.reshape(entries, (side, side), order="F") >> 0)
+    (zero, right), (scalars, limits), *matrices = unpacked(program)
+    constraints = [zero @ x == right] if right.size else []
+    constraints += [scalars @ x <= limits] if limits.size else []
+    for side, (A, b) in zip(program.cones.psd, matrices, strict=True):
+        constraints.append(cp.reshape(b - A @ x, (side, side), order="F") >> 0)
     return cp.Problem(cp.Minimize(objective), constraints), x

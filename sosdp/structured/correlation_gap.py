@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .spectrum import ROUNDING, Spectrum
+from sosdp.conic.rigorous import UNIT
+
+from .spectrum import Spectrum
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +63,12 @@ def rounding_margin(matrix: np.ndarray, spectrum: Spectrum) -> tuple[float, floa
         residual += (vectors[:, block] * values[block]) @ vectors[:, block].T
     residual -= matrix
     residual[np.diag_indices_from(residual)] -= spectrum.dual
-    result = float(np.linalg.norm(residual)) * (1.0 + 2.0 * n * n * ROUNDING)
+    result = float(np.linalg.norm(residual)) * (1.0 + 2.0 * n * n * UNIT)
     sizes = np.abs(vectors)
-    rows = float((sizes @ (np.abs(values) * sizes.sum(axis=0))).max()) * (1.0 + 4.0 * n * ROUNDING)
+    rows = float((sizes @ (np.abs(values) * sizes.sum(axis=0))).max()) * (1.0 + 4.0 * n * UNIT)
     frobenius = _trace_norm(spectrum)
-    diagonal = 4.0 * ROUNDING * float(np.linalg.norm(spectrum.dual))
-    rest = result * (1.0 + 4.0 * ROUNDING) + diagonal
+    diagonal = 4.0 * UNIT * float(np.linalg.norm(spectrum.dual))
+    rest = result * (1.0 + 4.0 * UNIT) + diagonal
     return rest + _units(n) * min(rows, frobenius), rest + _units(n) * frobenius
 
 
@@ -78,13 +80,13 @@ def _blocks(n: int) -> list[slice]:
 
 def _units(n: int) -> float:
     """Relative rounding of a product of n terms, summed in `_blocks`: at most sqrt(n) + 3 of them."""
-    return (2.0 * math.isqrt(n) + 6.0) * ROUNDING * 1.01
+    return (2.0 * math.isqrt(n) + 6.0) * UNIT * 1.01
 
 
 def _trace_norm(spectrum: Spectrum) -> float:
     """Sum of |lambda_k| |v_k|^2, which bounds the Frobenius norm of |P| |Lambda| |P|^T; rounded up."""
     lengths = (spectrum.eigenvectors**2).sum(axis=0)
-    return float(np.abs(spectrum.eigenvalues) @ lengths) * (1.0 + 4.0 * len(lengths) * ROUNDING)
+    return float(np.abs(spectrum.eigenvalues) @ lengths) * (1.0 + 4.0 * len(lengths) * UNIT)
 
 
 def distance_certificate(matrix: np.ndarray, spectrum: Spectrum) -> DistanceCertificate:
@@ -103,17 +105,17 @@ def distance_certificate(matrix: np.ndarray, spectrum: Spectrum) -> DistanceCert
     negative_vectors = spectrum.eigenvectors[:, : n - k]
     negative_values = np.maximum(-spectrum.eigenvalues[: n - k], 0.0)
     # <Z, Ct> as a sum of non-negative terms: no cancellation.
-    lengths = np.sqrt(((negative_vectors.T @ rows) ** 2).sum(axis=1)) * (1 + 2 * n * ROUNDING)
-    weights = (lengths + 1.01 * (n + 4) * ROUNDING * math.sqrt(trace)) ** 2  # an inner product's own rounding
-    complementarity = float(negative_values @ weights) * (1 + 4 * n * ROUNDING) + trace * spectral
+    lengths = np.sqrt(((negative_vectors.T @ rows) ** 2).sum(axis=1)) * (1 + 2 * n * UNIT)
+    weights = (lengths + 1.01 * (n + 4) * UNIT * math.sqrt(trace)) ** 2  # an inner product's own rounding
+    complementarity = float(negative_values @ weights) * (1 + 4 * n * UNIT) + trace * spectral
     difference = np.zeros_like(matrix)
     for block in _blocks(rows.shape[1]):
         difference += rows[:, block] @ rows[:, block].T
     for block in _blocks(k):
         difference -= factor[:, block] @ factor[:, block].T
     # the products' own rounding, that of the factor, and that of the row lengths on the diagonal
-    rounding = _units(n) * (trace + _trace_norm(spectrum)) + 8 * trace * ROUNDING
-    residual = float(np.linalg.norm(difference)) * (1 + 2 * n * n * ROUNDING) + margin + rounding
+    rounding = _units(n) * (trace + _trace_norm(spectrum)) + 8 * trace * UNIT
+    residual = float(np.linalg.norm(difference)) * (1 + 2 * n * n * UNIT) + margin + rounding
     gap = complementarity + 0.5 * residual**2
     distance = 0.5 * (residual + np.sqrt(residual**2 + 4 * complementarity))
     if not np.isfinite(distance):

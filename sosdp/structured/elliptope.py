@@ -14,11 +14,10 @@ import numpy as np
 import scipy.linalg as sl
 
 from sosdp.conic.low_rank import staircase
-from sosdp.conic.rigorous import least_eigenvalue_bound
+from sosdp.conic.rigorous import UNIT, least_eigenvalue_bound
 
 from .correlation_gap import normalised_rows
 from .matrix_input import MatrixLike, StructuredMatrix, as_dense, as_matrix
-from .spectrum import ROUNDING
 
 Method = Literal["low-rank", "interior-point", "none"]
 
@@ -68,8 +67,8 @@ def certified_gap(matrix: np.ndarray, factor: np.ndarray, dual: np.ndarray) -> f
     reduced[np.diag_indices_from(reduced)] -= dual
     excess = -least_eigenvalue_bound(-reduced)
     complementarity = -float(((reduced @ factor) * factor).sum())
-    diagonal = 2 * ROUNDING * (float(np.abs(dual).max()) + float(np.abs(matrix).max()))  # of the difference
-    margin = (2 * n + factor.shape[1] + 8) * ROUNDING * 1.01 * float(np.abs(reduced).sum())
+    diagonal = 2 * UNIT * (float(np.abs(dual).max()) + float(np.abs(matrix).max()))  # of the difference
+    margin = (2 * n + factor.shape[1] + 8) * UNIT * 1.01 * float(np.abs(reduced).sum())
     gap = complementarity + n * (max(0.0, excess) + 2 * diagonal) + margin
     return gap if np.isfinite(gap) else float("inf")
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sl
 
-ROUNDING = float(np.finfo(float).eps) / 2
-
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:

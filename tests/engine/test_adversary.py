@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import sosdp as sd
 from sosdp.conic import clarabel, judge
 from sosdp.conic.program import Cones
 from sosdp.conic.svec import svec
 from sosdp.relaxation.assemble.identity import Block, NullSpace
+from tests.engine.programs import conic
 
 
 @pytest.mark.parametrize("factor", [1, 10**10, 10**16])
@@ -34,12 +34,6 @@ def test_only_a_block_that_unknowns_move_has_free_directions(count):
     null = NullSpace(np.arange(count), np.eye(2))
     block = Block("forall", (0,), np.zeros((2, 1), dtype=np.int32), None, np.arange(2), null)
     assert block.has_free_directions is (count > 0)
-
-
-def conic(q, A, b, cones):
-    return sd.ConicProgram(
-        q=np.array(q, dtype=float), A=sp.csc_matrix(A), b=np.array(b, dtype=float), cones=cones
-    )
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ import time
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import sosdp as sd
 from sosdp.conic import brackets
@@ -14,13 +13,9 @@ from sosdp.conic.exact.dual_face import exact_face
 from sosdp.conic.exact.integers import is_semidefinite, reserve_elimination
 from sosdp.conic.exact.restriction import Face, restrict
 from sosdp.conic.multiprecision import begins_within
-from sosdp.conic.program import Cones, ConicProgram
+from sosdp.conic.program import Cones
 from sosdp.conic.svec import SQRT2
-
-
-def stated(q, A, b, cones):
-    A = sp.csc_matrix(np.array(A, dtype=float).reshape(len(b), len(q)))
-    return ConicProgram(q=np.array(q, dtype=float), A=A, b=np.array(b, dtype=float), cones=cones)
+from tests.engine.programs import conic
 
 
 def long_numbers(equations):
@@ -29,7 +24,7 @@ def long_numbers(equations):
     columns = equations * 3 // 2
     A, x = rng.standard_normal((equations, columns)), rng.random(columns)
     rows, right = np.vstack([A, -np.eye(columns)]), np.concatenate([A @ x, np.zeros(columns)])
-    return stated(rng.random(columns), rows, right, Cones(equations, columns))
+    return conic(rng.random(columns), rows, right, Cones(equations, columns))
 
 
 @pytest.mark.parametrize("equations, limit", [(120, 1.5), (150, None)])
@@ -44,11 +39,11 @@ def test_eliminating_long_numbers_does_not_hold_up_the_answer(equations, limit):
 
 def proofs():
     """What every proof says of a program of which it can prove something, and what it says of nothing."""
-    row = stated([1], [[-1], [1]], [0, 1], Cones(0, 2))  # 0 <= x <= 1
-    empty = stated([0], [[-1], [1]], [-1, 0], Cones(0, 2))
+    row = conic([1], [[-1], [1]], [0, 1], Cones(0, 2))  # 0 <= x <= 1
+    empty = conic([0], [[-1], [1]], [-1, 0], Cones(0, 2))
     # minimise x with [[x, 1], [1, y]] positive semidefinite, and y free of cost
-    face = stated([1, 0], [[-1, 0], [0, 0], [0, -1]], [0, SQRT2, 0], Cones(0, 0, (2,)))
-    zero = stated([0], [[-1], [0], [0]], [0, 0, 0], Cones(0, 0, (2,)))  # [[x, 0], [0, 0]]
+    face = conic([1, 0], [[-1, 0], [0, 0], [0, -1]], [0, SQRT2, 0], Cones(0, 0, (2,)))
+    zero = conic([0], [[-1], [0], [0]], [0, 0, 0], Cones(0, 0, (2,)))  # [[x, 0], [0, 0]]
     with limited(lambda: 60.0):
         inner = restrict(row)
     return [

@@ -16,13 +16,9 @@ from sosdp.conic.exact.dual_face import exact_face
 from sosdp.conic.exact.restriction import Restricted, read, restrict
 from sosdp.conic.program import Cones, ConicProgram
 from sosdp.conic.svec import SQRT2, svec_length, triangle
+from tests.engine.programs import conic
 
 COLLIDING = (1.75, 1.4375, 1.515625, 1.984375)  # the float below is stored as the same float
-
-
-def stated(q, A, b, cones):
-    A = sp.csc_matrix(np.array(A, dtype=float))
-    return ConicProgram(q=np.array(q, dtype=float), A=A, b=np.array(b, dtype=float), cones=cones)
 
 
 def long_entry(short):
@@ -31,7 +27,7 @@ def long_entry(short):
     e = np.nextafter(short, 0)
     assert e * SQRT2 == short * SQRT2
     A = [[e, -1, 0], [-1, 0, -1], [0, -SQRT2, 0], [-short * short, 0, -1]]
-    return stated([0, 0, 1], A, [0, 1, 0, 1], Cones(1, 0, (2,)))
+    return conic([0, 0, 1], A, [0, 1, 0, 1], Cones(1, 0, (2,)))
 
 
 @pytest.mark.parametrize("short", COLLIDING)
@@ -56,7 +52,7 @@ def test_no_face_is_implied_by_an_entry_that_is_read_as_a_shorter_one(short):
     b[2:] = row == column
     A[2:, 1] = -((row == column) & (row > 1)).astype(float)
     A[3, 0], b[4] = -SQRT2, short * short
-    found = solve_conic(stated([0, 1], A, b, Cones(1, 1, (side,))), "clarabel")
+    found = solve_conic(conic([0, 1], A, b, Cones(1, 1, (side,))), "clarabel")
     assert found.status != "infeasible" and found.lower <= 1 <= found.upper
 
 
@@ -64,27 +60,27 @@ def test_no_face_is_implied_by_an_entry_that_is_read_as_a_shorter_one(short):
 def test_an_entry_that_vanishes_within_its_row_is_still_there(power):
     """y <= c, h x + (y - c) / h >= 0 with h = 2^-power, 1 <= x <= 5: x = 1, y = c is feasible."""
     H, h, c = 2.0**power, 2.0**-power, 0.12345678
-    program = stated([0, 1], [[0, 1], [-h, -H], [-1, 0], [1, 0]], [c, -H * c, -1, 5], Cones(0, 4))
+    program = conic([0, 1], [[0, 1], [-h, -H], [-1, 0], [1, 0]], [c, -H * c, -1, 5], Cones(0, 4))
     assert restrict(program) is False
     assert solve_conic(program, "clarabel").status != "infeasible"
 
 
 def test_an_entry_that_vanishes_within_its_block_is_still_there():
     tiny, huge = 2.0**-600, 2.0**600
-    program = stated([1], [[0], [0], [-tiny]], [huge, 0, 0], Cones(0, 0, (2,)))
+    program = conic([1], [[0], [0], [-tiny]], [huge, 0, 0], Cones(0, 0, (2,)))
     assert restrict(program) is False
 
 
 def test_a_cost_that_vanishes_is_still_there():
     """x_1 == 2^-600 x_2 and a cost of 2^-500 for x_1."""
-    program = stated([2.0**-500, 0], [[1, -(2.0**-600)], [0, 1]], [0, 1], Cones(1, 1))
+    program = conic([2.0**-500, 0], [[1, -(2.0**-600)], [0, 1]], [0, 1], Cones(1, 1))
     assert restrict(program) is False
 
 
 def test_a_row_whose_numbers_differ_by_450_powers_of_ten():
     """1e-150 x <= -1e300 has solutions; the least 1e300 x with 1e150 x >= -1e-300 is -1e-150."""
-    assert solve_conic(stated([1e-150], [[1e-150]], [-1e300], Cones(0, 1)), "clarabel").status != "infeasible"
-    found = solve_conic(stated([1e300], [[-1e150], [0]], [1e-300, 1e-300], Cones(0, 2)), "clarabel")
+    assert solve_conic(conic([1e-150], [[1e-150]], [-1e300], Cones(0, 1)), "clarabel").status != "infeasible"
+    found = solve_conic(conic([1e300], [[-1e150], [0]], [1e-300, 1e-300], Cones(0, 2)), "clarabel")
     assert F(float(found.lower)) <= -F(1e300) * F(1e-300) / F(1e150) <= F(float(found.upper))
 
 
@@ -92,7 +88,7 @@ def test_entries_of_a_few_denormal_units_are_not_known():
     """Nine units are read as sqrt(2) times six, off by 6 %, eight as exactly that."""
     for units in (8, 9):
         stored = [0, units * 5e-324, 0]
-        program = stated([0], [[0], [0], [0]], stored, Cones(0, 0, (2,)))
+        program = conic([0], [[0], [0], [0]], stored, Cones(0, 0, (2,)))
         assert read(program).errors == [np.inf]
         assert restrict(program) is False and exact_face(program) is None
 
@@ -133,7 +129,7 @@ def test_two_entries_at_one_place_are_refused():
 
 def test_the_value_between_bounds_near_the_largest_float_is_finite():
     assert Bracket(1.7e308, 1.7e308).middle == 1.7e308 and Bracket(5e-324, 5e-324).middle == 5e-324
-    found = solve_conic(stated([1e308], [[-1e308]], [-1.7e308], Cones(0, 1)), "clarabel")
+    found = solve_conic(conic([1e308], [[-1e308]], [-1.7e308], Cones(0, 1)), "clarabel")
     assert found.status == "optimal" and np.isfinite(found.value)
 
 
@@ -147,7 +143,7 @@ def test_an_answer_of_another_length_is_a_failed_one(field, monkeypatch):
         return found
 
     monkeypatch.setattr(clarabel, "solve", wrong)
-    found = choose.solve_conic(stated([1, 1], [[-1, 0], [0, -1]], [-1, -1], Cones(0, 2)), "clarabel")
+    found = choose.solve_conic(conic([1, 1], [[-1, 0], [0, -1]], [-1, -1], Cones(0, 2)), "clarabel")
     assert found.status == "failed" and "of shape" in found.message + found.reason
 
 
@@ -155,7 +151,7 @@ def test_an_answer_of_another_length_is_a_failed_one(field, monkeypatch):
 def test_multipliers_too_large_for_floats_end_in_an_answer():
     """x = 2, y = -2 is the only point of least value, 5.4e308."""
     A = [[1e308, 5e307], [-1.7e308, 0], [5.666666666666666e307, 5.666666666666666e307]]
-    program = stated([1.7e308, -1e308], A, [1e308, -1.7e308, 0], Cones(1, 2))
+    program = conic([1.7e308, -1e308], A, [1e308, -1.7e308, 0], Cones(1, 2))
     for name in choose.installed():
         if name not in ("mosek", "newton_cg"):
             assert solve_conic(program, name).upper == np.inf
@@ -165,23 +161,23 @@ def test_multipliers_too_large_for_floats_end_in_an_answer():
 def test_the_distance_to_an_exact_ray_does_not_vanish():
     """A ray is (-1e-150, 1, 9e-135) z, and its first number is less than nothing however small z is."""
     A = [[-1e150, 0], [-1, 2.0**53 + 2], [1e10, -1e150]]
-    program = stated([0, 0], A, [5e-324, -1e300, 2.0**53 + 2], Cones(0, 3))
+    program = conic([0, 0], A, [5e-324, -1e300, 2.0**53 + 2], Cones(0, 3))
     assert not is_empty(program, np.full(3, 1e-300))
 
 
 def test_how_far_a_point_is_moved_does_not_vanish():
     """1e150 x == 1e-180 and 1e150 x <= 1e-290: what x = 0 misses is below the least float."""
-    program = stated([0], [[1e150], [1e150]], [1e-180, 1e-290], Cones(1, 1))
+    program = conic([0], [[1e150], [1e150]], [1e-180, 1e-290], Cones(1, 1))
     assert _upper_bound(program, np.zeros(1), None) == np.inf
 
 
 def test_the_norm_of_a_row_does_not_vanish():
     """2e-200 x <= 1 is off by 1e20 where x is off by 1e220."""
-    program = stated([0], [[1e-150], [1e-170]], [1e20, 1], Cones(1, 1))
+    program = conic([0], [[1e-150], [1e-170]], [1e20, 1], Cones(1, 1))
     assert _upper_bound(program, np.array([0.0]), None) == np.inf
 
 
 def test_right_sides_whose_square_overflows_end_in_an_answer():
-    assert solve_conic(stated([0], [[0]], [1e300], Cones(0, 1)), "clarabel").status == "optimal"
-    found = solve_conic(stated([0], [[0], [0]], [1e300, -1e300], Cones(1, 1)))
+    assert solve_conic(conic([0], [[0]], [1e300], Cones(0, 1)), "clarabel").status == "optimal"
+    found = solve_conic(conic([0], [[0], [0]], [1e300, -1e300], Cones(1, 1)))
     assert found.status in ("infeasible", "inaccurate", "failed")

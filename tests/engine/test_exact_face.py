@@ -14,20 +14,14 @@ from sosdp.conic.exact.integers import is_semidefinite
 from sosdp.conic.exact.restriction import restrict
 from sosdp.conic.program import Cones, ConicProgram
 from sosdp.conic.svec import svec
+from tests.engine import programs
+from tests.engine.programs import unit
 from tests.engine.test_brackets import SDPLIB
-
-
-def unit(side, i, j):
-    matrix = np.zeros((side, side))
-    matrix[i, j] = matrix[j, i] = 1.0
-    return matrix
 
 
 def lmi(cost, columns, constant):
     """Minimise cost'x with ``sum_i x_i F_i - F_0`` positive semidefinite."""
-    A = -np.stack([svec(m) for m in columns], axis=1)
-    cones = Cones(psd=(constant.shape[0],))
-    return ConicProgram(np.array(cost, dtype=float), sp.csc_matrix(A), -svec(constant), cones)
+    return programs.lmi(cost, columns, -constant)
 
 
 def laplacian(side, seed):

@@ -15,22 +15,7 @@ from sosdp.conic.exact.restriction import Face, restrict
 from sosdp.conic.program import Cones, ConicProgram
 from sosdp.conic.strategies import _Side, find_point
 from sosdp.conic.svec import svec
-
-
-def unit(side, i, j):
-    matrix = np.zeros((side, side))
-    matrix[i, j] = matrix[j, i] = 1.0
-    return matrix
-
-
-def lmi(q, columns, constant, scalars=()):
-    """Minimise q'x with ``constant + sum x_i columns_i`` positive semidefinite and ``b - a'x >= 0``."""
-    A = np.array([-svec(matrix) for matrix in columns]).T
-    A = np.concatenate([np.array([a for a, _ in scalars], dtype=float).reshape(-1, len(q)), A])
-    b = np.concatenate([[float(v) for _, v in scalars], svec(constant)])
-    return ConicProgram(
-        np.array(q, dtype=float), sp.csc_matrix(A), b, Cones(0, len(scalars), (len(constant),))
-    )
+from tests.engine.programs import lmi, unit
 
 
 def on_a_line(sense):
