@@ -12,14 +12,15 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from sosdp.algebra import variables
-from sosdp.algebra.constraint import Equality
-from sosdp.algebra.polynomial import Polynomial, coerce
-from sosdp.laboratory.report import called
+from sosdp.algebra.polynomial import Polynomial
+from sosdp.laboratory.domain import Domain
+from sosdp.laboratory.tracing import stated
 from sosdp.privacy.inputs import integer, positive
 from sosdp.privacy.scores.consensus import Alternatives, ConsensusScore, Exponents, Test
 from sosdp.privacy.scores.levels import rational_base
@@ -73,6 +74,7 @@ class ConsensusProgram:
             tests (`most_tests`). None: no limit; draws of structured data evaluate a tiny part of the bound.
 
     Raises:
+        NotAPolynomial: the tests are not the polynomials that they returned for symbols.
         ValueError: numbers out of range, too many parameters or points, or tests that need longer integers.
     """
 
@@ -104,6 +106,8 @@ class ConsensusProgram:
                 raise ValueError(f"the bounds of a record are finite public numbers, got {end!r}")
         if any(low >= high for low, high in zip(*self.ends, strict=True)):
             raise ValueError("low must be below high in every coordinate")
+        if not all(self._traced):
+            raise ValueError("a consensus program needs at least one test")
         object.__setattr__(self, "_score", self._made())
         if self.limit is not None and self.most_tests > self.limit:
             raise ValueError(
@@ -168,26 +172,25 @@ class ConsensusProgram:
         Multiplied by the common denominator of all coefficients but the constant one, the rest of a test is
         an integer, so rounding its constant down changes no answer.
         """
-        theta: list[Polynomial] = [variables(f"theta_{k}") for k in range(self.lattice.dimension)]
-        record: list[Polynomial] = [variables(f"record_{k}") for k in range(self.dimension)]
-        made = called("tests (of parameters and a record)", self.tests, theta, record)
-        nested = [_is_list(group) for group in made] if _is_list(made) else [True, False]
-        if any(nested) and not all(nested):
-            raise ValueError("tests return a list of polynomials, or a list of such lists")
-        groups = [list(group) for group in made] if any(nested) else [list(made)]
-        if not all(groups):
-            raise ValueError("a consensus program needs at least one test")
-        return tuple(tuple(self._integer_test(q, theta, record, unit) for q in group) for group in groups)
+        return tuple(tuple(self._integer_test(q, unit) for q in group) for group in self._traced)
 
-    def _integer_test(
-        self, q: Any, theta: list[Polynomial], record: list[Polynomial], unit: Fraction
-    ) -> Test:
-        if isinstance(q, Equality):
-            raise ValueError("a test is an inequality: for p == 0 return p and -p, with a tolerance")
-        polynomial = coerce(getattr(q, "polynomial", q)).as_exact()
+    @cached_property
+    def _traced(self) -> list[list[Polynomial]]:
+        """The tests, compared with the function that returned them."""
+        step, box = self.lattice.spacing, self.lattice.box or ()
+        candidates = [Domain(1, step * low, step * max(high, low + 1)) for low, high in box]
+        sets = [candidates, [Domain(1, low, high) for low, high in zip(*self.ends, strict=True)]]
+        return stated("tests (of parameters and a record)", self.tests, self._variables, sets, _alternatives)
+
+    @property
+    def _variables(self) -> tuple[list[Polynomial], list[Polynomial]]:
+        """Parameters and coordinates of a record."""
+        theta, record = range(self.lattice.dimension), range(self.dimension)
+        return [variables(f"theta_{k}") for k in theta], [variables(f"record_{k}") for k in record]
+
+    def _integer_test(self, polynomial: Polynomial, unit: Fraction) -> Test:
+        theta, record = self._variables
         place = {v.name: k for k, v in enumerate([*theta, *record])}
-        if strangers := [v.name for v in polynomial.variables if v.name not in place]:
-            raise ValueError(f"{', '.join(strangers)} is neither a parameter nor a coordinate of the record")
         p = len(theta)
         table: dict[tuple[Exponents, Exponents], Fraction] = {}
         for coefficient, powers in polynomial.terms():
@@ -256,5 +259,10 @@ def plan_draw(
     return DrawPlan(missing, failure, float(np.mean(errors)), float(np.mean(seconds)))
 
 
-def _is_list(item: Any) -> bool:
-    return isinstance(item, (list, tuple, np.ndarray))
+def _alternatives(made: Any) -> list[list[Any]]:
+    """Tests as lists of alternatives."""
+    kinds = (list, tuple, np.ndarray)
+    nested = {isinstance(group, kinds) for group in made} if isinstance(made, kinds) else set()
+    if nested == {True, False} or not isinstance(made, kinds):
+        raise ValueError("tests return a list of polynomials, or a list of such lists")
+    return [list(group) for group in made] if True in nested else [list(made)]

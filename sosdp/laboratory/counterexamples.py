@@ -30,11 +30,11 @@ Value = Fraction | float
 def far_neighbours(family: Any) -> tuple[Value, tuple[Any, Any] | None]:
     """The largest change of a `Family`'s least value that some small neighbours make, and these neighbours.
 
-    Infinite where one of them is infeasible; 0 and None where own variables are not all 0 or 1, or pairs are
-    not symmetric.
+    Infinite where one of them is infeasible; 0 and None where own variables are not all 0 or 1, variables are
+    shared, or pairs are not symmetric.
     """
     own = family.written
-    if not all(any(same(h, v * v - v) or same(h, v - v * v) for h in own.equal) for v in own.z):
+    if own.s or not all(any(same(h, v * v - v) or same(h, v - v * v) for h in own.equal) for v in own.z):
         return Fraction(0), None
     if not all(p is None or same(p, own.at(p, own.u, own.y, own.z, own.x)) for p in own.pairs):
         return Fraction(0), None  # then the order of the records matters

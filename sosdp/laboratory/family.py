@@ -8,7 +8,6 @@ Proof: docs/proofs/witness_transfer.md
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -23,8 +22,17 @@ from sosdp.algebra.polynomial import Polynomial, coerce
 from sosdp.estimator.score_program import ScoreProgram, Witness
 from sosdp.laboratory.counterexamples import far_neighbours
 from sosdp.laboratory.domain import AsProven, Domain, claimed_as
-from sosdp.laboratory.identities import LEAST, MOST, Facts, NoIdentity, degree_in, least_growth, nonnegative
-from sosdp.laboratory.report import NotAPolynomial, StabilityReport, called
+from sosdp.laboratory.identities import (
+    LEAST,
+    MOST,
+    Facts,
+    NoIdentity,
+    degree_in,
+    least_growth,
+    nonnegative,
+    quotient,
+)
+from sosdp.laboratory.report import NotAPolynomial, StabilityReport
 from sosdp.laboratory.tracing import evaluate, fingerprint, same, stated
 from sosdp.model.system import System
 from sosdp.privacy.guarantee.condition import Proof, all_fields
@@ -32,11 +40,15 @@ from sosdp.privacy.guarantee.rounding import float_up
 from sosdp.privacy.scores.score import Lattice
 
 Vector = Sequence[Polynomial]
+ROOT = "root_of_share"
+"""Its square is 1 / (n - 1)."""
 
 
 @dataclass(frozen=True)
 class Part:
     """A constraint of a family: constant(n) + sum of single(z_i, x_i) + sum over i < j of pair(...), >= 0.
+
+    Where n times a number is the constant, a transfer that shares out may use that the sum is 0 or >= 0.
 
     Attributes
     ----------
@@ -77,6 +89,14 @@ class Family:
         (z, x) -> polynomial.
     dropped
         z -> what becomes of the own variables of a replaced record: affine in z, without the data.
+    kept
+        (z, other z) -> n - 1 times what is added to the own variables of each other record when record z is
+        replaced, as many polynomials of degree 1; None: they stay. ``lambda z, u: [z[0]]`` shares out the
+        weight of the replaced record. Then n >= 2.
+    shared
+        Number of solver variables that belong to no record, which stay: the last entries of each first
+        argument z. Of graphs a record is the weight of one pair of vertices, its own variables are those of
+        the edge, and shared ones those of its vertices that its summands mention.
     products
         (z, other z) -> polynomials that are >= 0 for every pair of records, also constraints of the program;
         the same ones for the pair in the other order.
@@ -94,10 +114,18 @@ class Family:
     products: Callable[[Vector, Vector], Sequence[Any]] | None = None
     parameters: tuple[Polynomial, ...] = ()
     about: tuple[Any, ...] = ()
+    kept: Callable[[Vector, Vector], Sequence[Any]] | None = None
+    shared: int = 0
 
     @cached_property
     def written(self) -> Written:
-        """Its polynomials: the functions are called once, so that what is proven is what is used."""
+        """Its polynomials, traced once, so that what is proven is what is used.
+
+        Raises
+        ------
+        NotAPolynomial
+            A function is not the polynomial that it returned for symbols (`tracing.stated`).
+        """
         return Written(self)
 
 
@@ -105,15 +133,12 @@ class Family:
 class FixedSet(AsProven):
     """Minimise the sum over the records of objective(z, x) over a set of z that no record changes.
 
-    For graphs a record is the weight of one pair, and z the variables that its summand mentions: the same
-    polynomial and the same constraints for every pair.
+    For graphs see `Family.shared`.
 
     Attributes
     ----------
-    own
-        Number of variables that a summand mentions.
-    record
-        Public set of a record.
+    own, record
+        Number of variables that a summand mentions, and the public set of a record.
     inside
         z -> (polynomials that are 0, polynomials that are >= 0), constraints of the program.
     objective
@@ -130,71 +155,55 @@ class FixedSet(AsProven):
     ) -> StabilityReport:
         """Bound how far the value moves, for every number of records: s with s >= what one summand can gain.
 
-        Undecided where no identity of degree 2 in z bounds it, or where a function is not the polynomial that
-        it returned for symbols (`tracing.stated`); nothing is refuted.
+        It is the family whose variables are all shared. Undecided where no identity of degree 2 in z bounds
+        it; nothing is refuted.
         """
-        z = [variables(f"z_a{k}") for k in range(self.own)]
-        x, new = ([variables(f"x_{tag}{k}") for k in range(self.record.dimension)] for tag in "ac")
-        upper, certificate, missing, about = None, None, "", ""
-        try:
-            free = [Domain(self.own, -1, 1)]
-            equal, above = stated("the set", self.inside, [z], [free], tuple)
-            ((summand,),) = stated("the objective", self.objective, [z, x], [free, [self.record]])
-            about = f", of the traced summand {fingerprint(summand)}"
-            public = [*_inside(self.record, x), *_inside(self.record, new)]
-            names = frozenset(v.name for v in z)
-            if any(degree_in(p, names) > MOST for p in (summand, *above, *equal)):
-                raise NoIdentity(f"a polynomial has more than degree {MOST} in the program's variables")
-            facts = Facts(names, (*above, *public), tuple(equal))
-            growth = summand.subs(dict(zip(x, new, strict=True))) - summand
-            upper, certificate = least_growth(growth, facts, claimed_as(claim))
-        except (NoIdentity, NotAPolynomial) as error:
-            missing = str(error)
-        return StabilityReport(
-            upper=None if upper is None else max(upper, Fraction(0)),
-            claimed=claimed_as(claim),
-            certificates=() if certificate is None else (certificate,),
-            statement="the value of the program, and of its relaxations of even degree >= 2, for every n"
-            + about,
-            missing=missing,
+        inside = self.inside
+        family = Family(
+            0, self.record, lambda z, x: inside(z), (), self.objective, lambda z: [], shared=self.own
         )
+        return transfer(family, claim)
 
 
 class Written:
     """The polynomials of a family in the variables of two records.
 
-    z, u: their own variables; x, y: their data. Each polynomial mentions its arguments and the parameters
-    alone.
+    z, u: their own variables; s: the shared ones; x, y: their data. Each polynomial mentions its arguments
+    and the parameters alone.
     """
 
     def __init__(self, family: Family) -> None:
         size = family.record.dimension
         self.z, self.u = ([variables(f"z_{tag}{k}") for k in range(family.own)] for tag in "ab")
         self.x, self.y = ([variables(f"x_{tag}{k}") for k in range(size)] for tag in "ab")
-        z, u, x, y = self.z, self.u, self.x, self.y
-        _apart(family, [*z, *u, *x, *y, variables(LEAST)])
-        parameters = {v.name for v in family.parameters}
-        one = parameters | {v.name for v in [*z, *x]}
-        two = one | {v.name for v in [*u, *y]}
-        self.moved = _affine(list(called("dropped", family.dropped, z)), z)
-        equal, above = called("local", family.local, z, x)
-        self.equal, self.above = _polynomials(equal, one), _polynomials(above, one)
-        self.objective = _polynomials([called("the objective", family.objective, z, x)], one)[0]
-        both = parameters | {v.name for v in [*z, *u]}
-        self.products = (
-            [] if family.products is None else _polynomials(called("products", family.products, z, u), both)
-        )
-        self.about = _polynomials(family.about, parameters)
+        self.s = [variables(f"s{k}") for k in range(family.shared)]
+        z, u, x, y = [*self.z, *self.s], self.u, self.x, self.y
+        _apart(family, [*z, *u, *x, *y, variables(LEAST), variables(ROOT)])
+
+        def of(what: str, function: Any, vectors: Any, lists: Any, known: Any = family.parameters) -> Any:
+            free = Domain(1, -1, 1)
+            sets = [[family.record] if v is x or v is y else [free] * len(v) for v in vectors]
+            return stated(what, function, vectors, sets, lists, known)
+
+        def value(what: str, function: Any, vectors: Any) -> Polynomial | None:
+            return None if function is None else of(what, function, vectors, lambda made: [[made]])[0][0]
+
+        def several(what: str, function: Any, vectors: Any, known: Any = ()) -> list[Polynomial]:
+            return [] if function is None else of(what, function, vectors, lambda made: [made], known)[0]
+
+        self.equal, self.above = of("local", family.local, [z, x], tuple)
+        self.objective = value("the objective", family.objective, [z, x])
+        self.products = several("products", family.products, [z, u], family.parameters)
+        self.singles = [value(part.name, part.single, [z, x]) for part in family.parts]
+        self.pairs = [value(part.name, part.pair, [z, x, u, y]) for part in family.parts]
+        self.moved = _affine("dropped", several("dropped", family.dropped, [z]), self.z)
+        self.added = _affine("kept", several("kept", family.kept, [z, u]) or [coerce(0)] * len(u), u)
+        self.about = [coerce(p).as_exact() for p in family.about]
+        known = {v.name for v in family.parameters}
+        if any({v.name for v in p.variables} - known for p in self.about):
+            raise NoIdentity("the conditions on the parameters (about) mention something else")
         if any(p.degree <= 0 and p.constant < 0 for p in self.about):
             raise NoIdentity("the conditions on the parameters (about) contradict each other")
-        self.singles = [
-            None if p.single is None else _polynomials([called(p.name, p.single, z, x)], one)[0]
-            for p in family.parts
-        ]
-        self.pairs = [
-            None if p.pair is None else _polynomials([called(p.name, p.pair, z, x, u, y)], two)[0]
-            for p in family.parts
-        ]
 
     def at(self, p: Polynomial, z: Vector, x: Vector, u: Vector = (), y: Vector = ()) -> Polynomial:
         """A polynomial with these in the place of its variables."""
@@ -221,60 +230,114 @@ def transfer(family: Family, claim: Any = None) -> StabilityReport:
         and the change that has no certificate: that this transfer fails refutes no sensitivity.
     """
     claimed = claimed_as(claim)
-    try:
-        upper, certificates = _transferred(family, claimed)
-        missing = ""
-    except NoIdentity as error:
-        upper, certificates, missing = None, (), str(error)
+    upper, certificates, missing, about = None, (), "", ""
     lower: Fraction | float = Fraction(0)
     neighbours: tuple[Any, Any] | None = None
-    with contextlib.suppress(NoIdentity):  # a family that is none has no values
+    try:
+        about = f", of the traced objective {fingerprint(family.written.objective)}"
         lower, neighbours = far_neighbours(family)
+        upper, certificates = _transferred(family, claimed)
+    except (NoIdentity, NotAPolynomial) as error:
+        missing = str(error)
+    every = "every n" if family.kept is None else "every n >= 2"
     return StabilityReport(
         upper=upper,
         lower=lower,
         neighbours=neighbours,
         claimed=claimed,
         certificates=certificates,
-        statement="the value of the program, and of its relaxations of even degree >= 2, for every n",
+        statement=f"the value of the program, and of its relaxations of even degree >= 2, for {every}{about}",
         missing=missing,
     )
 
 
 def _transferred(family: Family, claimed: Fraction | None) -> tuple[Fraction, tuple[Any, ...]]:
+    """The bound and the certificates of one transfer, of the replaced record and of one other."""
     own = family.written
     z, u, x, y, moved = own.z, own.u, own.x, own.y, own.moved
     new = [variables(f"x_c{k}") for k in range(family.record.dimension)]
     _apart(family, new)
-    names = frozenset(v.name for v in [*z, *u])
-    equal_new, above_new = ([own.at(p, moved, new) for p in part] for part in (own.equal, own.above))
-    equal_other, above_other = ([own.at(p, u, y) for p in part] for part in (own.equal, own.above))
+    names = frozenset(v.name for v in [*z, *u, *own.s])
+    share = variables(ROOT) ** 2  # 1 / (n - 1), in (0, 1]
+    kept = [v + share * more for v, more in zip(u, own.added, strict=True)]
     public = [*own.about, *_inside(family.record, x), *_inside(family.record, new)]
     alone = Facts(names, (*own.above, *public), tuple(own.equal))
     _symmetric(own.products, [own.at(p, u, x, z) for p in own.products])
+    equal_other, above_other = ([own.at(p, u, y) for p in part] for part in (own.equal, own.above))
     others = (*above_other, *_inside(family.record, y), *own.products)
     together = Facts(names, (*alone.inequalities, *others), (*own.equal, *equal_other))
+    gains = alone
+    if family.kept is not None:
+        if own.products or any(own.pairs):
+            raise NoIdentity("sharing out is not covered where pairs of records have constraints")
+        sums = [(part.equality, p) for part, b in zip(family.parts, own.singles, strict=True)
+                if b is not None and (p := _average(part, b, own, share)) is not None]  # fmt: skip
+        together = replace(together, inequalities=(*together.inequalities, 1 - share))
+        gains = replace(
+            together,
+            sums_above=tuple(p for equality, p in sums if not equality),
+            sums_equal=tuple(p for equality, p in sums if equality),
+            one=frozenset(v.name for v in [*u, *y]),
+        )
     proofs: list[Any] = []
-    for h_new, h in zip(equal_new, own.equal, strict=True):
-        if not (same(h_new, coerce(0)) or same(h_new, h)):
-            raise NoIdentity(f"a local equality becomes {h_new}, which is neither 0 nor the one it was")
-    for g in above_new:
-        proofs.append(nonnegative(g, alone, f"local constraint {g} >= 0 of the replaced record"))
+    places = (
+        (moved, new, own.equal, own.above, alone, "replaced"),
+        (kept, y, equal_other, above_other, together, "kept"),
+    )
+    for image, data, equal, above, facts, whose in places:
+        for h, old in zip(own.equal, equal, strict=True):
+            h_new = own.at(h, image, data)
+            if not (same(h_new, coerce(0)) or same(h_new, old)):
+                raise NoIdentity(f"a local equality becomes {h_new}, which is neither 0 nor the one it was")
+        for g, old in zip(own.above, above, strict=True):
+            g_new = own.at(g, image, data)
+            if not same(g_new, old):
+                what = f"local constraint {g_new} >= 0 of the {whose} record"
+                proofs.append(nonnegative(g_new, facts, what))
     for g in (own.at(p, moved, x, u) for p in own.products):
         proofs.append(nonnegative(g, together, f"product {g} >= 0"))
+
+    def small(what: str, *polynomials: Polynomial) -> None:
+        if any(degree_in(p, names) > MOST for p in polynomials):
+            raise NoIdentity(f"{what} has more than degree {MOST} in the solver's variables")
+
+    def gain(what: str, summand: Polynomial) -> Polynomial:
+        """What a sum gains: with the replaced summand, and 1 / (n - 1) of it with each other one."""
+        after, other = own.at(summand, moved, new), own.at(summand, kept, y)
+        small(what, summand, after, other)
+        more = quotient(other - own.at(summand, u, y), share)
+        assert more is not None
+        return after - summand + more
+
     for part, single, pair in zip(family.parts, own.singles, own.pairs, strict=True):
-        for kind, change in _changes(part, single, pair, own, new, names):
-            if part.equality:
-                if not same(change, coerce(0)):
-                    raise NoIdentity(f"{part.name} ({kind}): the equality changes by {change}")
-                continue
-            facts = alone if kind == "single" else together
-            proofs.append(nonnegative(change, facts, f"{part.name} ({kind})"))
-    if degree_in(own.objective, names) > 2:
-        raise NoIdentity("the objective has more than degree 2 in the solver's variables")
-    growth = own.at(own.objective, moved, new) - own.objective
-    upper, last = least_growth(growth, alone, claimed)
+        changes = [] if single is None else [("single", gain(part.name, single), gains)]
+        if pair is not None:
+            if not same(pair, own.at(pair, own.u, own.y, own.z, own.x)):
+                raise NoIdentity(f"{part.name}: the pair is not symmetric in its two records")
+            after = own.at(pair, moved, new, u, y)
+            small(part.name, pair, after)
+            changes.append(("pair", after - pair, together))
+        for kind, change, known in changes:
+            if not part.equality:
+                proofs.append(nonnegative(change, known, f"{part.name} ({kind})"))
+            elif not same(change, coerce(0)):
+                raise NoIdentity(f"{part.name} ({kind}): the equality changes by {change}")
+    upper, last = least_growth(gain("the objective", own.objective), gains, claimed)
     return max(upper, Fraction(0)), tuple(item for item in [*proofs, last] if item is not None)
+
+
+def _average(part: Part, single: Polynomial, own: Written, share: Polynomial) -> Polynomial | None:
+    """A polynomial of the replaced and one other record whose sum over the others is the part; None for parts
+    with pairs, or whose constant is not n times a number."""
+    n, constant = variables("n"), part.constant
+    try:
+        ((total,),) = stated(part.name, lambda v: constant(v[0]), [[n]], [[Domain(1, 2, 10**6)]])
+    except NotAPolynomial:
+        return None
+    rate = total.coefficient(n)
+    if part.pair is not None or not same(total, rate * n):
+        return None
+    return share * (rate + single) + rate + own.at(single, own.u, own.y)
 
 
 @dataclass(frozen=True)
@@ -340,8 +403,11 @@ def score_program(
     Undecided
         The transfer is not proven.
     ValueError
-        Records in a ball, other numbers of parameters, a candidate at which `about` fails, an odd degree.
+        Records in a ball, other numbers of parameters, a candidate at which `about` fails, an odd degree, one
+        record whose weight nobody can take.
     """
+    if family.kept is not None and records < 2:
+        raise ValueError(f"the theorem is about at least 2 records, got {records}")
     if family.record.radius is not None or len(family.parameters) != lattice.dimension:
         raise ValueError("a score needs records in a box and a lattice of its parameters")
     if degree < 2 or degree % 2:
@@ -377,24 +443,13 @@ def _apart(family: Family, ours: Sequence[Polynomial]) -> None:
         raise NoIdentity(f"parameters need other names than {', '.join(sorted(taken))}")
 
 
-def _affine(moved: list[Any], z: Vector) -> list[Polynomial]:
-    """The images, checked: affine in the record's own variables, and nothing else in them."""
-    own = {v.name for v in z}
-    result = [coerce(p).as_exact() for p in moved]
-    if len(result) != len(z):
-        raise NoIdentity("dropped must give as many values as a record has own variables")
-    if any(p.degree > 1 or {v.name for v in p.variables} - own for p in result):
-        raise NoIdentity("dropped must be affine in the record's own variables and must not mention data")
-    return result
-
-
-def _polynomials(items: Sequence[Any], known: set[str]) -> list[Polynomial]:
-    """Exact polynomials in the family's own variables, records and parameters alone."""
-    result = [coerce(item).as_exact() for item in items]
-    for p in result:
-        if strangers := [v.name for v in p.variables if v.name not in known]:
-            raise NoIdentity(f"{', '.join(strangers)} is in no record and no parameter")
-    return result
+def _affine(what: str, images: list[Polynomial], z: Vector) -> list[Polynomial]:
+    """The images, checked: as many as there are own variables, and affine; `stated` refuses data in them."""
+    if len(images) != len(z):
+        raise NoIdentity(f"{what} must give as many values as a record has own variables")
+    if any(p.degree > 1 for p in images):
+        raise NoIdentity(f"{what} must be affine in the records' own variables")
+    return images
 
 
 def _inside(domain: Domain, record: Vector) -> list[Polynomial]:
@@ -408,25 +463,3 @@ def _symmetric(products: Sequence[Polynomial], swapped: Sequence[Polynomial]) ->
         for p in one:
             if not any(same(p, q) for q in other):
                 raise NoIdentity(f"the products are not symmetric in the two records: {p} >= 0")
-
-
-def _changes(
-    part: Part,
-    single: Polynomial | None,
-    pair: Polynomial | None,
-    own: Written,
-    new: Vector,
-    names: frozenset[str],
-) -> list[tuple[str, Polynomial]]:
-    """How the summands of a part change: of the record alone, and of one pair; checked to be symmetric and of
-    degree at most 2 in the solver's variables."""
-    result = []
-    if single is not None:
-        result.append(("single", single, own.at(single, own.moved, new)))
-    if pair is not None:
-        if not same(pair, own.at(pair, own.u, own.y, own.z, own.x)):
-            raise NoIdentity(f"{part.name}: the pair is not symmetric in its two records")
-        result.append(("pair", pair, own.at(pair, own.moved, new, own.u, own.y)))
-    if any(degree_in(p, names) > 2 for _, one, after in result for p in (one, after)):
-        raise NoIdentity(f"{part.name} has more than degree 2 in the solver's variables")
-    return [(kind, after - one) for kind, one, after in result]

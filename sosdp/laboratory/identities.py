@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
 
 import certificates
 from sosdp.algebra import variables
@@ -42,11 +45,18 @@ class Facts:
         The solver's variables.
     inequalities, equalities
         Polynomials that are >= 0, and that are 0.
+    sums_above, sums_equal
+        Polynomials whose sum over the other records is so; their multipliers do not mention the other record.
+    one
+        The variables of the other record.
     """
 
     names: frozenset[str]
     inequalities: tuple[Polynomial, ...]
     equalities: tuple[Polynomial, ...]
+    sums_above: tuple[Polynomial, ...] = ()
+    sums_equal: tuple[Polynomial, ...] = ()
+    one: frozenset[str] = frozenset()
 
     @property
     def about_data(self) -> list[Polynomial]:
@@ -163,39 +173,82 @@ def _bounded(
 ) -> tuple[Fraction | None, dict[str, Any]]:
     """An exact identity for q, its `unknown` minimised: (least value, certificate).
 
+    First with every hypothesis, and monomials in the Newton polytope of q, the hypotheses and their products
+    with squares of the solver's variables. Then without these products, and with the hypotheses in the
+    variables of q: what is outside only takes the room in which an identity is rounded.
+    """
+    own = {v.name for v in q.variables}
+    parts = ("inequalities", "equalities", "sums_above", "sums_equal")
+    near = {
+        part: tuple(p for p in getattr(facts, part) if {v.name for v in p.variables} <= own) for part in parts
+    }
+    try:
+        return _identity(q, facts, unknown, wide=True)
+    except certificates.CertificateError:
+        return _identity(q, replace(facts, **near), unknown, wide=False)
+
+
+def _identity(
+    q: Polynomial, facts: Facts, unknown: Polynomial | None, *, wide: bool
+) -> tuple[Fraction | None, dict[str, Any]]:
+    """One attempt, within a polytope.
+
     Raises
     ------
     certificates.CertificateError
         There is none, or it cannot be made exact.
     """
-    every = {v.name: v for p in (q, *facts.inequalities, *facts.equalities) for v in p.variables}
+    cones = [coerce(1), *facts.inequalities, *facts.sums_above]
+    ideals = [*facts.equalities, *facts.sums_equal]
+    every = {v.name: v for p in (q, *cones, *ideals) for v in p.variables}
     if unknown is not None:
         every.pop(unknown.name, None)
-    inner = [every[name] for name in sorted(every) if name in facts.names]
-    outer = [every[name] for name in sorted(every) if name not in facts.names]
+    order = sorted(every)
+    squares = [v * v for v in every.values() if v.name in facts.names and wide]
+    shifted = [g * v for g in (*cones, *ideals) for v in squares if degree_in(g * v, facts.names) <= MOST]
+    hull = _powers([q, *cones, *ideals, *shifted], order)
     total = max(2, q.degree + q.degree % 2)
-    bases = [
-        _monomials(inner, outer, MOST - degree_in(h, facts.names), total - h.degree) for h in facts.equalities
-    ]
-    free = [[variables(f"m{k}_{i}") for i in range(len(basis))] for k, basis in enumerate(bases)]
+
+    def basis(g: Polynomial, parts: int, summed: bool) -> list[Polynomial]:
+        """Monomials whose products of so many, times g, have no degree too large."""
+        known = [every[name] for name in order if not (summed and name in facts.one)]
+        inner, outer = ([v for v in known if (v.name in facts.names) is own] for own in (True, False))
+        room, whole = (MOST - degree_in(g, facts.names)) // parts, (total - g.degree) // parts
+        found = _monomials(inner, outer, room, whole)
+        return [m for m in found if _contained(_powers([g * m**parts], order), hull)]
+
+    bases = [basis(h, 1, k >= len(facts.equalities)) for k, h in enumerate(ideals)]
+    free = [[variables(f"m{k}_{i}") for i in range(len(row))] for k, row in enumerate(bases)]
     program = SosProgram([*([] if unknown is None else [unknown]), *(v for row in free for v in row)])
     right = coerce(0)
-    for k, g in enumerate([coerce(1), *facts.inequalities]):
-        room, all_room = (MOST - degree_in(g, facts.names)) // 2, (total - g.degree) // 2
-        basis = _monomials(inner, outer, room, all_room)
-        if basis:
-            gram = program.gram(f"Q{k}_", basis)
-            right = right + g * sum(
-                gram[i, j] * a * b for i, a in enumerate(basis) for j, b in enumerate(basis)
-            )
-    for h, row, basis in zip(facts.equalities, free, bases, strict=True):
-        right = right + h * sum((c * m for c, m in zip(row, basis, strict=True)), coerce(0))
+    for k, g in enumerate(cones):
+        row = basis(g, 2, k > len(facts.inequalities))
+        if row:
+            gram = program.gram(f"Q{k}_", row)
+            right = right + g * sum(gram[i, j] * a * b for i, a in enumerate(row) for j, b in enumerate(row))
+    for h, own, row in zip(ideals, free, bases, strict=True):
+        right = right + h * sum((c * m for c, m in zip(own, row, strict=True)), coerce(0))
     program.require_zero(q - right)
     solved = program.feasible() if unknown is None else program.minimize(unknown)
     proof = certificates.extract(solved).exact()
     if proof.verify().status != "valid":
         raise certificates.CertificateError("the identity is not exact")
     return proof.bound, proof.to_dict()
+
+
+def _powers(polynomials: Sequence[Polynomial], order: Sequence[str]) -> np.ndarray:
+    """The different exponents of all terms, one row each."""
+    terms = [powers for p in polynomials for c, powers in p.terms() if c]
+    return np.unique([[powers.get(name, 0) for name in order] for powers in terms], axis=0)
+
+
+def _contained(points: np.ndarray, hull: np.ndarray) -> bool:
+    """Whether points lie in the convex hull of others; a wrong answer costs an identity or time, no truth."""
+    sides = np.vstack([hull.T, np.ones(len(hull))])
+    return all(
+        linprog(np.zeros(len(hull)), A_eq=sides, b_eq=[*point, 1], method="highs").status == 0
+        for point in points
+    )
 
 
 def _monomials(inner: Sequence[Any], outer: Sequence[Any], most: int, total: int) -> list[Polynomial]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -17,23 +17,6 @@ PROVEN, REFUTED, UNDECIDED = "proven", "refuted", "undecided"
 
 class NotAPolynomial(TypeError, ValueError):
     """A function is not the polynomial that it would have to be; the message says what to use."""
-
-
-def called(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a function that states a program returns for variables.
-
-    Raises
-    ------
-    ValueError
-        It raised; the message says with how many variables it was called. No data are involved.
-    """
-    try:
-        return function(*arguments)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        sizes = " and ".join(str(len(part)) for part in arguments)
-        raise ValueError(
-            f"{what} could not be called with {sizes} variables: {type(error).__name__}: {error}"
-        ) from error
 
 
 class Undecided(ValueError):

@@ -206,6 +206,7 @@ def stated(
     vectors: Sequence[Sequence[Polynomial]],
     sets: Sequence[Sequence[Domain]],
     lists: Callable[[Any], Sequence[Sequence[Any]]] = lambda made: [[made]],
+    parameters: Sequence[Polynomial] = (),
 ) -> list[list[Polynomial]]:
     """The exact polynomials that a function which states a program returns, compared by `as_polynomial`.
 
@@ -220,6 +221,8 @@ def stated(
         entry by itself at the marks of its set.
     lists
         What the function returns, as lists of polynomials.
+    parameters
+        Other variables that they may contain, for which the comparison inserts fixed random numbers.
 
     Raises
     ------
@@ -229,6 +232,8 @@ def stated(
     ends = [0, *accumulate(len(vector) for vector in vectors)]
     flat = [[v] for vector in vectors for v in vector]
     first: list[list[Polynomial]] = []
+    generator = random.Random(4)
+    fixed = {v: Fraction(generator.randrange(1, 10**6), 1009) for v in parameters}
 
     def whole(after: int, entries: Sequence[Any]) -> Any:
         ordered = [*entries[after:], *entries[:after]]
@@ -239,7 +244,9 @@ def stated(
         total: Any = Fraction(0)
         for part in made:
             for p in [len(part), *part]:
-                number = p.constant if isinstance(p, Polynomial) and p.degree <= 0 else p
+                known = p._value if isinstance(p, Symbol) else p
+                known = known.subs(fixed) if fixed and isinstance(known, Polynomial) else known
+                number = known.constant if isinstance(known, Polynomial) and known.degree <= 0 else known
                 total = total + weights.randrange(1, 10**6) * number
         return total
 
