@@ -19,7 +19,8 @@ import numpy as np
 
 from sosdp.algebra import variables
 from sosdp.algebra.polynomial import Polynomial
-from sosdp.laboratory.domain import Domain
+from sosdp.laboratory.domain import Domain, claimed_as
+from sosdp.laboratory.report import StabilityReport
 from sosdp.laboratory.tracing import stated
 from sosdp.privacy.inputs import integer, positive
 from sosdp.privacy.scores.consensus import Alternatives, ConsensusScore, Exponents, Test
@@ -137,6 +138,17 @@ class ConsensusProgram:
     def sampler(self) -> LazyPartition:
         """Draws exactly from this score's law."""
         return LazyPartition()
+
+    def stability(
+        self, *, records: int | None = None, claim: Any = None, degree: int | None = None
+    ) -> StabilityReport:
+        """One record is one summand in {0, 1}: 1, whatever the tests are."""
+        return StabilityReport(
+            upper=Fraction(1),
+            claimed=claimed_as(claim),
+            records=self.records,
+            statement="one record is one summand in {0, 1} of the count (docs/proofs/consensus.md)",
+        )
 
     def score_function(self) -> ConsensusScore:
         """The score for the exponential mechanism."""

@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from sosdp.algebra import variables
 from sosdp.algebra.polynomial import Polynomial, coerce
-from sosdp.laboratory.domain import Domain, Record
+from sosdp.laboratory.domain import Domain, Record, claimed_as
 from sosdp.laboratory.release import placed
-from sosdp.laboratory.report import Undecided
+from sosdp.laboratory.report import StabilityReport, Undecided
 from sosdp.laboratory.statistic import Bound, exactly
 from sosdp.laboratory.tracing import evaluate, stated, term
 from sosdp.model.system import System
@@ -57,6 +57,18 @@ class ConvexLoss:
     def parts(self) -> tuple[Domain, ...]:
         """The sets of a record's parts."""
         return self.record if isinstance(self.record, tuple) else (self.record,)
+
+    def stability(self, *, records: int, claim: Any = None, degree: int | None = None) -> StabilityReport:
+        """Curvature and Lipschitz constant hold for every n; the sensitivity is theirs at one."""
+        known = curvature(self, degree)
+        return StabilityReport(
+            upper=None if known.missing else known.sensitivity(records),
+            claimed=claimed_as(claim),
+            records=records,
+            certificates=known.certificates,
+            statement="l2 distance of minimisers: Lipschitz constant / (records kappa)",
+            missing=known.missing,
+        )
 
 
 @dataclass(frozen=True)

@@ -128,6 +128,43 @@ class Family:
         """
         return Written(self)
 
+    def stability(
+        self, *, records: int | None = None, claim: Any = None, degree: int | None = None
+    ) -> StabilityReport:
+        """Prove that the value, of the program and of its relaxations, moves by at most s, for every n.
+
+        Parameters
+        ----------
+        claim
+            s; None for the least that is provable.
+
+        Returns
+        -------
+        StabilityReport
+            Proven; refuted by two small data sets of a program in 0/1 variables; or undecided with the
+            constraint and the change without a certificate: that a transfer fails refutes no sensitivity.
+        """
+        claimed = claimed_as(claim)
+        upper, certificates, missing, about = None, (), "", ""
+        lower: Fraction | float = Fraction(0)
+        neighbours: tuple[Any, Any] | None = None
+        try:
+            about = f", of the traced objective {fingerprint(self.written.objective)}"
+            lower, neighbours = far_neighbours(self)
+            upper, certificates = _transferred(self, claimed)
+        except (NoIdentity, NotAPolynomial) as error:
+            missing = str(error)
+        every = f"for every n{'' if self.kept is None else ' >= 2'}{about}"
+        return StabilityReport(
+            upper=upper,
+            lower=lower,
+            neighbours=neighbours,
+            claimed=claimed,
+            certificates=certificates,
+            statement=f"the value of the program, and of its relaxations of even degree >= 2, {every}",
+            missing=missing,
+        )
+
 
 @dataclass(frozen=True)
 class FixedSet(AsProven):
@@ -162,7 +199,7 @@ class FixedSet(AsProven):
         family = Family(
             0, self.record, lambda z, x: inside(z), (), self.objective, lambda z: [], shared=self.own
         )
-        return transfer(family, claim)
+        return family.stability(claim=claim)
 
 
 class Written:
@@ -215,42 +252,6 @@ class Written:
         return p.subs(values)
 
 
-def transfer(family: Family, claim: Any = None) -> StabilityReport:
-    """Prove that the value, of the program and of its relaxations, moves by at most s, for every n.
-
-    Parameters
-    ----------
-    claim
-        s; None for the least that is provable.
-
-    Returns
-    -------
-    StabilityReport
-        Proven; refuted by two small data sets of a program in 0/1 variables; or undecided with the constraint
-        and the change that has no certificate: that this transfer fails refutes no sensitivity.
-    """
-    claimed = claimed_as(claim)
-    upper, certificates, missing, about = None, (), "", ""
-    lower: Fraction | float = Fraction(0)
-    neighbours: tuple[Any, Any] | None = None
-    try:
-        about = f", of the traced objective {fingerprint(family.written.objective)}"
-        lower, neighbours = far_neighbours(family)
-        upper, certificates = _transferred(family, claimed)
-    except (NoIdentity, NotAPolynomial) as error:
-        missing = str(error)
-    every = "every n" if family.kept is None else "every n >= 2"
-    return StabilityReport(
-        upper=upper,
-        lower=lower,
-        neighbours=neighbours,
-        claimed=claimed,
-        certificates=certificates,
-        statement=f"the value of the program, and of its relaxations of even degree >= 2, for {every}{about}",
-        missing=missing,
-    )
-
-
 def _transferred(family: Family, claimed: Fraction | None) -> tuple[Fraction, tuple[Any, ...]]:
     """The bound and the certificates of one transfer, of the replaced record and of one other."""
     own = family.written
@@ -262,7 +263,8 @@ def _transferred(family: Family, claimed: Fraction | None) -> tuple[Fraction, tu
     kept = [v + share * more for v, more in zip(u, own.added, strict=True)]
     public = [*own.about, *_inside(family.record, x), *_inside(family.record, new)]
     alone = Facts(names, (*own.above, *public), tuple(own.equal))
-    _symmetric(own.products, [own.at(p, u, x, z) for p in own.products])
+    if {*map(_terms, own.products)} != {_terms(own.at(p, u, x, z)) for p in own.products}:
+        raise NoIdentity("products are not symmetric: the replaced record may be either of a pair")
     equal_other, above_other = ([own.at(p, u, y) for p in part] for part in (own.equal, own.above))
     others = (*above_other, *_inside(family.record, y), *own.products)
     together = Facts(names, (*alone.inequalities, *others), (*own.equal, *equal_other))
@@ -417,7 +419,7 @@ def score_program(
         values = {v.name: lattice.spacing * t for v, t in zip(family.parameters, point, strict=True)}
         if any(evaluate(p, values) < 0 for p in limits):
             raise ValueError(f"the candidate {point} violates a condition on the parameters (about)")
-    report = transfer(family)
+    report = family.stability()
     made = ScoreProgram(
         FamilyProgram(family, records),
         records,
@@ -434,6 +436,11 @@ def score_program(
     )
     text = f"exact identities: {report.statement} (docs/proofs/witness_transfer.md)"
     return replace(made, proof=Proof(text, all_fields(made)))
+
+
+def _terms(p: Polynomial) -> frozenset[Any]:
+    """The exact terms, to compare polynomials by."""
+    return frozenset((Fraction(c), *sorted(powers.items())) for c, powers in p.terms() if c)
 
 
 def _apart(family: Family, ours: Sequence[Polynomial]) -> None:
@@ -454,12 +461,3 @@ def _affine(what: str, images: list[Polynomial], z: Vector) -> list[Polynomial]:
 
 def _inside(domain: Domain, record: Vector) -> list[Polynomial]:
     return [g.polynomial.as_exact() for g in domain.constraints(record)]
-
-
-def _symmetric(products: Sequence[Polynomial], swapped: Sequence[Polynomial]) -> None:
-    """Refuse products that say other things of a pair in the other order: which record is replaced, the first
-    or the second, is not known."""
-    for one, other in ((products, swapped), (swapped, products)):
-        for p in one:
-            if not any(same(p, q) for q in other):
-                raise NoIdentity(f"the products are not symmetric in the two records: {p} >= 0")

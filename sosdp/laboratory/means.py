@@ -127,58 +127,57 @@ class Means(AsProven):
     def _feature(self, feature: Polynomial, record: Sequence[Polynomial]) -> Polynomial:
         return feature.subs({variables(f"x0_{k}"): v for k, v in enumerate(record)})
 
+    def stability(
+        self, *, records: int | None = None, claim: Any = None, degree: int | None = None
+    ) -> StabilityReport:
+        """Bound the change of a function of means: at n records, or n times the change at every n >= least.
 
-def stable_means(
-    program: Means, *, records: int | None, claim: Any = None, degree: int | None = None
-) -> StabilityReport:
-    """Bound the change of a function of means: at n records, or n times the change at every n >= least.
-
-    Parameters
-    ----------
-    records
-        n; None for every n >= `program.least`: then the report is about n times the change.
-    claim
-        A number; without `records` also a function of h = 1 / n, a bound of n times the change.
-    """
-    part, rows = program.change()
-    domain, h = program.record, variables(INVERSE)
-    limits: list[Any] = []
-    times = Fraction(1)
-    if records is not None:
-        records = integer(records, "records", 1)
-        times = Fraction(1, records)
-        part = part.subs({h: times})
-        about = f"one of {records} records replaced"
-    else:
-        limits = [h * (Fraction(1, program.least) - h) >= 0]
-        about = f"n times the change, one of n >= {program.least} records replaced"
-        if callable(claim):
-            part = part - coerce(claim(h)).as_exact()
-            about, claim = f"{about}, less the claim, a function of 1 / n", 0
-    claimed = claimed_as(claim)
-    reached, point = _attained(program, part, rows, records)
-    wanted = (None if claimed is None else claimed / times, reached)
-    bound = bounded(part, domain, rows, degree, wanted, limits)
-    neighbours: tuple[Any, Any] | None = None
-    if records is not None and records <= SHOWN:
-        first, second, *others = (tuple(point[v.name] for v in row) for row in rows)
-        rest = [others[0] if others else domain.centre] * (records - 1)
-        one, other = (tuple(shaped([row, *rest], domain.dimension)) for row in (first, second))
-        neighbours = one, other
-    return StabilityReport(
-        upper=None if bound.upper is None else max(times * bound.upper, Fraction(0)),
-        lower=max(times * reached, Fraction(0)),
-        claimed=claimed,
-        neighbours=neighbours,
-        symmetric=True,
-        positions=(0,),
-        records=records,
-        certificates=(bound.certificate,),
-        statement=f"{about}, of the traced polynomial {fingerprint(program.traced[0])} of means",
-        missing=bound.why,
-        program=program,
-        domain=domain,
-    ).as_made()
+        Parameters
+        ----------
+        records
+            n; None for every n >= `least`: then the report is about n times the change.
+        claim
+            A number; without `records` also a function of h = 1 / n, a bound of n times the change.
+        """
+        part, rows = self.change()
+        domain, h = self.record, variables(INVERSE)
+        limits: list[Any] = []
+        times = Fraction(1)
+        if records is not None:
+            records = integer(records, "records", 1)
+            times = Fraction(1, records)
+            part = part.subs({h: times})
+            about = f"one of {records} records replaced"
+        else:
+            limits = [h * (Fraction(1, self.least) - h) >= 0]
+            about = f"n times the change, one of n >= {self.least} records replaced"
+            if callable(claim):
+                part = part - coerce(claim(h)).as_exact()
+                about, claim = f"{about}, less the claim, a function of 1 / n", 0
+        claimed = claimed_as(claim)
+        reached, point = _attained(self, part, rows, records)
+        wanted = (None if claimed is None else claimed / times, reached)
+        bound = bounded(part, domain, rows, degree, wanted, limits)
+        neighbours: tuple[Any, Any] | None = None
+        if records is not None and records <= SHOWN:
+            first, second, *others = (tuple(point[v.name] for v in row) for row in rows)
+            rest = [others[0] if others else domain.centre] * (records - 1)
+            one, other = (tuple(shaped([row, *rest], domain.dimension)) for row in (first, second))
+            neighbours = one, other
+        return StabilityReport(
+            upper=None if bound.upper is None else max(times * bound.upper, Fraction(0)),
+            lower=max(times * reached, Fraction(0)),
+            claimed=claimed,
+            neighbours=neighbours,
+            symmetric=True,
+            positions=(0,),
+            records=records,
+            certificates=(bound.certificate,),
+            statement=f"{about}, of the traced polynomial {fingerprint(self.traced[0])} of means",
+            missing=bound.why,
+            program=self,
+            domain=domain,
+        ).as_made()
 
 
 SHOWN = 1000

@@ -75,6 +75,11 @@ class PackingProgram:
         object.__setattr__(self, "_score", PackingScore(problem, self.lattice, self.records))
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """Public bounds of a record's coordinates."""
+        return -float(self.reach), float(self.reach)
+
+    @property
     def sampler(self) -> DyadicBoxes:
         """Draws exactly from this score's law."""
         return DyadicBoxes()

@@ -17,10 +17,10 @@ import numpy as np
 
 from sosdp.estimator.score_program import ScoreProgram
 from sosdp.laboratory.consensus import ConsensusProgram
-from sosdp.laboratory.convex import ConvexLoss, curvature
-from sosdp.laboratory.domain import Domain, claimed_as, exact
-from sosdp.laboratory.family import Family, FixedSet, transfer
-from sosdp.laboratory.means import Means, stable_means
+from sosdp.laboratory.convex import ConvexLoss
+from sosdp.laboratory.domain import Domain, exact
+from sosdp.laboratory.family import Family, FixedSet
+from sosdp.laboratory.means import Means
 from sosdp.laboratory.packing import PackingProgram
 from sosdp.laboratory.pieces import Largest, Ratio, SumOfPieces
 from sosdp.laboratory.report import StabilityReport
@@ -28,6 +28,11 @@ from sosdp.laboratory.statistic import certify_sensitivity, pair_sums
 from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram
 from sosdp.privacy.scores.score import ScoreFunction
 from sosdp.privacy.verification.sensitivity import ReplaceOne, SensitivityReport, verify_sensitivity
+
+EVERY_N = (ConsensusProgram, Family, FixedSet, Means)
+"""Programs whose number of records is known or plays no part."""
+
+PROVEN_PROGRAMS = (*EVERY_N, ConvexLoss, Ratio, SumOfPieces, Largest)
 
 
 def stability(
@@ -75,18 +80,8 @@ def stability(
     TypeError
         Another kind of program, or a function that is no polynomial (`NotAPolynomial`).
     """
-    if isinstance(program, ConsensusProgram):
-        return _consensus(program, claim)
-    if isinstance(program, Family):
-        return transfer(program, claim)
-    if isinstance(program, ConvexLoss):
-        return _convex(program, records, claim, degree)
-    if isinstance(program, Means):
-        return stable_means(program, records=records, claim=claim, degree=degree)
-    if isinstance(program, FixedSet):
-        return program.stability(records=records, claim=claim, degree=degree)
-    if isinstance(program, Ratio | SumOfPieces | Largest):
-        if records is None:
+    if isinstance(program, PROVEN_PROGRAMS):
+        if records is None and not isinstance(program, EVERY_N):
             raise TypeError(f"stability of a {type(program).__name__} needs records=, their public number")
         return program.stability(records=records, claim=claim, degree=degree)
     if isinstance(program, ScoreProgram | StrongConvexProgram):
@@ -110,44 +105,17 @@ def stability(
     )
 
 
-def _consensus(program: ConsensusProgram, claim: Any) -> StabilityReport:
-    """One record is one summand in {0, 1}: 1, whatever the tests are."""
-    return StabilityReport(
-        upper=Fraction(1),
-        claimed=claimed_as(claim),
-        records=program.records,
-        statement="one record is one summand in {0, 1} of the count (docs/proofs/consensus.md)",
-    )
-
-
-def _convex(program: ConvexLoss, records: int | None, claim: Any, degree: int | None) -> StabilityReport:
-    """Curvature and Lipschitz constant hold for every n; the sensitivity is theirs at one."""
-    if records is None:
-        raise TypeError("stability of a ConvexLoss needs records=, their public number")
-    known = curvature(program, degree)
-    return StabilityReport(
-        upper=None if known.missing else known.sensitivity(records),
-        claimed=claimed_as(claim),
-        records=records,
-        certificates=known.certificates,
-        statement="l2 distance of minimisers: Lipschitz constant / (records kappa)",
-        missing=known.missing,
-    )
-
-
 def _attacked(program: ScoreProgram | StrongConvexProgram, claim: Any) -> StabilityReport:
     """What a program says of itself is refuted, or undecided: it is stated without its records."""
     said = Fraction(program.sensitivity if isinstance(program, ScoreProgram) else program.sensitivity())
     claimed = said if claim is None else exact(claim, "claim")
     if isinstance(program, ScoreProgram):
-        worst_pair = falsify(replace(program, sensitivity=float(claimed)))
+        worst = falsify(replace(program, sensitivity=float(claimed)))
         return StabilityReport(
             upper=None,
-            lower=max(Fraction(0), Fraction(worst_pair.excess) + claimed)
-            if worst_pair.refuted
-            else Fraction(0),
+            lower=max(Fraction(0), Fraction(worst.excess) + claimed) if worst.refuted else Fraction(0),
             claimed=claimed,
-            neighbours=worst_pair.worst if worst_pair.refuted else None,
+            neighbours=worst.worst if worst.refuted else None,
             records=program.records,
             statement="values of a program, by certified brackets",
             missing="a certificate: state the program as a Family",
@@ -202,34 +170,35 @@ def falsify(
     TypeError
         Another kind of program, or no `draw` where one is needed.
     """
-    if isinstance(program, ScoreProgram):
-        draw = draw or partial(_made_up, program.records, program.shape, (program.low, program.high))
-    elif isinstance(program, ConsensusProgram):
-        draw = draw or partial(_made_up, program.records, (program.dimension,), program.ends)
-    elif isinstance(program, PackingProgram):
-        ends = (-program.reach, program.reach)
-        draw = draw or partial(_made_up, program.records, (program.dimension,), ends)
-    elif not isinstance(program, StrongConvexProgram | ScoreFunction):
+    generator, functions = random.Random(seed), itertools.count()
+    own: Iterator[Any]
+    if isinstance(program, StrongConvexProgram):
+        if program.solve is None:
+            raise TypeError("a StrongConvexProgram needs solve=")
+        solve, claimed, records = program.solve, program.sensitivity(), None
+        own = (solve for _ in functions)
+    elif isinstance(program, ScoreProgram):
+        claimed, own = float(program.sensitivity), (_score(program, generator) for _ in functions)
+        records = (program.records, program.shape, (program.low, program.high))
+    elif isinstance(program, ConsensusProgram | PackingProgram | ScoreFunction):
+        score = program if isinstance(program, ScoreFunction) else program.score_function()
+        claimed, own = float(score.sensitivity), (_levels(score, generator) for _ in functions)
+        records = (
+            None
+            if isinstance(program, ScoreFunction)
+            else (program.records, (program.dimension,), program.ends)
+        )
+    else:
         raise TypeError(
             "falsify takes a ScoreProgram, a ConsensusProgram, a PackingProgram, a StrongConvexProgram or a "
             f"ScoreFunction, got {type(program).__name__}"
         )
     if draw is None:
-        raise TypeError(f"a {type(program).__name__} needs draw= for made-up data")
-    generator, own = random.Random(seed), draw
-    if isinstance(program, StrongConvexProgram):
-        if program.solve is None:
-            raise TypeError("a StrongConvexProgram needs solve=")
-        solve, claimed = program.solve, program.sensitivity()
-        tries = ((solve, *own(generator)) for _ in itertools.count())
-    elif isinstance(program, ScoreProgram):
-        claimed, scored = float(program.sensitivity), program
-        tries = ((_score(scored, generator), *own(generator)) for _ in itertools.count())
-    else:
-        score = program if isinstance(program, ScoreFunction) else program.score_function()
-        claimed = float(score.sensitivity)
-        tries = ((_levels(score, generator), *own(generator)) for _ in itertools.count())
-    return _worst(itertools.islice(tries, attempts), claimed, steps)
+        if records is None:
+            raise TypeError(f"a {type(program).__name__} needs draw= for made-up data")
+        draw = partial(_made_up, *records)
+    tries = ((function, *draw(generator)) for function in itertools.islice(own, attempts))
+    return _worst(tries, claimed, steps)
 
 
 def _worst(tries: Iterator[tuple[Any, Any, Any]], claimed: float, steps: int) -> SensitivityReport:

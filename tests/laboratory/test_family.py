@@ -13,7 +13,7 @@ import pytest
 import certificates
 import sosdp as sd
 from sosdp.laboratory.domain import Domain
-from sosdp.laboratory.family import Family, FamilyProgram, FixedSet, Part, score_program, transfer
+from sosdp.laboratory.family import Family, FamilyProgram, FixedSet, Part, score_program
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.scores.score import cube
 
@@ -140,9 +140,9 @@ def test_proven_families(name):
     for certificate in report.certificates:
         assert certificates.check_certificate(certificate).status == "valid"
     assert report.lower in (0, truth)
-    below = transfer(family, truth - F(1, 100))
+    below = family.stability(claim=truth - F(1, 100))
     assert below.status == ("refuted" if report.lower else "undecided")
-    assert transfer(family, truth).sensitivity == truth
+    assert family.stability(claim=truth).sensitivity == truth
 
 
 @pytest.mark.parametrize(
