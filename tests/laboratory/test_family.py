@@ -14,6 +14,7 @@ import certificates
 import sosdp as sd
 from sosdp.laboratory.domain import Domain
 from sosdp.laboratory.family import Family, FamilyProgram, FixedSet, Part, score_program
+from sosdp.laboratory.identities import Facts, NoIdentity, nonnegative
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.scores.score import cube
 
@@ -106,6 +107,9 @@ UNDECIDED = {
         one(Part("p", single=lambda z, x: z[1] ** 4 - z[0])), own=2, dropped=lambda z: [0, z[1]]
     ),
     "a transfer that is not affine": replace(location(), dropped=lambda z: [z[0] ** 2]),
+    "a square in the place of an own variable": Family(
+        2, Domain(1), lambda z, x: ([z[0]], [z[1]]), (), lambda z, x: z[1], lambda z: [z[0], z[0] ** 2]
+    ),
     "a parameter that is the new record": replace(location(), parameters=(sd.variables("x_c0"), THETA)),
     "a stranger": one(Part("p", single=lambda z, x: -z[0] * sd.variables("stranger") ** 2)),
     "a local equality that breaks": replace(
@@ -319,6 +323,15 @@ NOT_SHARED_OUT = {
 def test_what_is_not_shared_out_is_undecided(name):
     report = sd.stability(NOT_SHARED_OUT[name])
     assert report.status == "undecided" and report.missing
+
+
+def test_facts_about_sums_are_multiplied_by_what_is_the_same_for_all():
+    z, u = sd.variables("z u")
+    facts = Facts(frozenset({"z", "u"}), (), (), sums_equal=(u,), one=frozenset({"u"}))
+    assert nonnegative(z * u, facts, "a multiple of the sum") is not None
+    for q in (-u * u, -u * u + z * u):
+        with pytest.raises(NoIdentity):
+            nonnegative(q, facts, "squares of the summands")
 
 
 def test_edges_of_a_graph_may_be_given_up():
