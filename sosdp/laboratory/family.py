@@ -222,7 +222,7 @@ class Written:
             sets = [[family.record] if v is x or v is y else [free] * len(v) for v in vectors]
             return stated(what, function, vectors, sets, lists, known)
 
-        def value(what: str, function: Any, vectors: Any) -> Polynomial | None:
+        def value(what: str, function: Any, vectors: Any) -> Any:
             return None if function is None else of(what, function, vectors, lambda made: [[made]])[0][0]
 
         def several(what: str, function: Any, vectors: Any, known: Any = ()) -> list[Polynomial]:

@@ -58,6 +58,20 @@ class Facts:
     sums_equal: tuple[Polynomial, ...] = ()
     one: frozenset[str] = frozenset()
 
+    def about(self, names: set[str]) -> Facts:
+        """Those that mention these variables alone."""
+
+        def few(part: tuple[Polynomial, ...]) -> tuple[Polynomial, ...]:
+            return tuple(p for p in part if {v.name for v in p.variables} <= names)
+
+        return replace(
+            self,
+            inequalities=few(self.inequalities),
+            equalities=few(self.equalities),
+            sums_above=few(self.sums_above),
+            sums_equal=few(self.sums_equal),
+        )
+
     @property
     def about_data(self) -> list[Polynomial]:
         """The inequalities without solver's variables."""
@@ -177,15 +191,10 @@ def _bounded(
     with squares of the solver's variables. Then without these products, and with the hypotheses in the
     variables of q: what is outside only takes the room in which an identity is rounded.
     """
-    own = {v.name for v in q.variables}
-    parts = ("inequalities", "equalities", "sums_above", "sums_equal")
-    near = {
-        part: tuple(p for p in getattr(facts, part) if {v.name for v in p.variables} <= own) for part in parts
-    }
     try:
         return _identity(q, facts, unknown, wide=True)
     except certificates.CertificateError:
-        return _identity(q, replace(facts, **near), unknown, wide=False)
+        return _identity(q, facts.about({v.name for v in q.variables}), unknown, wide=False)
 
 
 def _identity(

@@ -83,7 +83,8 @@ def stability(
     if isinstance(program, PROVEN_PROGRAMS):
         if records is None and not isinstance(program, EVERY_N):
             raise TypeError(f"stability of a {type(program).__name__} needs records=, their public number")
-        return program.stability(records=records, claim=claim, degree=degree)
+        known: Any = program
+        return known.stability(records=records, claim=claim, degree=degree)
     if isinstance(program, ScoreProgram | StrongConvexProgram):
         return _attacked(program, claim)
     if not callable(program):
@@ -172,10 +173,11 @@ def falsify(
     """
     generator, functions = random.Random(seed), itertools.count()
     own: Iterator[Any]
+    records: Any = None
     if isinstance(program, StrongConvexProgram):
         if program.solve is None:
             raise TypeError("a StrongConvexProgram needs solve=")
-        solve, claimed, records = program.solve, program.sensitivity(), None
+        solve, claimed = program.solve, program.sensitivity()
         own = (solve for _ in functions)
     elif isinstance(program, ScoreProgram):
         claimed, own = float(program.sensitivity), (_score(program, generator) for _ in functions)
@@ -183,11 +185,8 @@ def falsify(
     elif isinstance(program, ConsensusProgram | PackingProgram | ScoreFunction):
         score = program if isinstance(program, ScoreFunction) else program.score_function()
         claimed, own = float(score.sensitivity), (_levels(score, generator) for _ in functions)
-        records = (
-            None
-            if isinstance(program, ScoreFunction)
-            else (program.records, (program.dimension,), program.ends)
-        )
+        if not isinstance(program, ScoreFunction):
+            records = (program.records, (program.dimension,), program.ends)
     else:
         raise TypeError(
             "falsify takes a ScoreProgram, a ConsensusProgram, a PackingProgram, a StrongConvexProgram or a "
@@ -196,7 +195,8 @@ def falsify(
     if draw is None:
         if records is None:
             raise TypeError(f"a {type(program).__name__} needs draw= for made-up data")
-        draw = partial(_made_up, *records)
+        n, shape, ends = records
+        draw = partial(_made_up, n, shape, ends)
     tries = ((function, *draw(generator)) for function in itertools.islice(own, attempts))
     return _worst(tries, claimed, steps)
 
