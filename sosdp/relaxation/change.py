@@ -138,7 +138,7 @@ def centre_of_data(statement: Statement) -> Change:
     origins: list[Origin] = []
     for demand in statement.demands:
         origin: dict[int, Fraction] = {}
-        far = _centre_of_powers(demand)
+        far = centre_of_powers(demand) if demand.movable else {}
         # bounds that were propagated on an empty set may be anywhere: data say how far out they can be
         most = _OUT * data_size(demand.system) if demand.bounds.ranges else 0.0
         for v, (low, high) in demand.bounds.ranges.items():
@@ -155,11 +155,11 @@ def centre_of_data(statement: Statement) -> Change:
     return Change(tuple(origins))
 
 
-def _centre_of_powers(demand: Demand) -> dict[int, Fraction]:
+def centre_of_powers(demand: Demand) -> dict[int, Fraction]:
     """Of a (v - c)^k + ... the c, by variable without a range."""
     p = demand.parts[0]
     found: dict[int, Fraction] = {}
-    if not demand.movable or len(p.coefs) > _MOST_TERMS:
+    if len(p.coefs) > _MOST_TERMS:
         return found
     terms = _terms(p)
     for v in {*p.variable_ids.tolist()} - {*demand.bounds.ranges}:

@@ -23,8 +23,8 @@ from ..model.system import System
 from .assemble.diagonal_dominance import least_eigenvalues
 from .assemble.identity import GramProgram, RawSolution
 from .certify.bound import Certified, certify
-from .change import Built
-from .statement import FEASIBLE, MEASURES, PROOF, data_size
+from .change import Built, centre_of_powers
+from .statement import FEASIBLE, MEASURES, PROGRAM, PROOF, data_size
 
 ENOUGH = AGREE  # relative distance of the two ends of a closed bracket; violation of moments that is none
 RESOLVED = 1e-12  # violation, of moments of size one, that no solver in doubles tells from none
@@ -326,9 +326,13 @@ def means(built: Built, raw: RawSolution) -> list[dict[int, tuple[float, float]]
     return found
 
 
-def is_wide(built: Built, raw: RawSolution) -> bool:
+def is_wide(built: Built, raw: RawSolution, shown: bool) -> bool:
     """Whether second moments are so large, beside the data in the given units, or are not known of a variable
-    without bounds, that a set may be empty and its constraints nearly met at infinity."""
+    without bounds, that a set may be empty and its constraints nearly met at infinity; of coefficients of
+    several identities that are not ``shown``, whether the terms of one cancel, and hide what it misses."""
+    statement = built.statement
+    if statement.kind == PROGRAM and statement.mass is None:
+        return not shown and any(centre_of_powers(d) for d in statement.demands)
     if not any(d.constrained for d in built.statement.demands):
         return False
     given = zip(built.statement.demands, built.given.demands, built.change.origins, strict=True)

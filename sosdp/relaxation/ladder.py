@@ -189,8 +189,7 @@ def closed(found: Candidate) -> Candidate:
     by_moments = found.missed <= enough and found.violated <= 10 * SATISFIED and abs(value - lower) <= enough
     by_moments = by_moments and (raw.status == "optimal" or proven is not None)
     by_moments = by_moments and found.above > found.value - enough  # a point below the value contradicts it
-    alone = built.statement.kind == PROGRAM and built.statement.mass is None
-    if by_moments and (alone or not is_wide(built, raw)):
+    if by_moments and not is_wide(built, raw, proven is not None):
         why = ""
         if proven is None and found.theorem is not None:
             why = f"{found.theorem.reason}; the value rests on moments and multipliers that agree to "

@@ -222,3 +222,23 @@ def test_what_multipliers_of_one_bound_miss_is_paid_for():
     assert found.certified_bound == same.certified_bound == found.certified_values["c"] < 0
     shifted = sd.SosProgram([c]).require(p - 2 * c, on).maximize(3 * c + 1)
     assert shifted.certified_values["c"] <= (shifted.certified_bound - 1) / 3 + 1e-12 < 1e-5
+
+
+@pytest.mark.parametrize("far", [0, 2000, 800004, -80000412, 1000000.3])
+def test_programs_far_from_0_have_the_verdicts_of_those_at_0(far):
+    c, x, y = sd.variables("c x y")
+    u, v = x - far, y + far
+    for lowest, demand in [(7, u**4), (-7, u**4), (3, u**2 + u**2 * v**2), (-3, u**4 + v**2)]:
+        program = sd.SosProgram([c]).require(demand - lowest).require(5 - c).require(c + 7)
+        found = program.maximize(c)
+        assert found.status == ("infeasible" if lowest > 0 else "optimal"), (demand, lowest)
+        assert lowest > 0 or 5 - 1e-6 < found.certified_bound <= 5
+    found = sd.SosProgram([c]).require(u**4 + 1 - c * u**2).require(v**4 + 2 - c).maximize(c)
+    assert found.status == "optimal" and 2 - 1e-5 < found.certified_bound <= 2
+
+
+@pytest.mark.parametrize("options", [{"cone": "sdsos"}, {"cone": "dsos"}, {"sparsity": "term"}], ids=str)
+def test_what_cancels_in_variables_that_are_not_moved_is_no_optimum(options):
+    c, x = sd.variables("c x")
+    program = sd.SosProgram([c], **options).require((x - 800004) ** 4 - 7).require(5 - c).require(c + 7)
+    assert program.maximize(c).status not in ("optimal", "unbounded")
