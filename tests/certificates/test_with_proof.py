@@ -21,11 +21,6 @@ def half():
     return program.minimize(mu(x**2), degree=2)
 
 
-def ratio():
-    """(x^2 + 1) / (x^2 + 2) where a denominator's sign is known."""
-    return sd.minimize_ratios([(x**2 + 1, x**2 + 2)], sd.System(x**2 <= 1), degree=2)
-
-
 # a result, a bound that is proven but weak, and the exact value (None: irrational)
 DOORS = {
     "minimum": (lambda: sd.minimize(x**4 - 4 * x + y**2), -9.0, -3),
@@ -79,7 +74,8 @@ def test_without_a_proof_the_result_is_as_it_was():
     nothing = sd.minimize(x)
     assert with_proof(nothing) == (nothing, None)
     # a proof about measures says nothing of ratios whose denominators may be negative
-    open_ratio = replace(ratio(), certified_bound=None)
+    ratio = sd.minimize_ratios([(x**2 + 1, x**2 + 2)], sd.System(x**2 <= 1), degree=2)
+    open_ratio = replace(ratio, certified_bound=None)
     assert with_proof(open_ratio)[0] is open_ratio
     with pytest.raises(TypeError, match="solved relaxation"):
         with_proof(3)
