@@ -165,23 +165,17 @@ PICTURES: dict[str, tuple[Picture, ...]] = {
         ),
     ),
     "robust_to_private": (
-        Picture(
-            "Median l2 error",
-            "Median error of a private mean in one dimension, epsilon 1",
-            "n",
-            ("not private", "ours", "Laplace", "K-norm", "diffprivlib"),
-            "l2 error",
-            keep={"d": 1},
-            log="xy",
-        ),
-        Picture(
-            "Median l2 error",
-            "Median error of a private mean in two dimensions, epsilon 1",
-            "n",
-            ("not private", "ours", "Laplace", "K-norm", "diffprivlib"),
-            "l2 error",
-            keep={"d": 2},
-            log="xy",
+        *(
+            Picture(
+                "Median l2 error",
+                f"Median error of a private mean in {words}, epsilon 1",
+                "n",
+                ("not private", "ours", "Laplace", "K-norm", "diffprivlib"),
+                "l2 error",
+                keep={"d": d},
+                log="xy",
+            )
+            for d, words in ((1, "one dimension"), (2, "two dimensions"))
         ),
     ),
     "gmm": (
