@@ -33,9 +33,6 @@ LITTLE = 1e-2  # of a constraint's constant, in centred units, that may be misse
 _DIGITS = 64 * UNIT  # relative distance of two numbers, of a few roundings
 _CLOSED = 1e-3  # size of the objective beside its large terms, above which a gap closed at points counts
 _NO_MOMENT = 1e-9  # in a program's units: there is no measure
-_INSIDE = 1e3  # times what is left of equations: how far inside of a matrix moments must be
-_FORCED = 1e-6  # of a matrix in a random direction, that counts as zero there
-_MOST_SOLVED = 2000  # iterations of least squares
 _MOST_REDUCED = 1e7  # rows squared times columns of equations that are reduced exactly
 _FAR = 1e2  # of variables beside the data: there a set may be empty though its constraints are nearly met
 
