@@ -21,7 +21,7 @@ SPACING = {2: 128, 3: 64, 4: 8}  # steps of the rival's lattice, which has at mo
 CASES = (  # n, d, share of wrong records, runs
     (1000, 2, 0.05, 5),
     (1000, 2, 0.1, 5),
-    (10_000, 2, 0.1, 3),
+    (10_000, 2, 0.1, 8),
     (10_000, 2, 0.3, 3),
     (1000, 3, 0.1, 3),
     (10_000, 3, 0.1, 1),

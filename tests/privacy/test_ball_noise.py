@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.optimize import brentq
 from scipy.special import betainc, gammainc, gammaincc
 
 from sosdp.privacy import ball_accounting
@@ -215,3 +216,31 @@ def test_the_dimension_of_the_ball_is_no_answer():
         IntegerQueries(3, **options, dimension=3, insecure_seed=1).ball_sum(rows[:, :2], 5)
     with pytest.raises(ValueError, match="dimension"):
         IntegerQueries(3, **options)
+
+
+# (epsilon, delta, rho before), and what the rate loses at d = 2, 10, 50, per cent
+COMPOSED = [
+    ((0.5, 1e-6, Fraction(1, 2000)), (2.6, 1.3, 0.7)),
+    ((1.0, 1e-6, Fraction(1, 1000)), (1.8, 0.9, 0.5)),
+    ((1.0, 1e-6, Fraction(1, 100)), (9.0, 4.8, 2.7)),
+    ((2.0, 1e-6, Fraction(4, 100)), (9.7, 5.2, 3.0)),
+]
+
+
+@pytest.mark.parametrize("setting, lost", COMPOSED)
+def test_what_the_rate_loses_against_an_exact_composition(setting, lost):
+    """The questions before Gaussian, so that their loss is: E delta(epsilon - loss), as the page says."""
+    epsilon, delta, rho = setting
+    z = np.linspace(-9.0, 9.0, 4001)
+    weight = stats.norm.pdf(z) / stats.norm.pdf(z).sum()
+    x = epsilon - float(rho) - math.sqrt(2.0 * float(rho)) * z
+
+    def composed(rate: float, d: int) -> float:
+        ends, deltas = hockey_sticks(rate, d)
+        inside = np.interp(x, ends[:-1], deltas, right=0.0)
+        return float(weight @ np.where(x < -rate, -np.expm1(np.minimum(x, 0.0)), inside))
+
+    for d, share in zip((2, 10, 50), lost, strict=True):
+        rate = largest_rate(epsilon, delta, rho, d)
+        best = brentq(lambda a, d=d: composed(a, d) - delta, 0.99 * rate, 1.4 * rate)
+        assert 100 * (1 - rate / best) == pytest.approx(share, abs=0.2)
