@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -26,8 +26,7 @@ from sosdp.privacy.inputs import integer, positive
 from sosdp.privacy.scores.consensus import Alternatives, ConsensusScore, Exponents, Test
 from sosdp.privacy.scores.levels import rational_base
 from sosdp.privacy.scores.partition import LazyPartition
-from sosdp.privacy.scores.sampling import Sampler
-from sosdp.privacy.scores.score import Lattice, ScoreFunction
+from sosdp.privacy.scores.score import Lattice
 
 Tests = Callable[[list[Polynomial], list[Polynomial]], Sequence[Any]]
 """(parameters, record) -> polynomials that are all >= 0 at a record that passes, or a list of such lists, one
@@ -235,22 +234,9 @@ class ConsensusProgram:
         return replace(plan_draw(self, epsilon, failure, examples), most_tests=self.most_tests)
 
 
-class Drawn(Protocol):
-    """A program whose score is drawn from."""
-
-    @property
-    def sampler(self) -> Sampler:
-        """For its scores."""
-
-    def score_function(self) -> ScoreFunction:
-        """The score."""
-
-
-def plan_draw(
-    program: Drawn, epsilon: float, failure: float, examples: Iterable[tuple[Any, Any]]
-) -> DrawPlan:
-    """A plan with `missing` in levels: at most |lattice| points have a level t above the least, each with
-    odds r^t."""
+def plan_draw(program: Any, epsilon: float, failure: float, examples: Iterable[tuple[Any, Any]]) -> DrawPlan:
+    """A plan of a program with a score and a sampler; `missing` is in levels: at most |lattice| points have a
+    level t above the least, each with odds r^t."""
     from sosdp.privacy.mechanisms.exponential import pure_exponential
 
     if not 0 < failure < 1:
