@@ -80,8 +80,7 @@ def local_minimisers(
             continue
         if any(_value(terms_of(g), end) < -_MISSED for g in claim.inequalities):
             continue
-        near = 1e-3 if any(sides) else 1e-5  # an interior method ends inside
-        if abs(_value(terms_of(objective), end) - sign * value) <= near * max(1.0, abs(value)):
+        if abs(_value(terms_of(objective), end) - sign * value) <= 1e-5 * max(1.0, abs(value)):
             yield end
 
 

@@ -210,6 +210,8 @@ class Newton:
     def _unknowns(self, right: np.ndarray) -> np.ndarray:
         if right.size == 1 and self.K[0, 0] > 0:
             return right / self.K[0]
+        if not (np.isfinite(self.K).all() and np.isfinite(right).all()):  # LAPACK would print a line
+            raise NotDefinite
         return np.linalg.lstsq(self.K, right, rcond=1e-15)[0] if right.size else right
 
     def affine(self) -> Direction:
