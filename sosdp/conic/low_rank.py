@@ -23,7 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as sla
 
-_SMALL = 60  # side up to which a whole spectrum is as fast as one eigenvalue
+_SMALL = 200  # side up to which a whole spectrum is as fast as one eigenvalue
 _RESTARTS = 12  # accuracies that are tried, each a fifth of the one before
 _INNER = 200  # conjugate gradients of one step
 _SHARE = 0.5  # of the tolerance that an estimated gap may take
@@ -81,6 +81,7 @@ def staircase(
             return
         enough = tolerance(value)
         least, vector = _least(matrix, dual, enough / max(1, count * side), vector)
+        least = min(least, 0.0)  # <Y, (C - L) Y> = 0, whatever an iteration that did not end says
         found = LowRankPoint(factor, dual, value, least)
         late = time.perf_counter() > deadline
         if found.gap <= _SHARE * enough or late or k == _RESTARTS - 1:
@@ -214,10 +215,8 @@ def _least(
     options: dict[str, Any] = {"k": 1, "which": "SA", "v0": start, "ncv": min(side - 1, 40), "maxiter": 200}
     try:
         values, vectors = sla.eigsh(operator, tol=max(1e-9, min(1e-3, 0.1 * budget / scale)), **options)
-    except sla.ArpackError as error:
-        values, vectors = getattr(error, "eigenvalues", np.empty(0)), getattr(error, "eigenvectors", start)
-        if not values.size:
-            return float(start @ slack(start[:, None])[:, 0]) / float(start @ start), start
+    except sla.ArpackError:  # one value is asked for, and it is not found
+        return float(start @ slack(start[:, None])[:, 0]) / float(start @ start), start
     return float(values[0]), vectors[:, 0]
 
 

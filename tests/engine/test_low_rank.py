@@ -102,6 +102,8 @@ def test_what_needs_an_identity_is_made_when_it_is_asked_for(name):
 def test_it_is_chosen_where_other_methods_take_longer():
     assert sd.minimize(*cut(40), 2).solver == "low_rank"
     assert sd.minimize(*cut(40), 2, sparsity="dense").solver != "low_rank"
+    # the eigenvectors of 0 are as many as the factor has columns, where Lanczos found no least eigenvalue
+    assert sd.minimize(*least_squares(61), 2).solver == "low_rank"
     x = sd.variables("chained", 60)
     chain = sum(x[i] * x[i + 1] for i in range(59))
     assert sd.minimize(chain, [v**2 == 1 for v in x], 2).solver != "low_rank"
