@@ -406,11 +406,8 @@ def _finite(numbers: np.ndarray) -> np.ndarray:
 
 def _corrected(equal: list[Polynomial], least: list[Polynomial], start: dict[int, float]) -> dict[int, float]:
     """A point near this one that is a little inside, by steps of least norm on what is missed."""
-    ids = sorted(start)
-    if not ids or len(ids) > _MOST_VARIABLES:
-        return start
-    every = [*equal, *least]
-    if not every:
+    ids, every = sorted(start), [*equal, *least]
+    if not every or not 0 < len(ids) <= _MOST_VARIABLES:
         return start
     jets, x = Jets(every, ids), np.array([start[v] for v in ids])
     for _ in range(_ROUNDS):
@@ -424,7 +421,9 @@ def _corrected(equal: list[Polynomial], least: list[Polynomial], start: dict[int
         matrix = jets.slopes(x)[wrong]
         if not (np.isfinite(matrix).all() and np.isfinite(missed).all()):
             break
-        x = x - np.linalg.lstsq(matrix, missed[wrong], rcond=None)[0]
+        before, x = x, x - np.linalg.lstsq(matrix, missed[wrong], rcond=None)[0]
+        if np.allclose(x, before, rtol=1e-15, atol=1e-15):
+            break  # next to an irrational point: further steps change its last digits alone
     return dict(zip(ids, x.tolist(), strict=True))
 
 

@@ -148,16 +148,16 @@ def violation(built: Built, raw: RawSolution) -> float:
     values = identity.gram @ y
     if not np.isfinite(values).all():
         return math.inf
-    constant = identity.constant_column()
+    constant, sizes = identity.constant_column(), abs(identity.gram) @ np.abs(y)
     for block, rows in zip(identity.blocks, identity.slices(), strict=True):
         if constant >= 0 and block.kind in ("inequality", "product") and not block.basis[0].any():
             # what misses the constant of a constraint is no satisfaction, however large other terms are
-            entry, level = float(values[rows][0]), abs(float(identity.gram[rows.start, constant]))
+            entry = float(values[rows.start])
+            level = abs(float(identity.gram[rows.start, constant])) if entry < 0 else 0.0
             if -entry > LITTLE * level > 0:
                 worst = max(worst, -entry / level)
         if block.side == 1:
-            size = float((abs(identity.gram[rows]) @ np.abs(y))[0])
-            worst = max(worst, -float(values[rows][0]) / max(size, 1.0))
+            worst = max(worst, -float(values[rows.start]) / max(float(sizes[rows.start]), 1.0))
             continue
         matrix = smat(values[rows], block.side)
         length = np.sqrt(np.maximum(np.abs(np.diag(matrix)), 1.0))

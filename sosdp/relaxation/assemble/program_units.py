@@ -44,10 +44,11 @@ def farthest(identities: list[Identity], scalings: list[Scaling]) -> float:
     """How far the coefficients of the scaled identities are from one, as a power of two."""
     worst = 0.0
     for identity, scaling in zip(identities, scalings, strict=True):
-        rows, columns, data = sp.find(identity.unknown)
-        factors = np.ones(identity.unknown.shape[0]) if scaling.unknown is None else scaling.unknown
+        unknown = identity.unknown
+        factors = np.ones(unknown.shape[0]) if scaling.unknown is None else scaling.unknown
         target = np.abs(identity.target * scaling.column * scaling.value)
-        sizes = np.concatenate([np.abs(data * factors[rows] * scaling.column[columns]), target])
+        every = unknown.data * np.repeat(factors, np.diff(unknown.indptr)) * scaling.column[unknown.indices]
+        sizes = np.concatenate([np.abs(every), target])
         worst = max(worst, float(np.abs(np.log2(sizes[sizes > 0])).max(initial=0.0)))
     return worst
 

@@ -32,11 +32,11 @@ def prefers(program: GramProgram) -> bool:
     columns = identity.columns.shape[0]
     if not 0 < columns <= _MOST_COLUMNS or identity.unknown.shape[0] != 1 or np.isfinite(program.upper).any():
         return False
-    if 8.0 * _ARRAYS * columns**2 > 0.5 * available_memory() or _is_mixed(identity):
-        return False
     borrowed = sum(float(svec_length(n)) ** 3 for n in sides)
     ours = columns**3 / 3 + float(columns) ** 2 * sum(sides)
     if borrowed < _LEAST_WORK * max(1.0, len(sides) / _BLOCKS) or ours > _SHARE * borrowed:
+        return False
+    if 8.0 * _ARRAYS * columns**2 > 0.5 * available_memory() or _is_mixed(identity):
         return False
     if max(sides) <= INTERIOR_POINT_SIDE:
         return True
