@@ -280,9 +280,7 @@ class Step:
             return None
         noise = entry_deviation(n, d, reach**2, float(rho))
         if noise <= ROOM:
-            counts = integers(rows, reach / UNITS)
-            squares = np.array(self.queries.squares(counts, UNITS, rho), dtype=np.float64)
-            values, vectors = np.linalg.eigh(squares * (reach / UNITS) ** 2 / n + noise * np.eye(d))
+            values, vectors = np.linalg.eigh(self.squares_of(rows, reach, rho)[0] + noise * np.eye(d))
             return (vectors * np.maximum(values, LEAST_VARIANCE)) @ vectors.T
         lengths = integers(norms(rows)[:, None] ** 2, reach**2 / BIG)
         total = self.queries.gaussian_sum(np.minimum(lengths, BIG), BIG, rho, shape="positive")[0]

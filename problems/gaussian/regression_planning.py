@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from scipy.stats import norm
 
-from sosdp.privacy.ball_accounting import LARGEST_DIMENSION, largest_rate
+from sosdp.privacy.ball_accounting import LARGEST_DIMENSION, largest_rate, most_epsilon
 
-from .budgets import Budget
+from .budgets import Budget, checked_budget
 from .planning import MeanTask, NotOffered, Plan, enough_records, frame_share, too_few
 from .whitening import entry_deviation, noise_norm, radius_price, schedule
 
@@ -61,8 +61,8 @@ def plan_regression(task: MeanTask, budget: Budget, law: Law | None = None) -> P
     deviation = last_deviation(budget, spent, d + 1)
     if not deviation:
         raise NotOffered(
-            "this delta leaves no budget for the last sum: choose a larger delta or a smaller epsilon "
-            "(for epsilon below 4 and delta above 1e-4 the reverse)"
+            "this delta leaves no budget for the last sum: choose a larger delta "
+            "(above 1e-4 a smaller one, or a larger epsilon)"
         )
     radius = math.sqrt(leverage_quantile(d) + 1.0) * HELD
     private = 2.0 * radius * deviation / n * math.sqrt(d) * (1.0 + shares.noise)
@@ -74,6 +74,15 @@ def plan_regression(task: MeanTask, budget: Budget, law: Law | None = None) -> P
     return Plan(
         "one step", shares.each, spent, private, sampling, seconds, condition=shares.reach, steps=steps
     )
+
+
+def spendable(budget: Budget, dimension: int) -> Budget:
+    """What a last sum in a ball of this dimension can use: all, or the epsilon at which delta pays for the
+    distance of its noise. Spending less is private at what was given, too."""
+    if budget.epsilon is None or budget.pure:
+        return budget
+    most = most_epsilon(budget.delta, dimension)
+    return budget if not most or budget.epsilon <= most else checked_budget(most, budget.delta, None)
 
 
 class _Shares(NamedTuple):

@@ -159,6 +159,11 @@ COMMANDS = {
             _option(
                 "--ridge", type=float, metavar="L", help="regression: penalty of squared coefficients (0)"
             ),
+            _option(
+                "--classes",
+                metavar="A,B",
+                help="logistic: the two labels (0,1), numbers; any other counts as the first",
+            ),
             _option("--components", type=int, metavar="K", help="pca: how many"),
             _option("--clusters", type=int, metavar="K", help="public: number of clusters"),
             _option("--separation", type=float, help="public: distance of clusters in sigmas (10)"),

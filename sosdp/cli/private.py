@@ -95,9 +95,7 @@ FAMILIES = {
         "gaussian", MEANS, ("estimate", "radius", "sigma", "covariance_range", *FORM), selector="estimate"
     ),
     "regression": Family("gaussian", {"": "PrivateLinearRegression"}, ("target", *FORM), ("bounds",)),
-    "logistic": Family(
-        "gaussian", {"": "PrivateLogisticRegression"}, ("target", *FORM), ("bounds", "classes")
-    ),
+    "logistic": Family("gaussian", {"": "PrivateLogisticRegression"}, ("target", *FORM), ("bounds",)),
     "poisson": Family("gaussian", {"": "PrivatePoissonRegression"}, ("target", *FORM), ("bounds",)),
     "pca": Family("gaussian", {"": "PrivatePCA"}, FORM, ("bounds",), {"components": "n_components"}),
     "gmm": Family(

@@ -55,6 +55,8 @@ def facts(arguments: Namespace, table: Table) -> dict[str, Any]:
     result |= {"bounds": others, "tight": np.delete(tight, place)}
     if arguments.name == "regression":
         result |= {"y_bounds": pairs[place], "y_tight": bool(tight[place])}
+    if arguments.classes is not None:
+        result["classes"] = _classes(arguments.classes)
     return result
 
 
@@ -99,6 +101,17 @@ def _bounds(arguments: Namespace) -> Any:
                 "column, separated by commas)"
             ) from None
     return pairs[0] if len(pairs) == 1 else pairs
+
+
+def _classes(given: str) -> tuple[float, float]:
+    """The two labels, which are numbers as the columns are; InputError for others."""
+    try:
+        first, second = (float(label) for label in given.split(","))
+    except ValueError:
+        first = second = math.nan
+    if not (math.isfinite(first) and math.isfinite(second)) or first == second:
+        raise InputError(f"sosdp private logistic: --classes: {given!r} is not A,B: two different numbers")
+    return first, second
 
 
 def _place(table: Table, arguments: Namespace) -> int:

@@ -49,6 +49,12 @@ def largest_rate(epsilon: float, delta: float, before: Fraction, dimension: int)
     return narrowed(lambda rate: not proven(rate, epsilon, delta, before, dimension), low, high, 1e-4)[0]
 
 
+def most_epsilon(delta: float, dimension: int) -> float:
+    """The epsilon up to which the distance of `ball_noise` takes at most half of delta; 0.0 for none."""
+    most = math.log(max(1.0, delta / (2.0 * float(distance(dimension))) - 1.0))
+    return min(LARGEST_EPSILON, most)
+
+
 def proven(rate: float, epsilon: float, delta: float, before: Fraction, dimension: int) -> bool:
     """Whether noise of this rate after `before`-zCDP is proven (epsilon, delta)-DP, drawn by `ball_noise`."""
     charge = (1.0 + math.exp(epsilon)) * float(distance(dimension))

@@ -73,6 +73,18 @@ def test_coefficients_of_likelihoods_by_name(capsys, table, name, target, truth)
     assert "delta" in json.loads(capsys.readouterr().out)["public"]["advice"]
 
 
+def test_classes_are_stated(capsys, table):
+    """With the labels exchanged the coefficients change their signs."""
+    chosen = ("--target", "ill", "--columns", "age,smokes", "--tight", "smokes", "--classes")
+    value = released(capsys, "logistic", table, *chosen, "1,0")[1]["value"]
+    assert value["coefficients"] == pytest.approx({"age": -0.1, "smokes": -1.5}, rel=0.3)
+    for classes in ("1", "1,1.0", "1,yes", "0,inf", "0,1,2"):
+        assert main(["private", "logistic", *table, *BUDGET, *chosen, classes]) == 2
+        assert "--classes" in capsys.readouterr().err
+    assert main(["private", "poisson", *table, *BUDGET, *chosen, "1,0"]) == 2
+    capsys.readouterr()
+
+
 def test_components(capsys, table):
     table = [*table, "--columns", "age,smokes,score"]
     code, found = released(capsys, "pca", table, "--components", "2")

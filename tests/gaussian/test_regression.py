@@ -25,7 +25,8 @@ from problems.gaussian.budgets import checked_budget
 from problems.gaussian.columns import public_columns
 from problems.gaussian.planning import MeanTask, Plan
 from problems.gaussian.regression import held, leverage_weights, z_and_one
-from problems.gaussian.regression_planning import plan_regression, slope_of
+from problems.gaussian.regression_planning import plan_regression, slope_of, spendable
+from sosdp.privacy.randomness.ball import distance
 from tests.gaussian.test_pipelines import OthersMoved, Transcript, loss
 
 ENTRIES = [-3.0, 0.25, 1.0, 1e308, math.nan]
@@ -197,11 +198,26 @@ def test_refusals_rest_on_public_facts():
     with pytest.raises(NotOffered, match="delta"):
         PrivateLinearRegression(1.0, bounds=None, contamination=0.0).fit(np.zeros((9, 2)), np.zeros(9))
     with pytest.raises(NotOffered, match="larger delta"):  # before a ball nothing is left
-        PrivateLinearRegression(40.0, delta=0.1, bounds=None, contamination=0.0).plan(1000, 5)
+        PrivateLinearRegression(0.05, delta=0.01, bounds=None, contamination=0.0).plan(200000, 5)
     with pytest.raises(ValueError, match="at most 50"):
         model.plan(10**6, 51)
     with pytest.raises(ValueError, match="inconsistent"):
         model.fit(np.zeros((9, 2)), np.zeros(8))
+
+
+@pytest.mark.parametrize("delta", [1e-4, 1e-6, 1e-9])
+def test_more_epsilon_is_no_reason_to_refuse(delta):
+    """Where delta cannot pay for the distance of the noise at epsilon, a smaller one is spent."""
+    errors = []
+    for epsilon in (0.5, 1.0, 4.0, 8.0, 15.0, 30.0, 60.0):
+        model = PrivateLinearRegression(epsilon, delta=delta, bounds=None, contamination=0.0)
+        errors.append(model.plan(20000, 5).private_error)
+        spent = spendable(checked_budget(epsilon, delta, None), 6)
+        assert spent.epsilon <= epsilon and spent.delta == delta
+        assert 2.0 * (1.0 + math.exp(spent.epsilon)) * float(distance(6)) <= delta * (1.0 + 1e-9)
+    assert errors == sorted(errors, reverse=True)
+    fitted = model.fit(*linear(20000, 5, np.ones(5))[:2])
+    assert fitted.guarantee_.epsilon == spent.epsilon < 60.0
 
 
 def test_contract():

@@ -16,11 +16,12 @@ from sosdp.estimator.field import Field, Fitted, nonnegative
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import check_labels, same_label
 
+from ..budgets import Budget
 from ..columns import Columns, flags_by_name, read_table
 from ..likelihood import Family, Logistic, Poisson, likelihood
 from ..planning import MeanTask, Plan
 from ..regression import private_regression
-from ..regression_planning import plan_regression
+from ..regression_planning import plan_regression, spendable
 from .base import TableEstimator
 
 
@@ -77,7 +78,11 @@ class _OnRegressors(TableEstimator):
         return self._planned(self._facts(n, d)[1])
 
     def _planned(self, task: MeanTask) -> Plan:
-        return plan_regression(task, self._budget(), self._family)
+        return plan_regression(task, self._spent_on(task), self._family)
+
+    def _spent_on(self, task: MeanTask) -> Budget:
+        """What the last sum can use of the budget."""
+        return spendable(self._budget(), task.d)
 
     @abstractmethod
     def _of_target(self) -> tuple[Any, bool]:
@@ -105,7 +110,7 @@ class _OnRegressors(TableEstimator):
         n, d = data.shape[0], data.shape[1] - 1
         columns, task = self._facts(n, d)
         self.plan_ = self._planned(task)
-        terms = self._budget(), self.plan_, self.insecure_seed
+        terms = self._spent_on(task), self.plan_, self.insecure_seed
         law = None if self._family is None else partial(likelihood, self._family)
         return private_regression(columns.clipped(data), columns, task, *terms, likelihood=law)
 
