@@ -50,7 +50,7 @@ def attained(built: Built, raw: RawSolution, theorem: Theorem) -> tuple[float, P
     best, where = math.inf, None
     for start in _starts(built, raw, demand):
         for u in (start, _descended(objective, start), _improved(demand, start)):
-            x = _rounded(demand, u) if theorem.value is not None else _feasible_near(demand, u)
+            x = _rounded(demand, u) if theorem.value is not None else _feasible_near(built, u)
             if x is None:
                 continue
             value = constant + mass * at(objective, x)
@@ -69,7 +69,7 @@ def feasible_point(built: Built, raw: RawSolution) -> Point | None:
     found."""
     demand = built.statement.demands[0]
     for start in _starts(built, raw, demand):
-        x = _feasible_near(demand, start)
+        x = _feasible_near(built, start)
         if x is not None:
             return built.change.point(x)
     return None
@@ -88,7 +88,7 @@ def is_full(found: Candidate) -> bool:
     lower = found.value if found.proven is None else float(found.proven)
     for start in _starts(built, found.raw, demand):
         for better in _steps(demand, start):
-            x = _feasible_near(demand, better)
+            x = _feasible_near(built, better)
             value = math.inf if x is None else near(built.statement.constant + mass * at(objective, x))
             if value - lower <= tolerance(built, found.value):
                 return True
@@ -102,13 +102,15 @@ def _steps(demand: Demand, start: dict[int, float]) -> Iterator[dict[int, float]
         yield _descended(demand.parts[0], start)
 
 
-def _feasible_near(demand: Demand, start: dict[int, float]) -> Point | None:
+def _feasible_near(built: Built, start: dict[int, float]) -> Point | None:
+    demand, origin = built.statement.demands[0], built.change.origins[0]
     if _is_quantified(demand):
         return None
     equal, least, matrices = _bodies(demand)
 
     def satisfying(u: dict[int, float]) -> Point | None:
-        simple = {v: Fraction(c).limit_denominator(_SIMPLE) for v, c in u.items()}
+        given = {v: Fraction(c) + origin.get(v, 0) for v, c in u.items()}  # simple in the given variables
+        simple = {v: c.limit_denominator(_SIMPLE) - origin.get(v, 0) for v, c in given.items()}
         for x in (
             *(_rounded(demand, u, bits) for bits in (None, *reversed(_BITS))),
             _rounded(demand, simple),
@@ -134,7 +136,7 @@ def has_point(built: Built, raw: RawSolution) -> bool:
     """Whether a point of the set is proven to exist near the moments found."""
     demand = built.statement.demands[0]
     return not _is_quantified(demand) and any(
-        _feasible_near(demand, u) is not None or _encloses(demand, u) for u in _starts(built, raw, demand)
+        _feasible_near(built, u) is not None or _encloses(demand, u) for u in _starts(built, raw, demand)
     )
 
 
