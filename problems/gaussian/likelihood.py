@@ -25,6 +25,7 @@ from .regression_planning import HELD, ROUNDS, Law, most_held
 from .whitening import RADIUS_RANK, Whitening, radius_epsilon
 
 LONGEST = 1.5  # step of a round, in standard deviations of the regressors
+SHORT = 0.5  # a last step beyond it, of the linear predictor, began too far away for its curvature
 NODES = np.polynomial.hermite_e.hermegauss(61)
 
 
@@ -213,6 +214,12 @@ def likelihood(family: Family, step: Step, y: np.ndarray, columns: Columns) -> d
     left = newton @ total
     spread = root @ newton
     noise = deviation**2 * spread @ spread.T + tilted(doubt * newton, left, root)
-    covariance = None if sampling is None else spread @ sampling @ spread.T / step.task.n
-    result = step.unpacked(pilot, beta + root @ left, (seen, root @ vectors), (noise, covariance), 1.0)
+    covariance, move = None if sampling is None else spread @ sampling @ spread.T / step.task.n, root @ left
+    away = float(np.linalg.norm(move))
+    if covariance is not None:  # what a step leaves, of second order
+        covariance += (away**2 / 2.0) ** 2 * np.eye(len(move))
+    result = step.unpacked(pilot, beta + move, (seen, root @ vectors), (noise, covariance), 1.0)
+    if away > SHORT or np.linalg.eigvalsh(matrix)[seen].min(initial=1.0) < LEAST_CURVATURE:
+        result["seen"] = np.zeros(step.task.d - 1, dtype=bool)
+        result["interval"] = None if covariance is None else np.full((step.task.d - 1, 2), np.nan)
     return {name: part for name, part in result.items() if name not in ("sigma", "r2")}

@@ -168,6 +168,22 @@ def test_equal_columns_share_their_coefficient():
         assert not model.seen_.any() and np.abs(np.ravel(model.coef_)).max() < 100.0
 
 
+@pytest.mark.parametrize("made", [PrivateLogisticRegression, PrivatePoissonRegression])
+@pytest.mark.parametrize("rate", [0.0, 0.01])
+def test_rare_outcomes_are_never_silent(made, rate):
+    """No interval, or one that holds: they missed a slope of 0 in a third of fits, and nothing was said."""
+    g = np.random.default_rng(3)
+    missed, given = 0, 0
+    for _ in range(6):
+        X, y = g.standard_normal((5000, 3)), (g.random(5000) < rate).astype(float)
+        model = made(1.0, delta=1e-6, bounds=None, contamination=0.0).fit(X, y)
+        low, high = model.interval_.T
+        assert np.array_equal(np.isnan(low), ~model.seen_)
+        missed += int(((low > 0.0) | (high < 0.0)).sum())
+        given += int(model.seen_.sum())
+    assert missed <= 2 and given <= 9
+
+
 def test_contract():
     X, y, _, _ = drawn(Logistic, 20000, 4, np.ones(2))
     words = np.where(y > 0.5, "yes", "no").astype(object)

@@ -192,7 +192,8 @@ class PrivateLogisticRegression(_OnRegressors):
 
     After fit: coef_ (1, d), intercept_ (1,), classes_; interval_ (d, 2) or None, sampling and noise;
     noise_scale_ (d,); left_out_ (d,), regressors that are mostly one value (coefficient 0; where all are,
-    so is the constant); seen_ (d,); plan_, frame_, guarantee_.
+    so is the constant); seen_ (d,), all False, and no interval, where released numbers say that the step was
+    too long to trust (rare labels, one label, few records); plan_, frame_, guarantee_.
 
     Raises at fit, from public facts: TooFewRecords, which names the n that would do; NotOffered for pure
     privacy; ValueError for others out of range.
@@ -252,7 +253,7 @@ class PrivatePoissonRegression(_OnRegressors):
 
     After fit: coef_ (d,), intercept_; interval_ (d, 2) or None, sampling and noise; noise_scale_ (d,);
     left_out_ (d,), regressors that are mostly one value (coefficient 0; where all are, so is the constant);
-    seen_ (d,); plan_, frame_, guarantee_.
+    seen_ (d,), as in `PrivateLogisticRegression`; plan_, frame_, guarantee_.
 
     Raises as `PrivateLogisticRegression` does.
     """
