@@ -3,7 +3,8 @@
 The lattice is split into boxes of integer points, heaviest first; every box has a certified lower bound of
 the score from the dual cuts found so far. A box is drawn with weight (points) * r^(bound), a point uniformly
 in it, and kept with probability r^(level - bound). The law is exactly r^level whatever partition and cuts
-are: they depend on the data and decide nothing but the time.
+are: they depend on the data and decide nothing but the time. After a public number of rejections every point
+is listed, so a draw ends.
 
 Proof: docs/proofs/gaussian_scores.md, 5
 """
@@ -22,7 +23,7 @@ from sosdp.laboratory.packing_score import QUANTUM, PackingLevels, PackingScore
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.scores.levels import BITS, RationalBase
-from sosdp.privacy.scores.sampling import Sampler
+from sosdp.privacy.scores.sampling import Sampler, draw_listed
 from sosdp.privacy.scores.score import Box, Levels, Point, ScoreFunction, box_size
 
 EVALUATIONS = {1: 30, 2: 80, 3: 150, 4: 300}
@@ -30,6 +31,11 @@ BOXES = {1: 200, 2: 600, 3: 1500, 4: 6000}
 MOST_BOXES = 1 << 17  # a partition is refined up to here
 STEPS_A_BOX = 8  # splits for each box wanted
 PATIENCE = 128  # proposals after which the partition is refined
+
+
+def most_proposals(size: int) -> int:
+    """Rejections after which a lattice of so many points is listed: about as long as that takes; public."""
+    return max(8 * PATIENCE, size)
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,7 @@ class DyadicBoxes(Sampler):
     def draw(
         self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, bits: RandomBits
     ) -> Point:
-        """Build the partition, then reject until a point is kept; ends with probability 1."""
+        """Build the partition, then reject until a point is kept, at most `most_proposals` times."""
         return self.prepare(score, levels, base, top)(bits)[0]
 
     def prepare(
@@ -63,7 +69,8 @@ class DyadicBoxes(Sampler):
     ) -> Callable[[RandomBits], tuple[Point, int]]:
         """The partition, built once; each call draws a point and counts the trials (private numbers)."""
         assert isinstance(score, PackingScore) and isinstance(levels, PackingLevels)
-        d = score.lattice.dimension
+        d, size = score.lattice.dimension, score.lattice.size
+        assert size is not None
         tree = Partition(
             score,
             levels,
@@ -76,9 +83,7 @@ class DyadicBoxes(Sampler):
 
         def draw(bits: RandomBits) -> tuple[Point, int]:
             nonlocal groups, counts
-            trials = 0
-            while True:
-                trials += 1
+            for trials in range(1, most_proposals(size) + 1):
                 if trials % PATIENCE == 0:
                     # every kept point has the law r^level under any partition, so under a finer one too
                     tree.grow()
@@ -93,6 +98,9 @@ class DyadicBoxes(Sampler):
                     k += 1
                 if levels.in_level(point, k):
                     return point, trials
+            # given so many rejections the law is still r^level: nothing of them is in the point
+            admitted = filter(score.admits, score.lattice.points())
+            return draw_listed(admitted, levels, base, top, bits), trials + 1
 
         return draw
 

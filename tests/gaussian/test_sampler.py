@@ -1,6 +1,7 @@
 """The exact sampler: its law by enumeration and chi-square, exact privacy of neighbours, failing controls."""
 
 import math
+from collections import Counter
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
@@ -8,8 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from sosdp.laboratory import packing_sampler
 from sosdp.laboratory.packing_problem import PackingProblem
-from sosdp.laboratory.packing_sampler import DyadicBoxes, Partition
+from sosdp.laboratory.packing_sampler import PATIENCE, DyadicBoxes, Partition, most_proposals
 from sosdp.laboratory.packing_score import QUANTUM, PackingScore
 from sosdp.privacy.mechanisms.exponential import exact_law, pure_exponential
 from sosdp.privacy.randomness.bits import open_bits
@@ -122,6 +124,26 @@ def test_the_domain_is_respected_and_the_law_is_the_restricted_one():
     total = sum(inside.values())
     for p, q in inside.items():
         assert abs(points.count(p) - 1500 * float(q / total)) < 6 * np.sqrt(1500 * float(q / total)) + 3
+
+
+@pytest.mark.parametrize("domain", [None, (0.5, 1.0)])
+def test_a_draw_ends_and_the_points_listed_then_have_the_law(monkeypatch, domain):
+    """Every proposal is rejected: a draw makes the public number of them, and lists what is in the domain."""
+    data = np.random.default_rng(4).standard_normal((6, 1))
+    score = _score(6, features="covariance", lam=3.0, reach=8, domain=domain)
+    base, levels = rational_base(6.0, score.sensitivity), score.on(data)
+    law = {p: q for p, q in exact_law(score, data, base).items() if score.admits(p)}
+    draw = DyadicBoxes(evaluations=6, boxes=12).prepare(score, levels, base, score.top)
+    monkeypatch.setattr(type(levels), "in_level", lambda self, point, k: False)
+    monkeypatch.setattr(packing_sampler, "most_proposals", lambda size: min(3, most_proposals(size)))
+    bits = open_bits(5, keystream=False)
+    drawn = [draw(bits) for _ in range(2000)]
+    assert {trials for _, trials in drawn} == {4} and {p for p, _ in drawn} <= law.keys()
+    counts, total = Counter(p for p, _ in drawn), sum(law.values())
+    for p, q in law.items():
+        mean = 2000 * float(q / total)
+        assert abs(counts[p] - mean) < 6 * np.sqrt(mean) + 3
+    assert most_proposals(17) == 8 * PATIENCE and most_proposals(10**6) == 10**6
 
 
 def test_the_release_carries_what_was_promised():
