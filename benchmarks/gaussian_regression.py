@@ -216,7 +216,7 @@ def run(quick: bool) -> dict[str, Any]:
     try:
         tables = [
             regressions(1 if quick else 9),
-            regression_coverage(1 if quick else 20),
+            regression_coverage(1 if quick else 60),
             conditions(1 if quick else 3),
             mean_coverage(2 if quick else 40),
             components(1 if quick else 9),

@@ -16,7 +16,7 @@ from sosdp.privacy.table.whole import Table
 
 CONTAMINATION = 0.05  # unless told otherwise; the release says so
 TARGETED = ("regression", "logistic", "poisson")  # of a column on the others
-UNUSED = ("sigma", "covariance_range")  # accepted for scripts: scales are learnt
+POSITIVE = ("radius", "sigma", "covariance_range")  # the last two for scripts only: scales are learnt
 
 
 def prepare(arguments: Namespace) -> None:
@@ -29,7 +29,7 @@ def prepare(arguments: Namespace) -> None:
         if arguments.columns is not None and arguments.target not in next(csv.reader([arguments.columns])):
             quoted = arguments.target.replace('"', '""')
             arguments.columns += f',"{quoted}"'
-    for name in UNUSED:
+    for name in POSITIVE:
         value = getattr(arguments, name)
         if value is not None and not (math.isfinite(value) and value > 0):
             raise InputError(
@@ -85,21 +85,16 @@ def _bounds(arguments: Namespace) -> Any:
     if radius is not None and given is not None:
         raise InputError("sosdp private gaussian: --bounds: give --bounds or --radius, not both")
     if radius is not None:
-        if not (math.isfinite(radius) and radius > 0):
-            raise InputError(f"sosdp private gaussian: --radius: must be a number > 0, got {radius!r}")
         return (-radius, radius)
     if given is None:
         return None
-    pairs = []
-    for text in given.split(","):
-        low, colon, high = text.partition(":")
-        try:
-            pairs.append((float(low), float(high)))
-        except ValueError:
-            raise InputError(
-                f"sosdp private gaussian: --bounds: {text!r} is not LOW:HIGH (one for all columns, or one a "
-                "column, separated by commas)"
-            ) from None
+    try:
+        pairs = [(float(low), float(high)) for low, high in (text.split(":") for text in given.split(","))]
+    except ValueError:
+        raise InputError(
+            f"sosdp private gaussian: --bounds: {given!r} is not LOW:HIGH (one for all columns, or one a "
+            "column, separated by commas)"
+        ) from None
     return pairs[0] if len(pairs) == 1 else pairs
 
 
@@ -132,17 +127,15 @@ def fit(model: Any, table: Table, arguments: Namespace) -> tuple[Release, dict[s
     what = arguments.estimate or arguments.name
     parts = {"pca": ["components"], "gaussian": ["mean", "covariance"]}
     parts |= dict.fromkeys(TARGETED, ["coefficients"])
-    names, refusal = parts.get(what, [what]), ""
+    names = parts.get(what, [what])
     try:
         if what in TARGETED:
             place = _place(table, arguments)
             model.fit(np.delete(table.values, place, axis=1), table.values[:, place])
         else:
             model.fit(table.values)
-    except NotOffered as error:
-        refusal = str(error)
-    if refusal:
-        public = {"advice": refusal, "contamination": float(model.contamination)}
+    except NotOffered as refusal:
+        public = {"advice": str(refusal), "contamination": float(model.contamination)}
         untouched = Guarantee(epsilon=0.0, delta=0.0, mechanism="gaussian.refused")
         return Release(None, untouched, public=public), {**dict.fromkeys(names), "released": False}
     if what in TARGETED:
