@@ -134,6 +134,15 @@ def required_slack(
     return 2 * (tau0 + rule.statistic_needed(failure))
 
 
+def certificate_offered(n: int, epsilon: float, delta: float, tau: float = 0.5) -> bool:
+    """Whether some graph on n vertices has the slack with which the certificate answers as often as not.
+
+    The slack matrix has n - 1 directions and a trace of at most n (n - 1) max(tau, 1 - tau), whatever the
+    graph and the labels, so its slack is at most n max(tau, 1 - tau).
+    """
+    return 0 < delta <= 0.5 and n * max(tau, 1 - tau) >= required_slack(epsilon, delta, failure=0.5)
+
+
 def release_probability(
     slack: float, epsilon: float, delta: float, tau0: float = DEFAULT_TAU0, decision: str = "auto"
 ) -> float:

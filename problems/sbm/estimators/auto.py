@@ -27,6 +27,7 @@ from sosdp.privacy.terms import Terms
 from ..edges import CanonicalEdges
 from ..planning import LARGEST_DENSE, Goal, chosen_method, make_estimator, recommend
 from ..rounds_planning import plan_rounds
+from ..theory import certificate_offered
 from .base import ADJACENCY, RecoveryEstimator, WeightedRecovery, release_value
 from .rounds import RoundsRecovery
 
@@ -57,20 +58,22 @@ class AutoRecovery(WeightedRecovery):
     gamma: float | None = Field(
         optional(part),
         "contrast and mean degree of the block model. With both, the method with the best "
-        "forecast of `planning.recommend` is taken. Without: the certificate (delta > 0) or "
-        "edge flips, which need neither, up to `LEARNT_FROM` vertices; beyond, the degree is "
-        "learnt from a fiftieth of the budget, and rounds are planned for the least contrast "
-        "that can be seen at this degree (weighted graphs need both)",
+        "forecast of `planning.recommend` is taken. Without: the certificate (delta > 0, and n "
+        "large enough that some graph is answered) or edge flips, which need neither, up to "
+        "`LEARNT_FROM` vertices; beyond, the degree is learnt from a fiftieth of the budget, and "
+        "rounds are planned for the least contrast that can be seen at this degree (weighted graphs "
+        "need both)",
         default=None,
         kw_only=True,
     )
     average_degree: float | None = Field(
         optional(positive),
         "contrast and mean degree of the block model. With both, the method with the best "
-        "forecast of `planning.recommend` is taken. Without: the certificate (delta > 0) or "
-        "edge flips, which need neither, up to `LEARNT_FROM` vertices; beyond, the degree is "
-        "learnt from a fiftieth of the budget, and rounds are planned for the least contrast "
-        "that can be seen at this degree (weighted graphs need both)",
+        "forecast of `planning.recommend` is taken. Without: the certificate (delta > 0, and n "
+        "large enough that some graph is answered) or edge flips, which need neither, up to "
+        "`LEARNT_FROM` vertices; beyond, the degree is learnt from a fiftieth of the budget, and "
+        "rounds are planned for the least contrast that can be seen at this degree (weighted graphs "
+        "need both)",
         default=None,
         kw_only=True,
     )
@@ -87,11 +90,10 @@ class AutoRecovery(WeightedRecovery):
 
     def choose(self, n: int) -> RecoveryEstimator:
         """The estimator that a fit on n vertices runs; ValueError where public facts are missing for that."""
-        options: dict[str, Any] = {"insecure_seed": self.insecure_seed}
         weighted = self.weight_bound is not None
-        if weighted:
-            options["weight_bound"] = self.weight_bound
-        known: dict[str, float] = {"epsilon": float(self.epsilon), "delta": float(self.delta)}
+        seed = {"insecure_seed": self.insecure_seed}
+        spent = {"epsilon": float(self.epsilon), "delta": float(self.delta)}
+        known: dict[str, Any] = spent | {"weight_bound": self.weight_bound}
         if self.average_degree is not None:
             known["average_degree"] = float(self.average_degree)
         if self.gamma is None or self.average_degree is None:
@@ -102,19 +104,13 @@ class AutoRecovery(WeightedRecovery):
                 )
             if weighted and self.delta == 0:
                 raise ValueError("weighted graphs need delta > 0, or the public average_degree and gamma")
-            method = "certificate" if 0 < self.delta <= 0.5 else "edge flips"
-        else:
-            known["gamma"] = float(self.gamma)
-            advice = recommend(
-                n,
-                known["average_degree"] / self._unit,
-                known["gamma"],
-                known["epsilon"],
-                known["delta"],
-                goal=self.goal,
+            certified = weighted or certificate_offered(
+                n, **spent, tau=known.get("average_degree", n / 2) / n
             )
-            method = chosen_method(advice, weighted)
-        return make_estimator(method, known, options)
+            return make_estimator("certificate" if certified else "edge flips", known, seed)
+        known["gamma"] = float(self.gamma)
+        advice = recommend(n, known["average_degree"] / self._unit, known["gamma"], **spent, goal=self.goal)
+        return make_estimator(chosen_method(advice, weighted), known, seed)
 
     def learns(self, n: int) -> bool:
         """Whether a fit on n vertices spends a part of the budget on the model."""

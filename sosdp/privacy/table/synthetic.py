@@ -49,13 +49,10 @@ def binned(schema: Schema, name: str, bins: int) -> Histogram:
 
 def encoded(chunks: Iterable[Chunk], columns: Sequence[Histogram]) -> Codes:
     """(n, d) codes, each a function of one entry; `width` for an entry that cannot be read."""
-    parts = [np.zeros((0, len(columns)), dtype=np.int64)]
-    for chunk in chunks:
-        codes = [one.code(chunk.numbers[one.column.name]) for one in columns if one.column is not None]
-        parts.append(np.column_stack(codes))
-    widths = [one.width for one in columns]
-    whole = np.concatenate(parts)
-    return np.where(whole == MISSING, widths, whole)
+    named = [(one, one.column.name) for one in columns if one.column is not None]
+    parts = [np.column_stack([one.code(chunk.numbers[name]) for one, name in named]) for chunk in chunks]
+    whole = np.concatenate([np.zeros((0, len(columns)), dtype=np.int64), *parts])
+    return np.where(whole == MISSING, [one.width for one in columns], whole)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,13 +64,16 @@ class Tree:
     pairs: list[tuple[int, int, npt.NDArray[np.float64]]]
 
     def sample(self, count: int, bits: RandomBits) -> Codes:
-        """(count, d) codes drawn from the field (post-processing); the first column is the root."""
+        """(count, d) codes drawn from the field (post-processing); the first column is the root.
+
+        Every row has the law of the field; together they are as close to its shares as rounding allows.
+        """
         shares = [_shares(counts) for counts in self.single]
         drawn = np.zeros((count, len(shares)), dtype=np.int64)
-        drawn[:, 0] = _places(np.broadcast_to(shares[0], (count, len(shares[0]))), bits)
+        drawn[:, 0] = _places(np.broadcast_to(shares[0], (count, len(shares[0]))), _spread(drawn[:, 0], bits))
         for parent, child, table in self.pairs:
             rows = np.array([_shares(row) if row.max() > 0 else shares[child] for row in table])
-            drawn[:, child] = _places(rows[drawn[:, parent]], bits)
+            drawn[:, child] = _places(rows[drawn[:, parent]], _spread(drawn[:, parent], bits))
         return drawn
 
 
@@ -107,10 +107,8 @@ def release_tree(terms: Terms, codes: Codes, sizes: Sequence[int]) -> Release:
         pairs.append((parent, child, counts.reshape(sizes[parent], sizes[child])))
         joined.append(child)
         left.remove(child)
-    laws = [Law("discrete gaussian", (noise[0], MOVED), d)]
-    if pairs:
-        laws.append(Law("exponential", (rate, 2 * SCORE), links))
-        laws.append(Law("discrete gaussian", (noise[1], MOVED), links))
+    tree = Law("exponential", (rate, 2 * SCORE), links), Law("discrete gaussian", (noise[1], MOVED), links)
+    laws = [Law("discrete gaussian", (noise[0], MOVED), d), *(tree if pairs else ())]
     promise = terms.guarantee(epsilon=terms.epsilon, delta=terms.delta, rho=terms.concentrated)
     evidence = proven_by("synthetic_tables", *laws)
     return terms.seal(Tree(single, pairs), promise, bits, evidence=evidence, public={"n": len(codes)})
@@ -143,10 +141,16 @@ def _uniform(count: int, bits: RandomBits) -> npt.NDArray[np.float64]:
     return np.concatenate([np.zeros(0, np.uint64), *pieces]) * 2.0**-53
 
 
-def _places(shares: npt.NDArray[np.float64], bits: RandomBits) -> Codes:
-    """A place in every row, by its shares."""
-    ends = np.cumsum(shares, axis=1)[:, :-1]
-    return np.sum(_uniform(len(shares), bits)[:, None] >= ends, axis=1)
+def _spread(groups: Codes, bits: RandomBits) -> npt.NDArray[np.float64]:
+    """Numbers uniform in [0, 1), one in each of m equal parts among the m entries of a group."""
+    order, sizes = np.lexsort((_uniform(len(groups), bits), groups)), np.bincount(groups)
+    places = np.argsort(order) - (np.cumsum(sizes) - sizes)[groups]
+    return (places + _uniform(len(groups), bits)) / sizes[groups]
+
+
+def _places(shares: npt.NDArray[np.float64], at: npt.NDArray[np.float64]) -> Codes:
+    """The place of a number of [0, 1) in every row, by its shares."""
+    return np.sum(at[:, None] >= np.cumsum(shares, axis=1)[:, :-1], axis=1)
 
 
 def _noisy(codes: Codes, size: int, variance: Fraction, bits: RandomBits) -> npt.NDArray[np.float64]:
