@@ -4,20 +4,24 @@ All contestants see the same table and the same public bounds, and promise the s
 that is added or removed. Ours is `sosdp.privacy.Table`, with the intervals that it gives; for quantiles, of
 which an interval costs half of the budget, the row without intervals is the comparison. OpenDP's mean is a
 noisy sum over a noisy count with half of epsilon each, its quantile the exponential mechanism on as many
-candidates. A package that is not installed is left out.
+candidates. diffprivlib takes the number of records as public, so its means are for one replaced record,
+a weaker promise. A package that is not installed is left out. Synthetic tables promise the same rho for one
+replaced record.
 """
 
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from benchmarks import tables_synthetic as synthetic
 from benchmarks.harness import Table as Shown
 from benchmarks.harness import available, not_installed
-from sosdp.privacy import Table
+from sosdp.privacy import Budget, Table
 
 LOW, HIGH = 0.0, 200_000.0
 REGIONS = ["north", "south", "east", "west"]
@@ -30,6 +34,8 @@ SCHEMA = {
 }
 POINTS = 4096
 BAR = 1.05
+MOST, SECONDS = 2000, 2.0
+"""Releases go on from the promised number to this many while a task has taken less time."""
 
 
 def people(n: int) -> dict[str, Any]:
@@ -131,11 +137,51 @@ def truth(table: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def errors_of(task: Callable[[], Any], exact: Any, least: int) -> list[float]:
+    """Errors of at least so many releases, and of more where they are quick."""
+    result: list[float] = []
+    start = time.perf_counter()
+    while len(result) < least or (
+        50 <= least and len(result) < MOST and time.perf_counter() - start < SECONDS
+    ):
+        result.append(float(np.abs(task() - exact).mean()))
+    return result
+
+
+def synthetic_tables(quick: bool) -> Shown:
+    """Errors of three-way marginals of synthetic tables, in total variation."""
+    sizes, table = synthetic.SIZES, synthetic.people(5000)
+    columns = {name: {"type": "integer", "low": 0, "high": size - 1} for name, size in sizes.items()}
+    schema = {"format": "sosdp-schema/1", "columns": columns}
+
+    def own(table: synthetic.Columns, rho: float, seed: int) -> synthetic.Columns:
+        asked = Table(table, schema, Budget(rho=rho, adjacency="one record (replace)"))
+        rows = [row for row in asked.synthetic().value["rows"] if None not in row.values()]
+        return {name: np.array([row[name] for row in rows]) for name in sizes}
+
+    makers = [("ours", own, 50), ("MST", synthetic.mst, 10), ("AIM", synthetic.aim, 2)]
+    rows = []
+    for rho in [0.1] if quick else [0.01, 0.1]:
+        row: list[Any] = [rho]
+        for name, make, runs in makers:
+            known = name == "ours" or (available("mbi") and not quick)
+            errors = [synthetic.error(table, make(table, rho, seed)) for seed in range(runs if known else 0)]
+            row.append(float(np.median(errors)) if known else None)
+        rows.append(row)
+    notes = [
+        f"{len(table['a'])} records, five columns of {', '.join(map(str, sizes.values()))} values; medians "
+        + ", ".join(f"of {runs} ({name})" for name, _, runs in makers),
+        "MST and AIM choose and measure as their papers say; the fields are those of mbi",
+    ]
+    return Shown("Three-way marginals of synthetic tables", ["rho", *(m[0] for m in makers)], rows, notes)
+
+
 def run(quick: bool = False) -> dict[str, Any]:
     """Median errors, and the ratio to the best peer."""
     repeats, sizes = (5, [2_000]) if quick else (50, [2_000, 50_000])
     peers = {"OpenDP": ("opendp", opendp), "diffprivlib": ("diffprivlib", diffprivlib)}
-    missing = [not_installed(module) for module, _ in peers.values() if not available(module)]
+    modules = [module for module, _ in peers.values()] + ["mbi"]
+    missing = [not_installed(module) for module in modules if not available(module)]
     rows = []
     for n in sizes:
         table = people(n)
@@ -147,9 +193,7 @@ def run(quick: bool = False) -> dict[str, Any]:
                     contestants |= {name: make(table, epsilon)} if available(module) else {}
             for task in contestants["ours"]:
                 errors = {
-                    name: float(
-                        np.median([np.abs(tasks[task]() - exact[task]).mean() for _ in range(repeats)])
-                    )
+                    name: float(np.median(errors_of(tasks[task], exact[task], repeats)))
                     for name, tasks in contestants.items()
                     if task in tasks
                 }
@@ -157,10 +201,13 @@ def run(quick: bool = False) -> dict[str, Any]:
                 ratio = None if not best else errors["ours"] / best
                 peer = [errors.get(name) for name in peers]
                 rows.append([n, epsilon, task, errors["ours"], *peer, ratio])
-    title = f"Median absolute errors of {repeats} releases at equal guarantees"
+    title = f"Median absolute errors of at least {repeats} releases at equal guarantees"
     columns = ["records", "epsilon", "task", "ours", *peers, "ours / best"]
     notes = [
-        f"the bar is {BAR}; medians of {repeats} scatter by about a fifth",
+        f"the bar is {BAR}; medians of {repeats} scatter by about a fifth, of 2,000 by 3 %",
+        "diffprivlib takes the number of records as public (one replaced record): its means are not at an "
+        "equal guarantee",
         "counts, sums and histograms have Laplace noise of the same scale in both: their ratios are scatter",
     ]
-    return {"tables": [Shown(title, columns, rows, notes).to_dict()], "missing": missing}
+    shown = [Shown(title, columns, rows, notes), synthetic_tables(quick)]
+    return {"tables": [table.to_dict() for table in shown], "missing": missing}
