@@ -177,8 +177,7 @@ def falsify(
     if isinstance(program, StrongConvexProgram):
         if program.solve is None:
             raise TypeError("a StrongConvexProgram needs solve=")
-        solve, claimed = program.solve, program.sensitivity()
-        own = (solve for _ in functions)
+        claimed, own = program.sensitivity(), itertools.repeat(program.solve)
     elif isinstance(program, ScoreProgram):
         claimed, own = float(program.sensitivity), (_score(program, generator) for _ in functions)
         records = (program.records, program.shape, (program.low, program.high))
@@ -262,11 +261,8 @@ def _made_up(n: int, shape: Any, ends: Any, generator: random.Random) -> tuple[A
     def cloud() -> Any:
         return np.array([generator.uniform(a, b) for a, b in zip(low, high, strict=True)]).reshape(shape)
 
-    kind = generator.randrange(4)
-    if kind == 3:
-        data = np.array([cloud() for _ in range(n)])
-    else:
-        first, second = record(), record()
-        split = n if kind == 0 else n // 2 if kind == 1 else generator.randrange(n + 1)
-        data = np.array([first] * split + [second] * (n - split))
-    return data, [record() for _ in range(6)] + [cloud() for _ in range(2)]
+    first, second, split = record(), record(), generator.choice((n, n // 2, generator.randrange(n + 1)))
+    data = [first] * split + [second] * (n - split)
+    if generator.randrange(4) == 3:
+        data = [cloud() for _ in range(n)]
+    return np.array(data), [record() for _ in range(6)] + [cloud() for _ in range(2)]
