@@ -85,7 +85,7 @@ def vertices(quick: bool) -> list[Row]:
             kind = str(fitted.guarantee_.kind)
         forecast = n * fitted.plan_.wrong_share
         size = f"n = {n}, d = {d:g}, epsilon 4, delta 1e-6"
-        runs = f"VertexRecovery (wrong labels; forecast {forecast:.3g})"
+        runs = f"VertexRecovery (wrong labels; forecast {forecast:.2g}, failure {fitted.plan_.failure:.1g})"
         said = "labels under privacy for vertices: impossible to publish"
         wrong, cpu = float(np.mean(errors)), float(np.mean(spent))
         result.append(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from sosdp.estimator.planner import best
 from sosdp.privacy import randomness as noise
@@ -21,19 +21,25 @@ from sosdp.privacy.calibrate import gaussian_sigma_tight
 from sosdp.privacy.randomness.bits import RandomBits
 
 from .rounds import LEAST_SCALE, public_words, root_up, signs_with_coin, start
-from .rounds_planning import STARTS
 
 GRID = 1024
 """Counts and the weight of the mean are whole multiples of 1 / GRID."""
 
 MOST_ROUNDS = 14
 
+PATHS = 1 << 14
+"""Runs of which a forecast is the mean: their starts are quantiles, what comes after is drawn."""
+
+FAILED = 0.1
+"""From this share of wrong labels on a fit has failed."""
+
 
 @dataclass(frozen=True)
 class VertexPlan:
     """Public constants: n vertices, of which each counts for at most `degree` others; `mean` is what every
     label counts against everybody, in units of 1 / GRID; the number of rounds, epsilon and delta.
-    `wrong_share` is the forecast of `plan_vertex`: the share of wrong labels to expect."""
+    Forecasts of `plan_vertex`: `wrong_share`, the share of wrong labels to expect, and
+    `failure`, the probability that a share of `FAILED` or more is wrong."""
 
     n: int
     degree: int
@@ -42,6 +48,7 @@ class VertexPlan:
     epsilon: float
     delta: float
     wrong_share: float = 0.5
+    failure: float = 1.0
 
     @property
     def squared_sensitivity(self) -> int:
@@ -58,14 +65,17 @@ class VertexPlan:
         return max(root_up(multiplier, self.squared_sensitivity), float(LEAST_SCALE))
 
     def forecast(self, gamma: float, average_degree: float) -> VertexPlan:
-        """This plan with the share of wrong labels that it leads to on the block model, over lucky and
-        unlucky starts."""
-        noise_of_count = math.hypot(self.scale / GRID, math.sqrt(average_degree))
-        overlap = np.array([min(1.0, size / math.sqrt(self.n)) for _, size in STARTS])
+        """This plan with what it leads to on the block model, over `PATHS` runs.
+
+        A sign is right by `mean`, and all signs together by as much and a fluctuation of their number.
+        """
+        count, rng = math.hypot(self.scale / GRID, math.sqrt(average_degree)), np.random.default_rng(0)
+        overlap = ndtri((np.arange(PATHS) + 0.5) / PATHS) / math.sqrt(self.n)
         for _ in range(self.rounds):
-            overlap = 1.0 - 2.0 * ndtr(-gamma * average_degree * overlap / noise_of_count)
-        share = sum(weight * (1.0 - left) / 2.0 for (weight, _), left in zip(STARTS, overlap, strict=True))
-        return replace(self, wrong_share=float(share))
+            mean = 1.0 - 2.0 * ndtr(-gamma * average_degree * overlap / count)
+            overlap = mean + rng.standard_normal(PATHS) * np.sqrt((1.0 - mean**2) / self.n)
+        wrong = (1.0 - np.abs(mean)) / 2.0
+        return replace(self, wrong_share=float(wrong.mean()), failure=float((wrong >= FAILED).mean()))
 
 
 def plan_vertex(

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.special import ndtr
+from scipy.stats import binom
 
-from problems.sbm import StochasticBlockModel, VertexRecovery
+from problems.sbm import StochasticBlockModel, VertexRecovery, error_rate
 from problems.sbm.rounds import start
-from problems.sbm.vertex import GRID, VertexPlan, cut_lists, plan_vertex, vertex_counts
+from problems.sbm.vertex import FAILED, GRID, VertexPlan, cut_lists, plan_vertex, vertex_counts, vertex_rounds
+from sosdp.privacy.randomness.bits import InsecureBits
 
 N, KEY = 4, 5
 PAIRS = list(itertools.combinations(range(N), 2))
@@ -188,6 +190,18 @@ def test_labels_near_chance_are_forecast_and_refused():
         told = np.array([est.label_of(v) for v in range(1000)]) != sample.labels
         wrong.append(min(told.mean(), 1 - told.mean()))
     assert abs(np.mean(wrong) - est.plan(1000).wrong_share) < 0.12  # .30 for .36; chance is .5
+
+
+def test_unlucky_starts_are_forecast():
+    """A start and the rounds after it may stay near zero overlap: eight fits of a forecast of 6 had 150."""
+    assert 0.004 < plan_vertex(3000, (4.0, 1e-6), 0.8, 1000.0, None).failure < 0.02  # five of 300 fits
+    plan, failed, runs = plan_vertex(300, (4.0, 1e-6), 0.8, 140.0, None), 0, 100
+    for seed in range(runs):
+        sample = StochasticBlockModel(300, 140, 0.8).sample(seed)
+        told = vertex_rounds(sample.adjacency, plan, seed, InsecureBits(seed))
+        failed += error_rate(told, sample.labels) >= FAILED
+    low, high = binom.ppf([1e-6, 1 - 1e-6], runs, plan.failure)
+    assert 0.05 < plan.failure < 0.9 and low <= failed <= high
 
 
 @pytest.mark.parametrize("kind", [np.int16, np.int32, np.int64])
