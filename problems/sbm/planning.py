@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import ndtr
 
 from sosdp.estimator.planner import least_budget
 from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
@@ -225,9 +226,9 @@ def flips_forecast(n: int, average_degree: float, gamma: float, epsilon: float) 
     cosine = 1 - variance / signal**2
     if cosine <= 0:
         return Forecast("edge flips", 0.5, 0.0)
-    error = _normal_tail(math.sqrt(cosine / (1 - cosine)))
+    error = float(ndtr(-math.sqrt(cosine / (1 - cosine))))
     for _ in range(50):
-        error = _normal_tail((1 - 2 * error) * signal / math.sqrt(variance))
+        error = float(ndtr(-(1 - 2 * error) * signal / math.sqrt(variance)))
     return _forecast("edge flips", n, error)
 
 
@@ -312,7 +313,3 @@ def achieved_epsilon(
         return forecast is not None and forecast().exact >= 1 - failure
 
     return least_budget(enough, 1e-3, 64.0, 1.01)
-
-
-def _normal_tail(t: float) -> float:
-    return 0.5 * math.erfc(t / math.sqrt(2))

@@ -107,6 +107,8 @@ def _final_error(model: _Model, epsilon: float, delta: float, plan: Plan, theta:
         for _ in range(plan.rounds):
             theta = _step(model, 1.0, theta, noise)
         return _wrong_after(model, 1.0, round(theta, 4), _Noise("laplace", 2 / ((1 - plan.share) * epsilon)))
+    from scipy.signal import convolve
+
     p, q = plan.again
     noise = _Noise("laplace", 2 / (epsilon * (1 - p / q)))
     for part in plan.parts:
@@ -120,16 +122,9 @@ def _final_error(model: _Model, epsilon: float, delta: float, plan: Plan, theta:
         more, offset = count_law(model.n, model.degree * share, model.gamma, theta)
         spread = np.zeros((len(more) - 1) * weight + 1)
         spread[::weight] = more
-        law = np.convolve(law, spread) if len(law) < 200 else _convolved(law, spread)
+        law = convolve(law, spread)
         values = np.arange(len(law)) + values[0] - offset * weight
     return float(law @ _Noise("laplace", 2 * q / epsilon).wrong(values))
-
-
-def _convolved(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    from scipy.signal import fftconvolve
-
-    out = np.maximum(fftconvolve(a, b), 0.0)
-    return np.asarray(out / out.sum())
 
 
 # ------------------------------------------------------------------------------------------------------------

@@ -175,6 +175,42 @@ def test_a_draw_ends_after_a_public_number_of_rejections(monkeypatch):
     assert ((observed - expected) ** 2 / expected).sum() < chi2.ppf(1 - 1e-6, 63)
 
 
+@pytest.mark.parametrize("n, whole", [(7, 22), (9, 4)])
+def test_the_labellings_that_a_draw_lists_are_bounded(n, whole, monkeypatch):
+    """Whatever is rejected, its rounds counted as `ROUND` each; with small constants."""
+    for name, value in {
+        "WHOLE": whole,
+        "LISTED": 2,
+        "FIRST": 1,
+        "LAST": 16,
+        "PATIENCE": 2,
+        "ROUND": 8,
+    }.items():
+        monkeypatch.setattr(labellings, name, value)
+    monkeypatch.setattr(labellings.exact, "bernoulli_exp", lambda rate, bits: False)
+    sizes, rounds, listed, member = [], [], Labellings.listed, Labellings.member
+
+    def counted(self, prefixes):
+        sizes.append(len(prefixes) << (self.n - prefixes.shape[1]))
+        return listed(self, prefixes)
+
+    def drawn(self, level, place):
+        before = len(sizes)
+        result = member(self, level, place)
+        if self.kept is not None and n > whole:
+            sizes[before:] = []
+            rounds.append(labellings.ROUND)
+        return result
+
+    monkeypatch.setattr(Labellings, "listed", counted)
+    monkeypatch.setattr(Labellings, "member", drawn)
+    for seed in range(20):
+        sizes[:], rounds[:] = [], []
+        Labellings(np.zeros((n, n), dtype=int), Fraction(1, 3), Fraction(1, 100)).draw(InsecureBits(seed))
+        total = sum(sizes) + sum(rounds)
+        assert 1 << (n if n <= whole else 0) <= total <= labellings.most_listed(n)
+
+
 @pytest.mark.parametrize("n, d, epsilon", [(22, 11.0, 8.0), (23, 11.0, 4.0), (40, 20.0, 1.0)])
 def test_up_to_forty_vertices_are_recovered(n, d, epsilon):
     sample = StochasticBlockModel(n, d, 1.0).sample(0)
