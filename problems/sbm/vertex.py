@@ -20,7 +20,7 @@ from sosdp.privacy import randomness as noise
 from sosdp.privacy.calibrate import gaussian_sigma_tight
 from sosdp.privacy.randomness.bits import RandomBits
 
-from .rounds import LEAST_SCALE, public_words, root_up, signs_with_coin, start
+from .rounds import LEAST_SCALE, WORD, public_words, root_up, signs_with_coin, start
 
 GRID = 1024
 """Counts and the weight of the mean are whole multiples of 1 / GRID."""
@@ -69,11 +69,11 @@ class VertexPlan:
 
         A sign is right by `mean`, and all signs together by as much and a fluctuation of their number.
         """
-        count, rng = math.hypot(self.scale / GRID, math.sqrt(average_degree)), np.random.default_rng(0)
+        count = math.hypot(self.scale / GRID, math.sqrt(average_degree))
         overlap = ndtri((np.arange(PATHS) + 0.5) / PATHS) / math.sqrt(self.n)
-        for _ in range(self.rounds):
+        for number in range(self.rounds):
             mean = 1.0 - 2.0 * ndtr(-gamma * average_degree * overlap / count)
-            overlap = mean + rng.standard_normal(PATHS) * np.sqrt((1.0 - mean**2) / self.n)
+            overlap = mean + ndtri(public_words(PATHS, 0, number) / WORD) * np.sqrt((1.0 - mean**2) / self.n)
         wrong = (1.0 - np.abs(mean)) / 2.0
         return replace(self, wrong_share=float(wrong.mean()), failure=float((wrong >= FAILED).mean()))
 
