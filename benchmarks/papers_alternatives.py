@@ -41,8 +41,8 @@ def by_groups(data: Regressions, alphabet: int, radius: float, steps: int, rho: 
         noisy = radius * sizes + generator.gumbel(size=sizes.shape) * radius * moved / math.sqrt(8.0 * half)
         noisy[~np.array([np.bincount(groups, row) > 0 for row in allowed])] = -np.inf
         chosen = groups == noisy.argmax(axis=1)[:, None]
-        found = chosen * (gradient + generator.normal(size=gradient.shape) * moved / math.sqrt(2.0 * half))
-        vertex = -radius * found / np.maximum(np.linalg.norm(found, axis=1), 1e-300)[:, None]
+        slope = chosen * (gradient + generator.normal(size=gradient.shape) * moved / math.sqrt(2.0 * half))
+        vertex = -radius * slope / np.maximum(np.linalg.norm(slope, axis=1), 1e-300)[:, None]
         weights += 2.0 / (t + 2.0) * (vertex - weights)
     return weights
 

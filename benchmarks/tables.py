@@ -47,9 +47,9 @@ def people(n: int) -> dict[str, Any]:
 def ours(table: dict[str, Any], epsilon: float) -> dict[str, Callable[[], Any]]:
     """Releases of each task, as arrays."""
 
-    def answers(asked: Any) -> Callable[[], Any]:
-        state = asked.fold(table)
-        return lambda: np.array([row["value"] for row in asked.release(state).value["rows"]])
+    def answers(statistic: Any) -> Callable[[], Any]:
+        state = statistic.fold(table)
+        return lambda: np.array([row["value"] for row in statistic.release(state).value["rows"]])
 
     plain, bare = Table(table, SCHEMA, epsilon), Table(table, SCHEMA, epsilon, interval=None)
     return {
@@ -155,8 +155,8 @@ def synthetic_tables(quick: bool) -> Shown:
     schema = {"format": "sosdp-schema/1", "columns": columns}
 
     def own(table: synthetic.Columns, rho: float, seed: int) -> synthetic.Columns:
-        asked = Table(table, schema, Budget(rho=rho, adjacency="one record (replace)"))
-        rows = [row for row in asked.synthetic().value["rows"] if None not in row.values()]
+        ours = Table(table, schema, Budget(rho=rho, adjacency="one record (replace)"))
+        rows = [row for row in ours.synthetic().value["rows"] if None not in row.values()]
         return {name: np.array([row[name] for row in rows]) for name in sizes}
 
     makers = [("ours", own, 50), ("MST", synthetic.mst, 10), ("AIM", synthetic.aim, 2)]

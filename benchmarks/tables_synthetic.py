@@ -117,7 +117,7 @@ def aim(table: Columns, rho: float, seed: int) -> Columns:
     field = Field(table, seed)
     workload = list(itertools.combinations(SIZES, 3))
     names = [one for k in (1, 2, 3) for one in itertools.combinations(SIZES, k)]
-    weight = np.array([sum(len(set(one) & set(asked)) for asked in workload) for one in names], dtype=float)
+    weight = np.array([sum(len(set(one) & set(triple)) for triple in workload) for one in names], dtype=float)
     rounds = 16 * len(SIZES)
     sigma, epsilon = MOVED * math.sqrt(rounds / (2 * 0.9 * rho)), math.sqrt(8 * 0.1 * rho / rounds)
     used = len(SIZES) * (MOVED / sigma) ** 2 / 2

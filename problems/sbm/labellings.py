@@ -114,9 +114,9 @@ class Labellings:
         self.counts: Counter[int] = Counter()
         codes: Counter[int] = Counter()
         for prefixes in self.pieces():
-            found = np.bincount(self.listed(prefixes).ravel())
-            places = np.flatnonzero(found)
-            codes.update(dict(zip(places.tolist(), found[places].tolist(), strict=True)))
+            tally = np.bincount(self.listed(prefixes).ravel())
+            places = np.flatnonzero(tally)
+            codes.update(dict(zip(places.tolist(), tally[places].tolist(), strict=True)))
         for code, count in codes.items():
             self.counts[self.level(code)] += count
         for level, groups in self.bounded.items():
@@ -215,10 +215,10 @@ class Labellings:
             place -= len(group) * size
         for prefixes in self.pieces():
             codes = self.listed(prefixes).ravel()
-            found = np.bincount(codes)
-            chosen = np.zeros(len(found), dtype=bool)
-            chosen[[code for code in np.flatnonzero(found).tolist() if self.level(code) == level]] = True
-            count = int(found[chosen].sum())
+            tally = np.bincount(codes)
+            chosen = np.zeros(len(tally), dtype=bool)
+            chosen[[code for code in np.flatnonzero(tally).tolist() if self.level(code) == level]] = True
+            count = int(tally[chosen].sum())
             if place < count:
                 row, number = divmod(int(np.flatnonzero(chosen[codes])[place]), 1 << self.open)
                 return self.completed(prefixes[row], number), level

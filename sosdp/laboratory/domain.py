@@ -90,6 +90,10 @@ class Domain(AsProven):
             return [self.radius**2 - sum((v * v for v in record), Polynomial(0)) >= 0]
         return [(v - self.low) * (self.high - v) >= 0 for v in record]
 
+    def bodies(self, record: Sequence[Polynomial]) -> list[Polynomial]:
+        """Exact polynomials that are at least 0 on the set."""
+        return [g.polynomial.as_exact() for g in self.constraints(record)]
+
     def __contains__(self, record: Record) -> bool:
         if self.radius is not None:
             return sum(v * v for v in record) <= self.radius**2

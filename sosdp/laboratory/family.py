@@ -28,9 +28,11 @@ from sosdp.laboratory.identities import (
     Facts,
     NoIdentity,
     degree_in,
+    exact_terms,
     least_growth,
     nonnegative,
     quotient,
+    refuse_names,
 )
 from sosdp.laboratory.report import NotAPolynomial, StabilityReport
 from sosdp.laboratory.tracing import evaluate, fingerprint, same, stated
@@ -215,7 +217,7 @@ class Written:
         self.x, self.y = ([variables(f"x_{tag}{k}") for k in range(size)] for tag in "ab")
         self.s = [variables(f"s{k}") for k in range(family.shared)]
         z, u, x, y = [*self.z, *self.s], self.u, self.x, self.y
-        _apart(family, [*z, *u, *x, *y, variables(LEAST), variables(ROOT)])
+        refuse_names(family.parameters, [*z, *u, *x, *y, variables(LEAST), variables(ROOT)])
 
         def of(what: str, function: Any, vectors: Any, lists: Any, known: Any = family.parameters) -> Any:
             free = Domain(1, -1, 1)
@@ -257,16 +259,16 @@ def _transferred(family: Family, claimed: Fraction | None) -> tuple[Fraction, tu
     own = family.written
     z, u, x, y, moved = own.z, own.u, own.x, own.y, own.moved
     new = [variables(f"x_c{k}") for k in range(family.record.dimension)]
-    _apart(family, new)
+    refuse_names(family.parameters, new)
     names = frozenset(v.name for v in [*z, *u, *own.s])
     share = variables(ROOT) ** 2  # 1 / (n - 1), in (0, 1]
     kept = [v + share * more for v, more in zip(u, own.added, strict=True)]
-    public = [*own.about, *_inside(family.record, x), *_inside(family.record, new)]
+    public = [*own.about, *family.record.bodies(x), *family.record.bodies(new)]
     alone = Facts(names, (*own.above, *public), tuple(own.equal))
-    if {*map(_terms, own.products)} != {_terms(own.at(p, u, x, z)) for p in own.products}:
+    if {*map(exact_terms, own.products)} != {exact_terms(own.at(p, u, x, z)) for p in own.products}:
         raise NoIdentity("products are not symmetric: the replaced record may be either of a pair")
     equal_other, above_other = ([own.at(p, u, y) for p in part] for part in (own.equal, own.above))
-    others = (*above_other, *_inside(family.record, y), *own.products)
+    others = (*above_other, *family.record.bodies(y), *own.products)
     together = Facts(names, (*alone.inequalities, *others), (*own.equal, *equal_other))
     gains = alone
     if family.kept is not None:
@@ -438,18 +440,6 @@ def score_program(
     return replace(made, proof=Proof(text, all_fields(made)))
 
 
-def _terms(p: Polynomial) -> frozenset[Any]:
-    """The exact terms, to compare polynomials by."""
-    return frozenset((Fraction(c), *sorted(powers.items())) for c, powers in p.terms() if c)
-
-
-def _apart(family: Family, ours: Sequence[Polynomial]) -> None:
-    """Refuse parameters that have the name of a variable of ours, which a proof would take for the same."""
-    taken = {v.name for v in ours} & {v.name for v in family.parameters}
-    if taken:
-        raise NoIdentity(f"parameters need other names than {', '.join(sorted(taken))}")
-
-
 def _affine(what: str, images: list[Polynomial], z: Vector) -> list[Polynomial]:
     """The images, checked: as many as there are own variables, and affine; `stated` refuses data in them."""
     if len(images) != len(z):
@@ -457,7 +447,3 @@ def _affine(what: str, images: list[Polynomial], z: Vector) -> list[Polynomial]:
     if any(p.degree > 1 for p in images):
         raise NoIdentity(f"{what} must be affine in the records' own variables")
     return images
-
-
-def _inside(domain: Domain, record: Vector) -> list[Polynomial]:
-    return [g.polynomial.as_exact() for g in domain.constraints(record)]

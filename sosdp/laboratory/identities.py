@@ -192,13 +192,13 @@ def _bounded(
     variables of q: what is outside only takes the room in which an identity is rounded.
     """
     try:
-        return _identity(q, facts, unknown, wide=True)
+        return _identity(q, facts, unknown, with_squares=True)
     except certificates.CertificateError:
-        return _identity(q, facts.about({v.name for v in q.variables}), unknown, wide=False)
+        return _identity(q, facts.about({v.name for v in q.variables}), unknown, with_squares=False)
 
 
 def _identity(
-    q: Polynomial, facts: Facts, unknown: Polynomial | None, *, wide: bool
+    q: Polynomial, facts: Facts, unknown: Polynomial | None, *, with_squares: bool
 ) -> tuple[Fraction | None, dict[str, Any]]:
     """One attempt, within a polytope.
 
@@ -213,7 +213,7 @@ def _identity(
     if unknown is not None:
         every.pop(unknown.name, None)
     order = sorted(every)
-    squares = [v * v for v in every.values() if v.name in facts.names and wide]
+    squares = [v * v for v in every.values() if v.name in facts.names and with_squares]
     shifted = [g * v for g in (*cones, *ideals) for v in squares if degree_in(g * v, facts.names) <= MOST]
     hull = _powers([q, *cones, *ideals, *shifted], order)
     total = max(2, q.degree + q.degree % 2)
@@ -269,3 +269,15 @@ def _monomials(inner: Sequence[Any], outer: Sequence[Any], most: int, total: int
         for b in range(total - a + 1)
         for second in combinations_with_replacement(outer, b)
     ]
+
+
+def exact_terms(p: Polynomial) -> frozenset[Any]:
+    """The exact terms, to compare polynomials by."""
+    return frozenset((Fraction(c), *sorted(powers.items())) for c, powers in p.terms() if c)
+
+
+def refuse_names(parameters: Sequence[Polynomial], ours: Sequence[Polynomial]) -> None:
+    """Refuse parameters that have the name of a variable of ours, which a proof would take for the same."""
+    taken = {v.name for v in ours} & {v.name for v in parameters}
+    if taken:
+        raise NoIdentity(f"parameters need other names than {', '.join(sorted(taken))}")

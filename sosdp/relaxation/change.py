@@ -148,7 +148,7 @@ def centre_of_data(statement: Statement) -> Change:
             elif np.isfinite(low) != np.isfinite(high):  # one end is known: from there
                 end = low if np.isfinite(low) else high
                 if most >= abs(end) > _FAR_END and (end > 0) == np.isfinite(low):
-                    far[v] = rounded(end, abs(end))
+                    far[v] = Fraction(end)
         if far and demand.movable and max(len(p.coefs) for p in demand.parts) <= _MOST_TERMS:
             origin = {v: c for v, c in far.items() if v not in demand.fixed}
         origins.append(origin)
@@ -156,13 +156,14 @@ def centre_of_data(statement: Statement) -> Change:
 
 
 def centre_of_powers(demand: Demand) -> dict[int, Fraction]:
-    """Of a (v - c)^k + ... the c, by variable without a range."""
+    """Of a (v - c)^k + ... the c, by variable without a box."""
     p = demand.parts[0]
     found: dict[int, Fraction] = {}
     if len(p.coefs) > _MOST_TERMS:
         return found
     terms = _terms(p)
-    for v in {*p.variable_ids.tolist()} - {*demand.bounds.ranges}:
+    boxed = {v for v, ends in demand.bounds.ranges.items() if np.isfinite(ends).all()}
+    for v in {*p.variable_ids.tolist()} - boxed:
         pure = {len(m): c for m, c in terms.items() if {*m} == {v}}
         k = max(pure, default=0)
         if k > 1 and k - 1 in pure:

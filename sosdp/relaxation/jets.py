@@ -51,21 +51,21 @@ class Jets:
 
     def slopes(self, x: np.ndarray) -> np.ndarray:
         """The gradients at a point, shape (polynomials, variables)."""
-        width, found = self.side + 1, np.zeros(self.count * (self.side + 1))
+        width, table = self.side + 1, np.zeros(self.count * (self.side + 1))
         for k in range(self._places.shape[1]):
             cells = self._owner * width + self._places[:, k]
-            found += np.bincount(cells, self._products(x, (k,)), found.size)
-        return found.reshape(self.count, width)[:, :-1]
+            table += np.bincount(cells, self._products(x, (k,)), table.size)
+        return table.reshape(self.count, width)[:, :-1]
 
     def bends(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Second derivatives of a sum with ``weights``, shape (variables, variables)."""
         width, places = self.side + 1, self._places
-        found = np.zeros(width * width)
+        table = np.zeros(width * width)
         for k in range(places.shape[1]):
             for j in range(k):
                 cells = places[:, j] * width + places[:, k]
-                found += np.bincount(cells, weights[self._owner] * self._products(x, (j, k)), found.size)
-        matrix = found.reshape(width, width)[:-1, :-1]
+                table += np.bincount(cells, weights[self._owner] * self._products(x, (j, k)), table.size)
+        matrix = table.reshape(width, width)[:-1, :-1]
         return matrix + matrix.T
 
     def _products(self, x: np.ndarray, without: tuple[int, ...]) -> np.ndarray:

@@ -83,11 +83,11 @@ def test_vertices_read_off_the_edges_are_a_condition(tmp_path, capsys):
 
 
 def test_a_refusal_is_a_release_too(capsys):
-    asked = ["builtin:karate", "--method", "certificate", *BUDGET]
-    release = released(capsys, *asked)
+    arguments = ["builtin:karate", "--method", "certificate", *BUDGET]
+    release = released(capsys, *arguments)
     assert release["value"]["labels"] is None and release["value"]["released"] is False
     assert release["value"]["nodes"] == list(range(34))
-    assert main(["private", "sbm", *asked]) == 0
+    assert main(["private", "sbm", *arguments]) == 0
     assert "declines" in capsys.readouterr().out
 
 

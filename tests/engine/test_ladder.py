@@ -140,6 +140,30 @@ def test_a_program_without_coefficients_is_infeasible_wherever_it_is(place, leve
     assert status == "infeasible" or found.certified_bound == pytest.approx(-7, abs=1e-4)
 
 
+@pytest.mark.parametrize("place", [100, -1000, F(4001, 2), -80000412])
+@pytest.mark.parametrize("side", [1, -1])
+def test_half_lines_far_from_0_have_no_coefficients(place, side):
+    """A functional is not found everywhere; the terms hide nothing."""
+    program = sd.SosProgram([z]).require((x - place) ** 4 - 7, [side * (x - place) >= 0]).require(5 - z)
+    assert program.maximize(z).status in ("infeasible", "inaccurate")
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_a_negative_mass_is_no_optimum(k):
+    """Units of 1e-5 made a mass of -1 next to nothing beside the other demand's."""
+    t = sd.variables("t")
+    program = sd.SosProgram([y, z]).require(x**2 + 1 - y).require(4 - z)
+    best = program.require((t - F(1, 10**4)) ** k + y).maximize(y + z)
+    assert best.status != "optimal" or best.bound == pytest.approx(5, abs=1e-4)
+
+
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_equations_that_leave_a_range_of_nothing(place):
+    system = [(x - place).equals(0), (2 * x - 2 * place).equals(0), (x - place) ** 2 <= 1]
+    assert sd.minimize(x, system).bound == pytest.approx(place, abs=1e-6)
+    assert sd.feasible(system).status == "optimal"
+
+
 def test_the_size_of_data_follows_units():
     assert data_size(S(x * y >= 1)) == 1
     assert data_size(S(x * y >= F(1, 10**12))) == pytest.approx(1e-6)

@@ -99,7 +99,7 @@ def asked():
 def _told(pe):
     """Values, points, bound and proof of a pseudo-expectation."""
     known = [v for v in sd.variables("pa pb pz") if v in pe.variables]
-    assert pe.status == "optimal" and known
+    assert pe.status == "optimal" and known, (pe.reason, pe.variables)
     assert all(list(row) == sorted(row) for row in pe.identity.columns.tolist())  # as monomials are
     names = [str(v) for v in pe.variables]
     points = sorted(sorted(zip(names, digits(row, 4), strict=True)) for row in pe.atoms())

@@ -224,10 +224,10 @@ def test_what_multipliers_of_one_bound_miss_is_paid_for():
     assert shifted.certified_values["c"] <= (shifted.certified_bound - 1) / 3 + 1e-12 < 1e-5
 
 
-@pytest.mark.parametrize("far", [0, 2000, 800004, -80000412, 1000000.3])
-def test_programs_far_from_0_have_the_verdicts_of_those_at_0(far):
+@pytest.mark.parametrize("place", [0, 2000, 800004, -80000412, 1000000.3])
+def test_programs_far_from_0_have_the_verdicts_of_those_at_0(place):
     c, x, y = sd.variables("c x y")
-    u, v = x - far, y + far
+    u, v = x - place, y + place
     for lowest, demand in [(7, u**4), (-7, u**4), (3, u**2 + u**2 * v**2), (-3, u**4 + v**2)]:
         program = sd.SosProgram([c]).require(demand - lowest).require(5 - c).require(c + 7)
         found = program.maximize(c)

@@ -145,11 +145,11 @@ def test_lists_are_cut_in_a_public_order():
 def test_dense_graphs_are_recovered_and_nothing_of_it_is_published():
     sample = StochasticBlockModel(600, 300, 0.9).sample(1)
     est = VertexRecovery(6.0, 1e-6, 0.9, 300.0, insecure_seed=2).fit(sample.adjacency)
-    told = np.array([est.label_of(v) for v in range(600)])
-    assert min((told != sample.labels).sum(), (told == sample.labels).sum()) <= 6
+    labels = np.array([est.label_of(v) for v in range(600)])
+    assert min((labels != sample.labels).sum(), (labels == sample.labels).sum()) <= 6
     assert est.labels_ is None and est.labels_by_node() is None and est.released_
     shown = est.release_.to_dict()
-    assert shown["value"]["labels"] is None and str(told.tolist())[1:-1] not in str(shown)
+    assert shown["value"]["labels"] is None and str(labels.tolist())[1:-1] not in str(shown)
     stored = copy.deepcopy(est)
     with pytest.raises(RuntimeError, match="stay with"):
         stored.label_of(0)
@@ -187,8 +187,8 @@ def test_labels_near_chance_are_forecast_and_refused():
     for seed in range(3):
         sample = StochasticBlockModel(1000, 300, 0.8).sample(seed)
         est.fit(sample.adjacency)
-        told = np.array([est.label_of(v) for v in range(1000)]) != sample.labels
-        wrong.append(min(told.mean(), 1 - told.mean()))
+        labels = np.array([est.label_of(v) for v in range(1000)]) != sample.labels
+        wrong.append(min(labels.mean(), 1 - labels.mean()))
     assert abs(np.mean(wrong) - est.plan(1000).wrong_share) < 0.12  # .30 for .36; chance is .5
 
 
@@ -198,8 +198,8 @@ def test_unlucky_starts_are_forecast():
     plan, failed, runs = plan_vertex(300, (4.0, 1e-6), 0.8, 140.0, None), 0, 100
     for seed in range(runs):
         sample = StochasticBlockModel(300, 140, 0.8).sample(seed)
-        told = vertex_rounds(sample.adjacency, plan, seed, InsecureBits(seed))
-        failed += error_rate(told, sample.labels) >= FAILED
+        labels = vertex_rounds(sample.adjacency, plan, seed, InsecureBits(seed))
+        failed += error_rate(labels, sample.labels) >= FAILED
     low, high = binom.ppf([1e-6, 1 - 1e-6], runs, plan.failure)
     assert 0.05 < plan.failure < 0.9 and low <= failed <= high
 

@@ -338,8 +338,9 @@ def _scaled_bounds(bounds: VariableBounds, exponent: np.ndarray) -> VariableBoun
     balls = []
     for members, radius in bounds.balls:
         scales = {factor(v) for v in members}
-        if len(scales) == 1:
-            balls.append((members, radius / scales.pop() ** 2))
+        scaled = radius / max(scales) / max(scales)
+        if len(scales) == 1 and np.isfinite(scaled):  # equations may leave a range of 1e-180
+            balls.append((members, scaled))
     ranges = {v: (low / factor(v), high / factor(v)) for v, (low, high) in bounds.ranges.items()}
     return replace(bounds, largest=largest, balls=tuple(balls), ranges=ranges)
 

@@ -81,7 +81,7 @@ def improvable(state: State, found: Candidate) -> bool:
 
 def without_coefficients(state: State, found: Candidate) -> tuple[bool, str]:
     """Whether it is proven that no coefficients satisfy an identity: a direction of the moments says so."""
-    stated = _stated(found.built)
+    stated = _exact_data(found.built)
 
     def falls(conic: ConicProgram, solve: Solve) -> bool:
         return is_dual_infeasible(conic, solve, stated.off)
@@ -99,7 +99,7 @@ def decided(
 ) -> tuple[Any, str]:
     """What a proof says of the moment program in the given variables (False: nothing), and why it says
     nothing; ``roughly``: it does so of entries that had to be rounded; ``form``: in place of the moments."""
-    left, stated = patience(raw, state.deadline), _stated(built)
+    left, stated = patience(raw, state.deadline), _exact_data(built)
     if not (stated.off == 0 or roughly):
         return False, f"{UNPROVEN}, since coefficients had to be rounded to floats: give them as fractions"
     if left <= 0:
@@ -135,13 +135,13 @@ def _plain(program: GramProgram) -> ConicProgram | None:
     return replace(conic, A=sp.csc_matrix((data, columns.indices, columns.indptr), shape=columns.shape))
 
 
-def _stated(built: Built) -> Stated:
+def _exact_data(built: Built) -> Stated:
     """The program with the entries that were stated: after the move, which is exact, where its entries are
     short, else in the variables that were given."""
     stated = as_stated(built.program, *built.statement.coefficients, parts=built.pieces)
     if not stated.off or built.change.trivial:
         return stated
-    return _stated(build(built.given, Change.none(built.given)))
+    return _exact_data(build(built.given, Change.none(built.given)))
 
 
 def exact_bound(built: Built, time_limit: float | None) -> float | None:
