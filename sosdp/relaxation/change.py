@@ -148,7 +148,7 @@ def centre_of_data(statement: Statement) -> Change:
             elif np.isfinite(low) != np.isfinite(high):  # one end is known: from there
                 end = low if np.isfinite(low) else high
                 if most >= abs(end) > _FAR_END and (end > 0) == np.isfinite(low):
-                    far[v] = Fraction(end)
+                    far.setdefault(v, rounded(end, abs(end)))
         if far and demand.movable and max(len(p.coefs) for p in demand.parts) <= _MOST_TERMS:
             origin = {v: c for v, c in far.items() if v not in demand.fixed}
         origins.append(origin)

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from ..algebra.monomials import degrees
+from ..algebra.monomials import degrees, pad
 from ..conic.judge import AGREE
 from ..conic.rigorous import UNIT
 from ..conic.svec import smat
@@ -139,10 +139,11 @@ def violation(built: Built, raw: RawSolution) -> float:
     several = len(built.statement.prices) > 1 and not built.change.trivial
     worst = float((missed / np.maximum(terms, 1.0)).max(initial=0.0))
     worst = max(worst, _missed_together(built, raw, free) if several else 0.0)
-    priced = objective != 0
-    masses = np.flatnonzero((identity.columns == 0).all(axis=1))
-    negative = abs(identity.unknown[priced][:, masses]) @ np.maximum(-y[masses], 0.0)
-    # a mass below 0 counts by what it does in the equation of an unknown, which its price may make small
+    priced = (objective != 0) & (built.statement.kind in (PROGRAM, MEASURES))
+    pairs = pad(identity.columns, identity.columns.shape[1] + identity.columns.shape[1] % 2)
+    squares = np.flatnonzero((pairs[:, ::2] == pairs[:, 1::2]).all(axis=1))
+    negative = abs(identity.unknown[priced][:, squares]) @ np.maximum(-y[squares], 0.0)
+    # a square below 0 counts by what it does in the equation of an unknown, which its price may make small
     worst = max(worst, float((negative / terms[priced]).max(initial=0.0)))
     if identity.free.shape[0]:
         size = np.maximum(abs(identity.free) @ np.abs(y), 1.0)

@@ -149,12 +149,22 @@ def test_half_lines_far_from_0_have_no_coefficients(place, side):
 
 
 @pytest.mark.parametrize("k", [2, 4])
-def test_a_negative_mass_is_no_optimum(k):
-    """Units of 1e-5 made a mass of -1 next to nothing beside the other demand's."""
+@pytest.mark.parametrize("factor", [0, 2, 4])
+def test_a_negative_mass_is_no_optimum(k, factor):
+    """Units of 1e-5 made a mass of -1, or a square's mean, next to nothing beside the other demand's."""
     t = sd.variables("t")
     program = sd.SosProgram([y, z]).require(x**2 + 1 - y).require(4 - z)
-    best = program.require((t - F(1, 10**4)) ** k + y).maximize(y + z)
+    best = program.require(t**factor * ((t - F(1, 10**4)) ** k + y)).maximize(y + z)
     assert best.status != "optimal" or best.bound == pytest.approx(5, abs=1e-4)
+
+
+@pytest.mark.parametrize("end", [50, 150, -4321, F(4001, 2), F(2400001, 3)])
+def test_measures_on_half_lines(end):
+    program = sd.MeasureProgram()
+    a, b = program.measure([x], on=S(x >= end)), program.measure([y], on=S(y >= 0, y <= 2))
+    program.require(a.mass == 1, a(x - end) == 5, b.mass == 1, b(y) == 1)
+    best = program.minimize(a((x - end) ** 2) + b(y**2))
+    assert best.status == "optimal" and best.bound == pytest.approx(26, abs=1e-4)
 
 
 @pytest.mark.parametrize("place", [0, 1, 3])
