@@ -104,7 +104,7 @@ class Small:
 
     def value(self, data: Sequence[int]) -> Value:
         """The least objective over all 0/1 points; infinite where none is feasible."""
-        constants = [Fraction(part.constant(len(data))) for part in self.family.parts]
+        constants = [Fraction(c.constant) for c in self.family.constants(len(data))]
         least: Value = math.inf
         for chosen in product(range(len(self.bits)), repeat=len(data)):
             states = list(zip(chosen, data, strict=True))

@@ -27,6 +27,7 @@ from sosdp.laboratory.identities import (
     MOST,
     Facts,
     NoIdentity,
+    affine,
     degree_in,
     exact_terms,
     least_growth,
@@ -35,7 +36,7 @@ from sosdp.laboratory.identities import (
     refuse_names,
 )
 from sosdp.laboratory.report import NotAPolynomial, StabilityReport
-from sosdp.laboratory.tracing import evaluate, fingerprint, same, stated
+from sosdp.laboratory.tracing import evaluate, factor_of_n, fingerprint, same, stated
 from sosdp.model.system import System
 from sosdp.privacy.guarantee.condition import Proof, all_fields
 from sosdp.privacy.guarantee.rounding import float_up
@@ -118,6 +119,19 @@ class Family:
     about: tuple[Any, ...] = ()
     kept: Callable[[Vector, Vector], Sequence[Any]] | None = None
     shared: int = 0
+
+    @cached_property
+    def rates(self) -> list[Fraction | None]:
+        """Of a family that shares out the factors of n in constants, traced once; None: other numbers."""
+        plain = [p if p.pair is None and self.kept is not None else None for p in self.parts]
+        return [None if p is None else factor_of_n(p.name, p.constant) for p in plain]
+
+    def constants(self, n: int) -> list[Polynomial]:
+        """The constants of the parts for n records: what is proven is what is used."""
+        return [
+            coerce(part.constant(n) if rate is None else rate * n).as_exact()
+            for part, rate in zip(self.parts, self.rates, strict=True)
+        ]
 
     @cached_property
     def written(self) -> Written:
@@ -235,8 +249,8 @@ class Written:
         self.products = several("products", family.products, [z, u], family.parameters)
         self.singles = [value(part.name, part.single, [z, x]) for part in family.parts]
         self.pairs = [value(part.name, part.pair, [z, x, u, y]) for part in family.parts]
-        self.moved = _affine("dropped", several("dropped", family.dropped, [z]), self.z)
-        self.added = _affine("kept", several("kept", family.kept, [z, u]) or [coerce(0)] * len(u), u)
+        self.moved = affine("dropped", several("dropped", family.dropped, [z]), self.z)
+        self.added = affine("kept", several("kept", family.kept, [z, u]) or [coerce(0)] * len(u), u)
         self.about = [coerce(p).as_exact() for p in family.about]
         known = {v.name for v in family.parameters}
         if any({v.name for v in p.variables} - known for p in self.about):
@@ -274,8 +288,11 @@ def _transferred(family: Family, claimed: Fraction | None) -> tuple[Fraction, tu
     if family.kept is not None:
         if own.products or any(own.pairs):
             raise NoIdentity("sharing out is not covered where pairs of records have constraints")
-        sums = [(part.equality, p) for part, b in zip(family.parts, own.singles, strict=True)
-                if b is not None and (p := _average(part, b, own, share)) is not None]  # fmt: skip
+        sums = [
+            (part.equality, _average(rate, b, own, share))
+            for part, rate, b in zip(family.parts, family.rates, own.singles, strict=True)
+            if b is not None and rate is not None
+        ]
         together = replace(together, inequalities=(*together.inequalities, 1 - share))
         gains = replace(
             together,
@@ -330,17 +347,8 @@ def _transferred(family: Family, claimed: Fraction | None) -> tuple[Fraction, tu
     return max(upper, Fraction(0)), tuple(item for item in [*proofs, last] if item is not None)
 
 
-def _average(part: Part, single: Polynomial, own: Written, share: Polynomial) -> Polynomial | None:
-    """A polynomial of the replaced and one other record whose sum over the others is the part; None for parts
-    with pairs, or whose constant is not n times a number."""
-    n, constant = variables("n"), part.constant
-    try:
-        ((total,),) = stated(part.name, lambda v: constant(v[0]), [[n]], [[Domain(1, 2, 10**6)]])
-    except NotAPolynomial:
-        return None
-    rate = total.coefficient(n)
-    if part.pair is not None or not same(total, rate * n):
-        return None
+def _average(rate: Fraction, single: Polynomial, own: Written, share: Polynomial) -> Polynomial:
+    """A polynomial of the replaced and one other record whose sum over the others is the part."""
     return share * (rate + single) + rate + own.at(single, own.u, own.y)
 
 
@@ -353,8 +361,8 @@ class FamilyProgram:
 
     @cached_property
     def constants(self) -> list[Polynomial]:
-        """The constants of the parts, called once: a number of the public n alone."""
-        return [coerce(part.constant(self.records)).as_exact() for part in self.family.parts]
+        """The constants of the parts: those that were traced, others called once."""
+        return self.family.constants(self.records)
 
     def __call__(self, records: Any, candidate: Any) -> tuple[System, Polynomial]:
         """The system and objective for these records and this candidate (the family's parameters)."""
@@ -438,12 +446,3 @@ def score_program(
     )
     text = f"exact identities: {report.statement} (docs/proofs/witness_transfer.md)"
     return replace(made, proof=Proof(text, all_fields(made)))
-
-
-def _affine(what: str, images: list[Polynomial], z: Vector) -> list[Polynomial]:
-    """The images, checked: as many as there are own variables, and affine; `stated` refuses data in them."""
-    if len(images) != len(z):
-        raise NoIdentity(f"{what} must give as many values as a record has own variables")
-    if any(p.degree > 1 for p in images):
-        raise NoIdentity(f"{what} must be affine in the records' own variables")
-    return images

@@ -9,6 +9,7 @@ Proof: docs/proofs/witness_transfer.md
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -277,7 +278,18 @@ def exact_terms(p: Polynomial) -> frozenset[Any]:
 
 
 def refuse_names(parameters: Sequence[Polynomial], ours: Sequence[Polynomial]) -> None:
-    """Refuse parameters that have the name of a variable of ours, which a proof would take for the same."""
-    taken = {v.name for v in ours} & {v.name for v in parameters}
+    """Refuse parameters that have the name of a variable of ours, or of coefficients of an identity (`m0_1`,
+    `Q0_1`), which a proof would take for the same."""
+    names = {v.name for v in parameters}
+    taken = names & {v.name for v in ours} | {name for name in names if re.match(r"[mQ]\d+_", name)}
     if taken:
         raise NoIdentity(f"parameters need other names than {', '.join(sorted(taken))}")
+
+
+def affine(what: str, images: list[Polynomial], z: Sequence[Polynomial]) -> list[Polynomial]:
+    """The images, checked: as many as there are own variables, and affine; `stated` refuses data in them."""
+    if len(images) != len(z):
+        raise NoIdentity(f"{what} must give as many values as a record has own variables")
+    if any(p.degree > 1 for p in images):
+        raise NoIdentity(f"{what} must be affine in the records' own variables")
+    return images

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.algebra import variables
 from sosdp.algebra.polynomial import Polynomial, coerce
 from sosdp.laboratory.domain import Domain, Record, shaped
 from sosdp.laboratory.report import NotAPolynomial
@@ -387,3 +388,14 @@ def fingerprint(value: Polynomial) -> str:
     """The first digits of a SHA-256 of the exact terms: which polynomial a report is about."""
     terms = sorted(f"{Fraction(c)} {sorted(powers.items())}" for c, powers in value.terms() if c)
     return hashlib.sha256("; ".join(terms).encode()).hexdigest()[:12]
+
+
+def factor_of_n(what: str, constant: Callable[[Any], Any]) -> Fraction | None:
+    """The number whose product with n a function of the number of records is; None for another function."""
+    n = variables("n")
+    try:
+        ((total,),) = stated(what, lambda v: constant(v[0]), [[n]], [[Domain(1, 2, 10**6)]])
+    except NotAPolynomial:
+        return None
+    rate = Fraction(total.coefficient(n))
+    return rate if same(total, rate * n) else None

@@ -199,6 +199,8 @@ def draw_listed(
         level = levels.level(point)
         if level <= top:
             result.setdefault(level, []).append(point)
+    if not result:
+        raise ValueError("no lattice point lies in the domain: widen it, or refine the lattice")
     counts = {level: len(points) for level, points in result.items()}
     chosen = result[exact.categorical_levels(counts, base.inverse, bits)]
     return chosen[exact.random_below(len(chosen), bits)]
