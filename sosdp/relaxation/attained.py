@@ -30,7 +30,8 @@ _MOST_TERMS, _MOST_CONSTRAINTS, _MOST_VARIABLES = 5000, 100, 40
 _MOST_DESCENDED = 500  # variables without constraints
 _ROUNDS = 30
 _MOST_IMPROVED = 60  # steps under constraints
-_BARRIER = 1e-6  # of the interior method: a larger one ends that far inside
+# of the interior method: a larger one ends that far inside
+_BARRIER = {"initial_barrier_parameter": 1e-6, "initial_barrier_tolerance": 1e-6}
 _BITS = (0, 3, 8, 20, 40)  # of a rounded point, after the binary point in centred units
 _SIMPLE = 100  # denominator of a point that is guessed
 _PRECISION = 200  # binary digits of the balls in which points are enclosed
@@ -361,12 +362,9 @@ def local_search(
 
     ids, every = sorted(start), [*equalities, *inequalities]
     aim, x = Jets([objective], ids), np.array([start[v] for v in ids])
-    constraints, options = _held(every, len(equalities), ids), {"maxiter": float(most), "gtol": 1e-12}
-    if every:
-        options |= {"initial_barrier_parameter": _BARRIER, "initial_barrier_tolerance": _BARRIER}
-    else:
-        reach = 1.0 + float(np.abs(x).max())
-        options |= {"initial_trust_radius": reach, "max_trust_radius": 1e3 * reach, "gtol": 1e-14}
+    reach = 1.0 + float(np.abs(x).max())
+    free = {"initial_trust_radius": reach, "max_trust_radius": 1e3 * reach, "gtol": 1e-14}
+    options = {"maxiter": float(most), **({"gtol": 1e-12, **_BARRIER} if every else free)}
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -375,7 +373,7 @@ def local_search(
                 x,
                 jac=lambda x: _finite(aim.slopes(x))[0],
                 hess=lambda x: _finite(aim.bends(x, np.ones(1))),
-                constraints=constraints,
+                constraints=_held(every, len(equalities), ids),
                 method="trust-constr" if every else "trust-exact",
                 options=options,
             ).x

@@ -171,7 +171,7 @@ def centre_of_powers(demand: Demand) -> dict[int, Fraction]:
             if abs(centre) < _BEYOND:
                 short = centre.denominator < _SHORT
                 found[v] = centre if short else rounded(float(centre), abs(float(centre)) * _FINER)
-    much = found and _tallest(moved_polynomial(p, found)) * _LIGHTER < _tallest(p)
+    much = found and tallest(moved_polynomial(p, found)) * _LIGHTER < tallest(p)
     return found if much else {}
 
 
@@ -190,7 +190,7 @@ def lighter(demand: Demand) -> tuple[Demand, Multiples]:
     for p in demand.parts:
         for ascending in (True, False):
             q, used = _divided(p, equations, ascending)
-            if used and _tallest(q) * _LIGHTER < _tallest(p):
+            if used and tallest(q) * _LIGHTER < tallest(p):
                 break
         else:
             q, used = p, {}
@@ -201,7 +201,8 @@ def lighter(demand: Demand) -> tuple[Demand, Multiples]:
     return replace(demand, parts=tuple(parts)), tuple(taken)
 
 
-def _tallest(p: Polynomial) -> Fraction:
+def tallest(p: Polynomial) -> Fraction:
+    """The largest coefficient."""
     return max((abs(Fraction(c)) for c in p.coefs.tolist()), default=Fraction(0))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..algebra.monomials import concatenate
 from ..algebra.polynomial import Polynomial
+from .change import tallest
 
 
 class Jets:
@@ -34,10 +35,7 @@ class Jets:
         monos = concatenate([p.monos for p in polynomials])
         self.count, self.side = len(polynomials), len(ids)
         self._owner = np.repeat(np.arange(self.count), [len(p.coefs) for p in polynomials])
-        self.sizes = [
-            max((abs(Fraction(c)) for c in p.coefs.tolist()), default=Fraction(0)) or Fraction(1)
-            for p in polynomials
-        ]
+        self.sizes = [tallest(p) or Fraction(1) for p in polynomials]
         relative = [
             Fraction(c) / s for p, s in zip(polynomials, self.sizes, strict=True) for c in p.coefs.tolist()
         ]

@@ -85,8 +85,10 @@ _CLOSE = 1e-4  # for less than so much of the value
 def run(state: State) -> Candidate:
     """Every step that applies, until the answer is not doubtful or the time is over; the best candidate with
     the best proven bound of all. ``state.ran`` says what was done."""
-    state.at, state.judging, state.running = state.started, _judged, run
-    _take(state, FIRST, first)
+    state.judging, state.running = _judged, run
+    if not state.found:  # else it goes on
+        state.at = state.started
+        _take(state, FIRST, first)
     own = state.options.solver in ("auto", "borrowed") and state.solve is None
     answer = _joined(state)
     for step in STEPS if own else ():

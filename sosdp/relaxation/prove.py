@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Unpack
@@ -49,18 +49,22 @@ def prove_sum_of_squares(
     smaller = replace(demand, reduced=True)
     asked = Asked("sos", p, relaxation.system, relaxation.degree, cone=demand.options.cone)
 
-    def solved(demand: Demand, without: Collection[str] = ()) -> PseudoExpectation:
-        state = State(Statement(PROOF, (demand,), (Fraction(1),), (1.0,)), options, started, without)
+    def solved(state: State) -> PseudoExpectation:
         answer = answered(state, run(state), asked)
         return replace(answer, program=_without_bound(answer.program.identity))
 
+    state, last = (
+        State(Statement(PROOF, (d,), (Fraction(1),), (1.0,)), options, started) for d in (demand, smaller)
+    )
     if exactly is not None:
-        answer = exactly(solved(demand, [step.name for step in STEPS]))
+        state.without = [step.name for step in STEPS]
+        answer = exactly(solved(state))
         if answer.status == "proved":
             return answer
-    answer = solved(demand)
+        state.without = ()
+    answer = solved(state)
     if answer.status == "unknown" and smaller.identity.sides != demand.identity.sides:
-        answer = solved(smaller)
+        answer = solved(last)
     return answer
 
 

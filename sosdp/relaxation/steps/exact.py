@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from ...conic.choose import opinion
 from ...conic.exact.integers import rounded, shortened
 from ...conic.program import ConicProgram
-from ...conic.strategies import Solve, dual_bound, find_point, is_dual_infeasible, is_unbounded
+from ...conic.strategies import dual_bound, find_point, is_dual_infeasible, is_unbounded
 from ...conic.svec import SQRT2, triangle
 from ..assemble.identity import GramProgram, RawSolution
 from ..candidate import Candidate, State
@@ -36,7 +36,7 @@ UNPROVEN = "that could not be proven"
 EMPTY = "no moments meet the constraints, proven in exact arithmetic"
 _MOMENTS = "moments satisfy every constraint, proven in exact arithmetic, perhaps no point does"
 
-Proof = Callable[[ConicProgram, Solve], Any]
+Proof = Callable[..., Any]  # of a conic program, a solver and, of rounded entries, how far off these are
 Form = Callable[[GramProgram], ConicProgram | None]
 
 
@@ -81,12 +81,7 @@ def improvable(state: State, found: Candidate) -> bool:
 
 def without_coefficients(state: State, found: Candidate) -> tuple[bool, str]:
     """Whether it is proven that no coefficients satisfy an identity: a direction of the moments says so."""
-    stated = _exact_data(found.built)
-
-    def falls(conic: ConicProgram, solve: Solve) -> bool:
-        return is_dual_infeasible(conic, solve, stated.off)
-
-    return decided(state, found.built, found.raw, falls, roughly=True)
+    return decided(state, found.built, found.raw, is_dual_infeasible, roughly=True)
 
 
 def decided(
@@ -97,8 +92,8 @@ def decided(
     roughly: bool = False,
     form: Form | None = None,
 ) -> tuple[Any, str]:
-    """What a proof says of the moment program in the given variables (False: nothing), and why it says
-    nothing; ``roughly``: it does so of entries that had to be rounded; ``form``: in place of the moments."""
+    """What a proof says of the moment program (False: nothing), and why it says nothing; ``roughly``: it does
+    so of entries that had to be rounded, and is told by how much; ``form``: in place of the moments."""
     left, stated = patience(raw, state.deadline), _exact_data(built)
     if not (stated.off == 0 or roughly):
         return False, f"{UNPROVEN}, since coefficients had to be rounded to floats: give them as fractions"
@@ -113,7 +108,7 @@ def decided(
     if conic is None:
         return False, UNPROVEN
     with opinion(conic, left) as solve:
-        return proof(conic, solve), UNPROVEN
+        return (proof(conic, solve, stated.off) if roughly else proof(conic, solve)), UNPROVEN
 
 
 def _plain(program: GramProgram) -> ConicProgram | None:
