@@ -6,9 +6,12 @@ Proof: docs/proofs/strongly_convex.md, section "Constants by certificate"
 from __future__ import annotations
 
 import math
+import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -25,7 +28,7 @@ from sosdp.model.system import System
 from sosdp.privacy.calibrate import root_up
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.condition import Proof, all_fields, held_for
-from sosdp.privacy.guarantee.rounding import float_down, float_up
+from sosdp.privacy.guarantee.rounding import float_down, float_up, root_down
 from sosdp.privacy.inputs import floats, integer
 from sosdp.privacy.mechanisms.output_perturbation import Solver, StrongConvexProgram
 from sosdp.relaxation.relaxation import Relaxation
@@ -61,14 +64,41 @@ class ConvexLoss:
     def stability(self, *, records: int, claim: Any = None, degree: int | None = None) -> StabilityReport:
         """Curvature and Lipschitz constant hold for every n; the sensitivity is theirs at one."""
         known = curvature(self, degree)
+        lower, pair = (Fraction(0), None) if known.kappa is None else self._attained(known, records)
         return StabilityReport(
             upper=None if known.missing else known.sensitivity(records),
+            lower=lower,
             claimed=claimed_as(claim),
+            neighbours=pair,
             records=records,
             certificates=known.certificates,
             statement="l2 distance of minimisers: Lipschitz constant / (records kappa)",
             missing=known.missing,
         )
+
+    def _attained(self, known: Curvature, records: int) -> tuple[Fraction, tuple[Any, Any] | None]:
+        """How far apart the minimisers of two neighbours are at least, and these: one record differs.
+
+        The distance of two points of the set, less the proven distance of each to its minimiser.
+        """
+        assert known.minimiser is not None
+        minimiser = replace(known.minimiser, records=integer(records, "records", 1))
+        generator = random.Random(0)
+        drawn = [tuple(v for part in self.parts for v in part.draw(generator)) for _ in range(DRAWN)]
+        tried = list(dict.fromkeys(drawn))
+        worst, pair = Fraction(0), None
+        for usual in tried:
+            solved = [minimiser.solved(Counter([usual] * (records - 1) + [one])) for one in tried]
+            for i, j in combinations(range(len(tried)), 2):
+                (x, near), (y, close) = solved[i], solved[j]
+                squared = sum(
+                    ((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(x, y, strict=True)), Fraction(0)
+                )
+                apart = root_down(squared) - Fraction(near) - Fraction(close)
+                if apart > worst:
+                    others = [list(usual)] * (records - 1)
+                    worst, pair = apart, ((*others, list(tried[i])), (*others, list(tried[j])))
+        return worst, pair
 
 
 @dataclass(frozen=True)
@@ -224,6 +254,9 @@ def _largest(p: Polynomial, constraints: Sequence[Any], degree: int | None) -> B
 # The minimiser with a proven distance to it, from records of any kind
 
 
+DRAWN = 5
+"""Records from which neighbours are made that attain a distance."""
+
 STEPS = 3000
 """Projected gradient steps, public."""
 
@@ -278,21 +311,25 @@ class Minimiser:
 
     def __call__(self, data: Any) -> tuple[Vector, float]:
         """The point and its distance, rounded up."""
-        objective = self.objective(self.check(data))
+        return self.solved(Counter(self.check(data)))
+
+    def solved(self, records: Mapping[Record, int]) -> tuple[Vector, float]:
+        """The same for records of the public set, each with how often it occurs."""
+        objective = self.objective(records)
         point = self._descended(objective)
         return point, self.distance(objective, point)
 
-    def objective(self, records: Sequence[Record]) -> Polynomial:
+    def objective(self, records: Mapping[Record, int]) -> Polynomial:
         """The exact objective of these records, a polynomial in the parameters."""
         terms: dict[tuple[tuple[str, int], ...], list[tuple[Any, dict[str, int]]]] = {}
         for c, powers in self.loss.terms():
             own = tuple(sorted((v, k) for v, k in powers.items() if v.startswith("x_")))
             terms.setdefault(own, []).append((c, {v: k for v, k in powers.items() if not v.startswith("x_")}))
         sums = dict.fromkeys(terms, Fraction(0))
-        for record in records:
+        for record, count in records.items():
             seen = {f"d_{k}": v for k, v in enumerate(record)}
             for own, parts in terms.items():
-                sums[own] += sum((term(c, powers, seen) for c, powers in parts), Fraction(0))
+                sums[own] += count * sum((term(c, powers, seen) for c, powers in parts), Fraction(0))
         known = {v.name: v for v in [*self.loss.variables, *self.regulariser.variables]}
         result = coerce(0)
         for own, total in sums.items():

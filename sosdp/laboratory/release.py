@@ -33,10 +33,7 @@ def check_report(report: StabilityReport) -> None:
     if report.program is not None and report.records is None:
         raise ValueError("a report about every number of records is not released: give records=")
     if (report.polynomial or report.program) is None or report.domain is None or report.records is None:
-        raise ValueError(
-            "a report on a sum over pairs or on a program is not released: give private_estimator a report "
-            "on a polynomial of the records, or the program"
-        )
+        raise ValueError("a report on a program is not released: give private_estimator the program itself")
     if report.polynomial is not None:
         known = {v.name for row in symbols("r", report.records, report.domain.dimension) for v in row}
         if not {v.name for v in report.polynomial.variables} <= known:

@@ -18,7 +18,7 @@ from typing import Any
 import certificates
 from sosdp.algebra import variables
 from sosdp.algebra.polynomial import Polynomial
-from sosdp.laboratory.domain import Domain, claimed_as, shaped
+from sosdp.laboratory.domain import AsProven, Domain, Record, claimed_as, shaped
 from sosdp.laboratory.report import NotAPolynomial, StabilityReport
 from sosdp.laboratory.tracing import Statistic, as_polynomial, evaluate, fingerprint, same
 from sosdp.model.system import System
@@ -148,7 +148,52 @@ def pair_sums(
             f"{fingerprint(value)}"
         ),
         missing=bound.why,
-    )
+        program=PairSum(value, domain.dimension),
+        domain=domain,
+    ).as_made()
+
+
+@dataclass(frozen=True)
+class PairSum(AsProven):
+    """The sum over all pairs of records of a symmetric kernel, evaluated by sums over single records.
+
+    Attributes
+    ----------
+    kernel
+        Symmetric exact polynomial in the coordinates r0_k and r1_k of two records.
+    dimension
+        Of a record.
+    """
+
+    kernel: Polynomial
+    dimension: int
+
+    def value(self, records: Sequence[Record]) -> Fraction:
+        """The exact value: twice the sum over pairs is the sum over all (i, j) less that over i = j.
+
+        The first is a sum over the terms of products of two power sums, so the cost is linear in the records.
+        """
+        scale = math.lcm(*{x.denominator for record in records for x in record})
+        columns = [[int(record[k] * scale) for record in records] for k in range(self.dimension)]
+        names = [[f"r{i}_{k}" for k in range(self.dimension)] for i in range(2)]
+        known: dict[tuple[int, ...], int] = {}
+
+        def power_sum(powers: tuple[int, ...]) -> int:
+            if powers not in known:
+                product = [1] * len(records)
+                for column, power in zip(columns, powers, strict=True):
+                    if power:
+                        product = [p * x**power for p, x in zip(product, column, strict=True)]
+                known[powers] = sum(product)
+            return known[powers]
+
+        total = Fraction(0)
+        for c, powers in self.kernel.terms():
+            first, second = (tuple(powers.get(name, 0) for name in own) for own in names)
+            both = tuple(a + b for a, b in zip(first, second, strict=True))
+            all_pairs = power_sum(first) * power_sum(second) - power_sum(both)
+            total += Fraction(c) * Fraction(all_pairs, scale ** sum(both))
+        return total / 2
 
 
 def symbols(name: str, count: int, dimension: int) -> list[list[Polynomial]]:

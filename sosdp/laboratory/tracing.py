@@ -115,6 +115,8 @@ def _forbidden(name: str) -> Callable[..., Any]:
 
 
 def _asked(name: str) -> str:
+    if name in ("le", "ge"):
+        return "it compares: write a constraint p <= q as the polynomial q - p, which is to be at least 0"
     return f"it branches on a record, or asks for its number (__{name}__); {USE_INSTEAD}"
 
 
@@ -149,6 +151,8 @@ def traced(query: Statistic, records: Sequence[Sequence[Any]], dimension: int) -
             message = (
                 f"called with {len(rows)} records of variables it raised {type(error).__name__}: {message}"
             )
+            if dimension == 1 and "subscriptable" in message:
+                message = "with dimension=1 a record is a number: write x in the place of x[0]"
         raise NotAPolynomial(f"{message}; {USE_INSTEAD}") from error
     if asked:
         raise NotAPolynomial(_asked(asked[0]))

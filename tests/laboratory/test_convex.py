@@ -6,6 +6,7 @@ import itertools
 import math
 import pickle
 import random
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
@@ -14,6 +15,7 @@ import pytest
 
 import sosdp as sd
 from sosdp.estimator.private_estimator import VectorOutput
+from sosdp.laboratory import convex
 from sosdp.laboratory.convex import ConvexLoss, curvature
 from sosdp.laboratory.domain import Domain
 from sosdp.laboratory.tracing import evaluate
@@ -65,6 +67,28 @@ def test_certified_constants(program, kappa, lipschitz):
     made = known.program(20)
     assert F(made.sensitivity()) >= known.sensitivity(20) and isinstance(made.proof, Fact)
     assert sd.stability(program, records=20).upper == known.sensitivity(20)
+
+
+@pytest.mark.parametrize(("program", "share"), [(RIDGE, 0.2), (QUARTIC, 0.05), (MEAN, 0.5)])
+def test_wrong_claims_are_refuted_by_neighbours_whose_minimisers_are_that_far_apart(program, share):
+    report = sd.stability(program, records=20)
+    assert report.lower >= share * float(report.upper)
+    claimed = sd.stability(program, records=20, claim=report.lower * F(99, 100))
+    assert claimed.status == "refuted"
+    one, other = claimed.neighbours
+    assert sum(a != b for a, b in zip(one, other, strict=True)) == 1
+    if program is RIDGE:
+        table = [np.array([[float(v) for v in r] for r in d]) for d in (one, other)]
+        moved = abs(solve_ridge(table[0])[0][0] - solve_ridge(table[1])[0][0])
+        assert float(report.lower) == pytest.approx(moved, rel=1e-6)
+
+
+def test_neighbours_refute_nothing_where_their_minimisers_are_not_found(monkeypatch):
+    monkeypatch.setattr(convex, "STEPS", 1)
+    report = sd.stability(RIDGE, records=20)
+    if report.neighbours is not None:
+        one, other = ([[float(v) for v in r] for r in d] for d in report.neighbours)
+        assert float(report.lower) <= abs(solve_ridge(one)[0][0] - solve_ridge(other)[0][0]) + 1e-12
 
 
 def test_neighbours_of_all_small_tables_stay_within_the_bound():
@@ -141,7 +165,7 @@ def test_the_minimiser_is_as_near_as_it_says(program):
     ):
         point, distance = solve(data)
         assert distance < 1e-6
-        objective = solve.objective(solve.check(data))
+        objective = solve.objective(Counter(solve.check(data)))
         off = solve.distance(objective, solve._projected(point + 0.01))
         moved = float(np.linalg.norm(solve._projected(point + 0.01) - point))
         assert moved - distance <= off  # a point that is further off says so

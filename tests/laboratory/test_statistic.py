@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from fractions import Fraction
 
 import pytest
 
 import sosdp as sd
 from sosdp.cli.check_release import proven_bound
+from sosdp.laboratory.domain import Domain, shaped
+from sosdp.laboratory.release import STEPS, whole_value
 from sosdp.laboratory.report import StabilityReport
 from sosdp.laboratory.statistic import alike
 
@@ -184,6 +187,36 @@ def test_sums_over_pairs_for_any_number_of_records(name):
         sd.stability(lambda x, y: x * y + (x == 0.37) * (y == 0.37), pairs=True, records=3)
     with pytest.raises(ValueError, match=">= 2"):
         sd.stability(kernel, pairs=True, records=1, dimension=dimension, **facts)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_sums_over_pairs_are_released_at_their_exact_value(name):
+    kernel, dimension, facts, _ = PAIRS[name]
+    domain = Domain(dimension, **({"low": 0, "high": 1} | facts))
+    generator = random.Random(1)
+    for n in (2, 3, 7):
+        report = sd.stability(kernel, pairs=True, records=n, dimension=dimension, **facts)
+        records = [domain.draw(generator) for _ in range(n)]
+        truth = sum(kernel(a, b) for a, b in itertools.combinations(shaped(records, dimension), 2))
+        assert report.program.value(records) == truth
+        release = sd.private_estimator(report, epsilon=1e6).fit(
+            [[float(v) for v in r] if dimension > 1 else float(r[0]) for r in records]
+        )
+        assert abs(release.estimate_ - float(truth)) < 1e-2 * float(report.upper)
+        assert release.guarantee_.kind == "certified" and release.guarantee_.epsilon == 1e6
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_released_sums_over_pairs_move_by_at_most_the_sensitivity_on_all_neighbours(name):
+    kernel, dimension, facts, _ = PAIRS[name]
+    report = sd.stability(kernel, pairs=True, records=3, dimension=dimension, **facts)
+    marks = [float(m) for m in Domain(dimension, **({"low": 0, "high": 1} | facts)).marks()]
+    rows = [list(r) if dimension > 1 else r[0] for r in itertools.product(marks, repeat=dimension)]
+    values = {
+        d: whole_value(report, [rows[k] for k in d])[0] for d in itertools.product(range(len(rows)), repeat=3)
+    }
+    moved = [abs(values[d] - values[k, *d[1:]]) for d in values for k in range(len(rows))]
+    assert STEPS // 2 < max(moved) <= STEPS  # half the sensitivity would not do
 
 
 def test_a_higher_degree_is_tried_where_the_least_one_proves_too_much():
