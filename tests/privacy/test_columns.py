@@ -27,7 +27,7 @@ from sosdp.privacy.mechanisms import (
     private_sum,
 )
 from sosdp.privacy.mechanisms.basic import columns
-from sosdp.privacy.mechanisms.basic.quantile import grid, quantile_level, runs
+from sosdp.privacy.mechanisms.basic.quantile import grid, quantile_level, runs, tallied
 from sosdp.privacy.registry import REGISTRY
 from sosdp.privacy.verification.release_check import check_release
 
@@ -148,9 +148,11 @@ def test_quantile_exhaustively(unit, share):
         level, sensitivity = quantile_level(share, len(entries), unit)
         rate = EPSILON / (2 * (moved or sensitivity))
         weights = [
-            math.exp(-rate * run.level)
-            for run in runs(points.counts(entries), points.size, level)
-            for _ in range(run.first, run.last + 1)
+            math.exp(-rate * height)
+            for first, last, height in zip(
+                *runs(tallied(points.counts(entries), points.size), points.size, level)
+            )
+            for _ in range(first, last + 1)
         ]
         return np.array(weights) / math.fsum(weights)
 

@@ -17,7 +17,7 @@ from sosdp.privacy.mechanisms import (
 )
 from sosdp.privacy.mechanisms.basic.average import RESOLUTION, whole_vector
 from sosdp.privacy.mechanisms.basic.interior_point import failure_bound
-from sosdp.privacy.mechanisms.basic.quantile import grid, runs
+from sosdp.privacy.mechanisms.basic.quantile import grid, runs, tallied
 from sosdp.privacy.verification import audit
 from tests.privacy.mechanism_laws import HOSTILE, chi_square_ok, laplace, renyi, replaced, softmax
 
@@ -25,11 +25,9 @@ from tests.privacy.mechanism_laws import HOSTILE, chi_square_ok, laplace, renyi,
 
 
 def grid_levels(indices, size: int, level) -> list[int]:
-    result = [0] * size
-    for run in runs(sorted(indices), size, level):
-        for i in range(run.first, run.last + 1):
-            result[i] = run.level
-    return result
+    first, last, levels = runs(tallied(indices, size), size, np.vectorize(level))
+    assert first[0] == 0 and last[-1] == size - 1 and (first[1:] == last[:-1] + 1).all()
+    return np.repeat(levels, last - first + 1).tolist()
 
 
 def quantile_level(n: int, rank: int):
@@ -83,21 +81,21 @@ def test_interior_point_exhaustively():
 
 @pytest.mark.parametrize("name", ["quantile", "interior"])
 def test_order_statistic_samplers(name):
-    values, size, draws = [0.0, 0.26, 0.5, 0.5], 9, 1500
+    values, size, draws = [0.0, 0.0, 0.74, 1.0], 9, 1500
     n = len(values)
     if name == "quantile":
         release = [
-            private_quantile(values, 2, low=0.0, high=1.0, step=0.125, epsilon=2.0, insecure_seed=i)
+            private_quantile(values, 4, low=0.0, high=1.0, step=0.125, epsilon=2.0, insecure_seed=i)
             for i in range(draws)
         ]
-        level = quantile_level(n, 2)
+        level = quantile_level(n, 4)
     else:
         release = [
             interior_point(values, low=0.0, high=1.0, step=0.125, epsilon=2.0, insecure_seed=i)
             for i in range(draws)
         ]
         level = lambda below, above: 2 - min(n - above, n - below, 2)  # noqa: E731
-    law = softmax(grid_levels([0, 2, 4, 4], size, level), 1.0)
+    law = softmax(grid_levels([0, 0, 6, 8], size, level), 1.0)
     counts = Counter(round(r.value / 0.125) for r in release)
     assert chi_square_ok(counts, law, draws)
 
@@ -110,6 +108,13 @@ def test_order_statistics_release():
     assert -4.0 <= inside.value <= 4.0 and inside.public["failure"] < 1e-30
     assert failure_bound(10, 1 << 20, 0.1) == 1.0
     assert grid(0, 1, Fraction(1, 3)).size == 4
+    huge = 1 << 70  # more points than int64 has: nothing is rounded, the draw is inside of the only run
+    places = tallied([5, huge - 2, 5], huge)
+    assert [list(map(int, run)) for run in zip(*runs(places, huge, np.vectorize(quantile_level(3, 1))))] == [
+        [0, 4, 1], [5, 5, 0], [6, huge - 3, 2], [huge - 2, huge - 2, 2], [huge - 1, huge - 1, 3]
+    ]  # fmt: skip
+    far = private_quantile([2.0**-40], 1, low=0, high=1, step=2.0**-70, epsilon=200.0, insecure_seed=1)
+    assert far.value == 2.0**-40
     for bad in ({"rank": 0}, {"rank": 9}, {"low": 2.0}, {"high": math.inf}, {"step": 0.0}):
         arguments = {"values": [0.0], "rank": 1, "low": 0.0, "high": 1.0, "step": 0.5, "epsilon": 1.0, **bad}
         with pytest.raises(ValueError, match=r"[a-z]"):

@@ -15,6 +15,7 @@ from sosdp.privacy.table import Table
 
 COLUMNS = {
     "v": {"type": "integer", "low": -1, "high": 2},
+    "x": {"type": "number", "low": -1, "high": 2},
     "d": {"type": "date", "low": "2000-01-01", "high": "2000-01-04", "format": "%Y-%m-%d"},
     "g": {"type": "category", "values": ["N", "S"]},
 }
@@ -44,7 +45,7 @@ def tables(adjacency, values=("-1", "2", "x"), keys=("N", "S")) -> list[tuple]:
 
 
 def records(table) -> list[dict]:
-    return [{"v": v, "g": g, "who": who, "d": "2000-01-02"} for v, g, who in table]
+    return [{"v": v, "x": v, "g": g, "who": who, "d": "2000-01-02"} for v, g, who in table]
 
 
 def neighbours(every, adjacency):

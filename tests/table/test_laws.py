@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from sosdp.privacy.mechanisms.basic.quantile import quantile_level, runs
-from sosdp.privacy.table.answers import shares
+from sosdp.privacy.table.answers import NOTHING, shares
 from sosdp.privacy.table.keys import law_of
 from sosdp.privacy.table.quantiles import Ends, cut, reach
 from sosdp.privacy.table.state import totals
@@ -30,13 +30,16 @@ LAPLACE = {
 }
 
 
+PLACES = [0, 1, 2, 3, 4, 349_525, (1 << 20) - 2, (1 << 20) - 1]
+"""Every run of a cut at the entries -1 and 2 of a column in [-1, 2] holds one of these."""
+
+
 def vectors(question, table, keys):
     """The integers of a table, statistic by statistic, over all keys."""
     cells = totals(question.fold(records(table)))
-    width = [statistic.width for statistic in question.question.statistics]
     return [
-        np.array([cells[key][i] if key in cells else [0] * w for key in keys], dtype=object)
-        for i, w in enumerate(width)
+        [cells[key][i] if key in cells else one.tally(NOTHING, NOTHING, 1)[0] for key in keys]
+        for i, one in enumerate(question.question.statistics)
     ]
 
 
@@ -78,43 +81,48 @@ def test_noise_exhaustively(adjacency, most, name, grouped):
 
 
 @pytest.mark.parametrize("grouped", [False, True])
-@pytest.mark.parametrize("interval", [None, "noise"])
+@pytest.mark.parametrize(("interval", "column"), [(None, "v"), ("noise", "v"), (None, "x"), ("noise", "x")])
 @pytest.mark.parametrize(("adjacency", "most"), UNITS, ids=str)
-def test_quantiles_exhaustively(adjacency, most, interval, grouped):
-    """The exact laws of all draws of a quantile, and of two quantiles together."""
-    question = asked(adjacency, most, interval=interval).quantiles("v", [0.5, "1/3"])
+def test_quantiles_exhaustively(adjacency, most, interval, column, grouped):
+    """The exact laws of all draws of two quantiles together, of a grid of 4 points and of one of 2^20."""
+    question = asked(adjacency, most, interval=interval).quantiles(column, [0.5, "1/3"])
     question = question.by("g") if grouped else question
     every = tables(adjacency)
     keys = question.question.groups.public if grouped else [None]
     integers = {table: vectors(question, table, keys)[0] for table in every}
     (share,) = shares(question.question, 1.0)
-    unit = question.question.shared[0]
+    unit, size = question.question.shared[0], share.statistic.width
+    assert size == (4 if column == "v" else 1 << 20)
 
     def losses(t, s, factor=1):
         return sum(
-            np.abs(np.log(law / other)).max()
+            np.abs(law - other).max()
             for row, others in zip(integers[t], integers[s], strict=True)
             for law, other in zip(laws(row, factor), laws(others, factor), strict=True)
         )
 
-    def laws(row, factor):
-        counts = Counter({k: int(c) for k, c in enumerate(row) if c})
-        size, result, n = len(row), [], counts.total()
+    @functools.cache
+    def laws_of(places, times, factor):
+        """Logarithms of probabilities, at every place that occurs in a table, and between these."""
+        cell, result, n = np.array([places, times], dtype=np.int64), [], sum(times)
         rates = iter(law.numbers[0] for law in share.laws)
         for q in share.statistic.shares:
             level, _ = quantile_level(q, n, unit)
-            parts = [(runs(counts, size, level), next(rates) * factor)]
+            parts = [(runs(cell, size, level), next(rates) * factor)]
             if interval:
                 rate = next(rates) * factor
                 ends = Ends(q, n, reach(size, rate, 0.025, q.denominator))
-                parts += [(cut(counts, size, ends.low, first=True), rate)]
-                parts += [(cut(counts, size, ends.high, first=False), rate)]
-            for pieces, rate in parts:
-                weights = np.zeros(size)
-                for run in pieces:
-                    weights[run.first : run.last + 1] = math.exp(-rate * run.level)
-                result.append(weights / weights.sum())
+                low, high = (share.statistic.merged(cell, np.array([[k], [0]])) for k in (0, size - 1))
+                parts += [(cut(low, size, ends.low, first=True), rate)]
+                parts += [(cut(high, size, ends.high, first=False), rate)]
+            for (first, last, levels), rate in parts:
+                weights = np.exp(-float(rate) * levels.astype(float)) * (last - first + 1)
+                here = np.searchsorted(last, np.unique(np.minimum(PLACES, size - 1)))
+                result.append(-float(rate) * levels[here].astype(float) - math.log(math.fsum(weights)))
         return result
+
+    def laws(row, factor):
+        return laws_of(*map(tuple, row.tolist()), factor)
 
     pairs = neighbours(every, adjacency)[:: 5 if interval else 1]
     assert max(losses(t, s) for t, s in pairs) <= 1 + 1e-12

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.evidence import Law, proven_by
@@ -30,6 +32,9 @@ KEYS = 0.25
 
 LEAST_EPSILON = 1e-12
 """A smaller part of a budget is refused, before anything is read: noise beyond float64 has no answer."""
+
+NOTHING = np.zeros(0, dtype=np.int64)
+"""The codes, and the keys, of no records."""
 
 EVERY_LINE = Fact("every line of a file is one record, every entry is read by the schema")
 ENTRIES = "entries beyond the bounds count as the nearest bound, entries that cannot be read count nowhere"
@@ -119,8 +124,7 @@ def release_table(terms: Terms, state: State) -> Release:
     for place, share in enumerate(laws):
         noise = Noise(unit, share.epsilon, ALPHA, bits, question.interval == "sample")
         for key in shown:
-            nothing = [0] * share.statistic.width
-            cell = cells[key][place].tolist() if key in cells else nothing
+            cell = cells[key][place] if key in cells else share.statistic.tally(NOTHING, NOTHING, 1)[0]
             rows += [_row(question, share.statistic, key, row) for row in share.statistic.rows(cell, noise)]
     all_laws = [law for share in laws for law in share.laws]
     spent = terms.epsilon, (terms.delta if choice is not None else 0.0)

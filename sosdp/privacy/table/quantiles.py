@@ -5,9 +5,9 @@ Proof: docs/proofs/tables.md, "Quantiles"
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,13 +17,13 @@ import numpy.typing as npt
 
 from sosdp.privacy.contributions import Unit
 from sosdp.privacy.guarantee.evidence import Law
-from sosdp.privacy.mechanisms.basic.quantile import Grid, Run, draw, quantile_level, runs
+from sosdp.privacy.mechanisms.basic.quantile import Grid, Runs, draw, quantile_level, runs
 from sosdp.privacy.table.statistics import MISSING, Codes, Noise, Row, Statistic, in_column, is_timed
 
-POINTS = 1 << 12
-"""Grid points of a column of numbers; integers and days have their own, up to MOST."""
+POINTS = 1 << 20
+"""Grid points of a column of numbers; integers and days have their own, up to as many. Only those that occur
+are stored."""
 
-MOST = 1 << 17
 VALUE = Fraction(1, 2)
 """Part of the budget of a quantile for its value; the rest is for the two ends of the interval."""
 
@@ -51,7 +51,7 @@ class Quantiles(Statistic):
         low, high = map(Fraction, self.column.bounds)
         length = high - low
         whole = self.column.type == "integer" or (self.column.type == "date" and not is_timed(self.column))
-        step = Fraction(1) if whole and length < MOST else length / (POINTS - 1)
+        step = Fraction(1) if whole and length < POINTS else length / (POINTS - 1)
         return Grid(low, step, math.floor(length / step) + 1) if length else Grid(low, Fraction(1), 1)
 
     @property
@@ -71,6 +71,24 @@ class Quantiles(Statistic):
         places = np.clip(np.rint(steps), 0, points.size - 1).astype(np.int64)
         return np.where(there, places, MISSING)
 
+    def tally(self, codes: Codes, keys: npt.NDArray[np.intp], count: int) -> list[Codes]:
+        """Of each key (2, m): the places that occur, ascending, and how often."""
+        kept = (codes != MISSING) & (keys >= 0)
+        places, times = np.unique(keys[kept] * self.width + codes[kept], return_counts=True)
+        ends = np.searchsorted(places, self.width * np.arange(count + 1))
+        return [
+            np.stack([places[start:end] - key * self.width, times[start:end]])
+            for key, (start, end) in enumerate(itertools.pairwise(ends))
+        ]
+
+    def merged(self, first: Codes, second: Codes) -> Codes:
+        """The places of both, with the sums of their counts."""
+        at = np.searchsorted(first[0], second[0])
+        known = np.append(first[0], -1)[at] == second[0]
+        both = first.copy()
+        both[1, at[known]] += second[1, known]
+        return np.insert(both, at[~known], second[:, ~known], axis=1)
+
     def _parts(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
         """What one value, and one end of an interval, may cost."""
         each = epsilon / len(self.shares)
@@ -87,25 +105,25 @@ class Quantiles(Statistic):
                 result.append(Law("exponential", (end / (2 * moved), 2 * moved), 2))
         return tuple(result)
 
-    def rows(self, cell: Sequence[int], noise: Noise) -> list[Row]:
+    def rows(self, cell: Codes, noise: Noise) -> list[Row]:
         """One row a quantile."""
-        points, counts = self.grid, Counter({k: int(c) for k, c in enumerate(cell) if c})
-        return [self._row(points, counts, share, noise) for share in self.shares]
+        return [self._row(self.grid, cell, share, noise) for share in self.shares]
 
-    def _row(self, points: Grid, counts: Counter[int], share: Fraction, noise: Noise) -> Row:
+    def _row(self, points: Grid, cell: Codes, share: Fraction, noise: Noise) -> Row:
         assert self.column is not None
-        n = counts.total()
+        n = int(cell[1].sum())
         level, moved = quantile_level(share, n, noise.unit)
         value, end = (part / (2 * moved) for part in self._parts(noise.epsilon))
-        place = draw(runs(counts, points.size, level), value, noise.bits)
+        place = draw(runs(cell, points.size, level), value, noise.bits)
         row: Row = {"quantile": float(share), "value": self._at(place, 0)}
         if not self.interval:
             return row
         first, last = place, place
         if points.size > 1:
             ends = Ends(share, n, reach(points.size, end, noise.alpha / 2, share.denominator))
-            first = min(place, draw(cut(counts, points.size, ends.low, first=True), end, noise.bits))
-            last = max(place, draw(cut(counts, points.size, ends.high, first=False), end, noise.bits))
+            low, high = (self.merged(cell, np.array([[bound], [0]])) for bound in (0, points.size - 1))
+            first = min(place, draw(cut(low, points.size, ends.low, first=True), end, noise.bits))
+            last = max(place, draw(cut(high, points.size, ends.high, first=False), end, noise.bits))
         return row | {"low": self._at(first, -1), "high": self._at(last, 1)}
 
     def _at(self, place: int, side: int) -> float:
@@ -161,27 +179,27 @@ class Ends:
     n: int
     away: int
 
-    def low(self, below: int, above: int, bound: bool) -> int:
+    def low(self, below: Any, above: Any, bound: bool) -> Any:
         """Of a lower end, by the numbers of entries below and above; `bound`: it is the least grid point."""
         a, b = self.share.numerator, self.share.denominator
-        far = b * above - (b - a) * self.n - self.away
-        return max(0, far) if bound else max(0, b * below - a * self.n + self.away, far)
+        if self.away > WIDE:
+            below, above = np.asarray(below, dtype=object), np.asarray(above, dtype=object)
+        far = np.maximum(b * above - (b - a) * self.n - self.away, 0)
+        return far if bound else np.maximum(b * below - a * self.n + self.away, far)
 
-    def high(self, below: int, above: int, bound: bool) -> int:
+    def high(self, below: Any, above: Any, bound: bool) -> Any:
         """Of an upper end; `bound`: it is the largest grid point."""
         return Ends(1 - self.share, self.n, self.away).low(above, below, bound)
 
 
-def cut(counts: Counter[int], size: int, level: Callable[[int, int, bool], int], *, first: bool) -> list[Run]:
-    """The grid cut at the data, its first (or last) point by itself, with the levels."""
-    n, bound = counts.total(), 0 if first else size - 1
-    inner = runs(counts, size, lambda below, above: level(below, above, False))
-    inner = [
-        Run(part[0], part[1], run.level)
-        for run in inner
-        for part in ((run.first, min(run.last, bound - 1)), (max(run.first, bound + 1), run.last))
-        if part[0] <= part[1]
-    ]
-    own = n - counts[bound]
-    edge = level(0, own, True) if first else level(own, 0, True)
-    return [*inner, Run(bound, bound, edge)]
+WIDE = 1 << 61
+"""Beyond it scores are Python's integers; b n is below 2^61 for every table that fits into memory."""
+
+
+def cut(cell: Codes, size: int, level: Callable[[Any, Any, bool], Any], *, first: bool) -> Runs:
+    """The grid cut at the places of a cell, of which its first (or last) point is one, with the levels."""
+    result = runs(cell, size, lambda below, above: level(below, above, False))
+    at = 0 if first else -1
+    others = int(cell[1].sum() - cell[1, at])
+    result.level[at] = level(0, others, True) if first else level(others, 0, True)
+    return result

@@ -68,9 +68,14 @@ def merge_into(state: State, later: State) -> None:
         ValueError: they are states of two questions.
     """
     require_question(later, state.question)
+    asked = state.question.tallied
     for key, cells in later.cells.items():
         here = state.cells.get(key)
-        state.cells[key] = cells if here is None else tuple(a + b for a, b in zip(here, cells, strict=True))
+        state.cells[key] = (
+            cells
+            if here is None
+            else tuple(one.merged(*pair) for one, *pair in zip(asked, here, cells, strict=True))
+        )
     most = state.question.unit.most
     for owner, records in later.owners.items():
         kept = state.owners.setdefault(owner, [])

@@ -11,7 +11,6 @@ from __future__ import annotations
 import datetime as dates
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
@@ -94,18 +93,22 @@ class Statistic(ABC):
     def code(self, values: npt.NDArray[np.float64]) -> Codes:
         """One integer a record, a function of its entry; MISSING where it adds nothing."""
 
-    def tally(self, codes: Codes, keys: npt.NDArray[np.intp], count: int) -> npt.NDArray[Any]:
-        """(count, width) sums over the records of each key: how often each code occurs."""
+    def tally(self, codes: Codes, keys: npt.NDArray[np.intp], count: int) -> Any:
+        """The cell of each of `count` keys: by default, how often each of `width` codes occurs."""
         kept = (codes != MISSING) & (keys >= 0)
         places = keys[kept] * self.width + codes[kept]
         return np.bincount(places, minlength=count * self.width).reshape(count, self.width)
+
+    def merged(self, first: npt.NDArray[Any], second: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The cell of the records of both."""
+        return first + second
 
     @abstractmethod
     def laws(self, unit: Unit, epsilon: Fraction) -> tuple[Law, ...]:
         """The noise of every cell, with the sensitivity that the unit has in all cells together."""
 
     @abstractmethod
-    def rows(self, cell: Sequence[int], noise: Noise) -> list[Row]:
+    def rows(self, cell: npt.NDArray[Any], noise: Noise) -> list[Row]:
         """Draw the answers of one cell: value, low and high, and what tells several apart."""
 
     @abstractmethod
@@ -147,9 +150,9 @@ class Count(Statistic):
         """A unit adds 0 to `most` records."""
         return (Law("discrete laplace", (unit.most / epsilon, unit.most)),)
 
-    def rows(self, cell: Sequence[int], noise: Noise) -> list[Row]:
+    def rows(self, cell: npt.NDArray[Any], noise: Noise) -> list[Row]:
         """One row."""
-        return [counted(cell[0], self.laws(noise.unit, noise.epsilon)[0], noise)]
+        return [counted(int(cell[0]), self.laws(noise.unit, noise.epsilon)[0], noise)]
 
     def spread(self, unit: Unit, epsilon: Fraction) -> float:
         """The scale of the noise."""
@@ -200,7 +203,7 @@ class Histogram(Count):
             places = np.minimum(np.searchsorted(self.edges, values, side="right") - 1, self.width - 1)
         return np.where(there, np.where(there, places, 0).astype(np.int64), MISSING)
 
-    def rows(self, cell: Sequence[int], noise: Noise) -> list[Row]:
+    def rows(self, cell: npt.NDArray[Any], noise: Noise) -> list[Row]:
         """One row a bin."""
         law = self.laws(noise.unit, noise.epsilon)[0]
         return [{"bin": self._bin(k)} | counted(int(value), law, noise) for k, value in enumerate(cell)]
@@ -252,7 +255,7 @@ class Sum(Statistic):
         moved = unit.most * contribution(*self.ends, replaced=unit.replaced)
         return (Law("discrete laplace", (max(moved, 1) / epsilon, moved)),)
 
-    def rows(self, cell: Sequence[int], noise: Noise) -> list[Row]:
+    def rows(self, cell: npt.NDArray[Any], noise: Noise) -> list[Row]:
         """One row; where all entries have one sign, so have value and interval."""
         law = self.laws(noise.unit, noise.epsilon)[0]
         noisy = noise.laplace(law, int(cell[0]))
@@ -321,7 +324,7 @@ class Mean(Statistic):
         """Deviation and number share one budget."""
         return mean_laws(unit, epsilon, 2 * self.half)
 
-    def rows(self, cell: Sequence[int], noise: Noise) -> list[Row]:
+    def rows(self, cell: npt.NDArray[Any], noise: Noise) -> list[Row]:
         """One row within the bounds."""
         laws = self.laws(noise.unit, noise.epsilon)
         total, count, *squares = (noise.laplace(law, int(n)) for law, n in zip(laws, cell, strict=True))

@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from sosdp.privacy.calibrate import range_rho
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.mechanisms.basic.quantile import draw, grid, runs
+from sosdp.privacy.mechanisms.basic.quantile import draw, grid, runs, tallied
 from sosdp.privacy.terms import Terms, on_terms
 
 
@@ -43,11 +45,12 @@ def interior_point(terms: Terms, values: Sequence[Any], *, low: float, high: flo
         raise ValueError("an interior point needs at least one value (their number is public)")
     half = (n + 1) // 2
 
-    def level(below: int, above: int) -> int:
-        return half - min(n - above, n - below, half)
+    def level(below: Any, above: Any) -> Any:
+        return half - np.minimum(n - np.maximum(below, above), half)
 
     bits = terms.bits()
-    chosen = draw(runs(points.counts(values), points.size, level), Fraction(epsilon) / 2, bits)
+    cut = runs(tallied(points.counts(values), points.size), points.size, level)
+    chosen = draw(cut, Fraction(epsilon) / 2, bits)
     return terms.seal(
         points.value(chosen),
         terms.guarantee(epsilon=epsilon, rho=range_rho(epsilon)),

@@ -6,11 +6,13 @@ Proof: docs/proofs/private_quantile.md
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from sosdp.privacy.calibrate import range_rho
 from sosdp.privacy.contributions import Unit, kept, unit_of
@@ -21,6 +23,10 @@ from sosdp.privacy.inputs import integer, interval, number, positive, wholes
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.terms import Terms, on_terms
+
+Array = npt.NDArray[Any]
+LARGE = 1 << 62
+"""Grids with more points are counted in Python's integers."""
 
 
 @dataclass(frozen=True)
@@ -56,46 +62,51 @@ def grid(low: Any, high: Any, step: Any) -> Grid:
     return Grid(first, Fraction(step), math.floor(width / Fraction(step)) + 1)
 
 
-@dataclass(frozen=True)
-class Run:
-    """Grid points first..last with the same level."""
+class Runs(NamedTuple):
+    """The grid cut at the data: points first..last, in ascending order, have the same level."""
 
-    first: int
-    last: int
-    level: int
-
-
-def runs(indices: Sequence[int] | Counter[int], size: int, level: Callable[[int, int], int]) -> list[Run]:
-    """The grid cut at the data; `level(below, above)` of the numbers of records strictly below and above."""
-    result: list[Run] = []
-    counts = Counter(indices)
-    n = counts.total()
-    below, start = 0, 0
-    for index, count in sorted(counts.items()):
-        if start < index:
-            result.append(Run(start, index - 1, level(below, n - below)))
-        result.append(Run(index, index, level(below, n - below - count)))
-        below += count
-        start = index + 1
-    if start < size:
-        result.append(Run(start, size - 1, level(n, 0)))
-    return result
+    first: Array
+    last: Array
+    level: Array
 
 
-def draw(cut: Sequence[Run], rate: Fraction, bits: RandomBits) -> int:
+Level = Callable[[Any, Any], Any]
+"""Of the numbers of records strictly below and above, elementwise."""
+
+
+def tallied(indices: Sequence[int], size: int) -> tuple[Array, Array]:
+    """The places that occur on a grid of this size, ascending, and how often; integers of any size."""
+    kind = np.int64 if size < LARGE else object
+    return np.unique(np.array(indices, dtype=kind), return_counts=True)
+
+
+def runs(counted: tuple[Array, Array] | Array, size: int, level: Level) -> Runs:
+    """The grid cut at places that ascend; counted: these, and how many records are at each."""
+    places, times = counted
+    n, gaps = int(times.sum()), len(places) + 1
+    first, last = (np.empty(2 * gaps - 1, dtype=places.dtype) for _ in "12")
+    below, above = (np.empty(2 * gaps - 1, dtype=np.int64) for _ in "12")
+    first[1::2] = last[1::2] = places
+    first[0], first[2::2] = 0, places + 1
+    last[-1], last[:-1:2] = size - 1, places - 1
+    up_to = np.cumsum(times)
+    below[0], below[1::2], below[2::2] = 0, up_to - times, up_to
+    above[1::2], above[::2] = n - up_to, n - below[::2]
+    some = first <= last
+    return Runs(first[some], last[some], np.asarray(level(below[some], above[some])))
+
+
+def draw(cut: Runs, rate: Fraction, bits: RandomBits) -> int:
     """A grid index with probability exactly proportional to exp(-rate * level)."""
-    sizes: Counter[int] = Counter()
-    for run in cut:
-        sizes[run.level] += run.last - run.first + 1
+    order = np.argsort(cut.level, kind="stable")
+    levels, lengths = cut.level[order], (cut.last - cut.first + 1)[order]
+    start = np.flatnonzero(np.concatenate([[True], levels[1:] != levels[:-1]]))
+    sizes = dict(zip(levels[start].tolist(), np.add.reduceat(lengths, start).tolist(), strict=True))
     level = exact.categorical_exp(sizes, rate, bits)
-    place = exact.random_below(sizes[level], bits)
-    for run in cut:
-        length = run.last - run.first + 1
-        if run.level == level:
-            if place < length:
-                return run.first + place
-            place -= length
-    raise AssertionError("a place beyond the level's points")
+    place, here = exact.random_below(sizes[level], bits), np.flatnonzero(levels == level)
+    ends = np.cumsum(lengths[here])
+    run = int(np.searchsorted(ends, place, side="right"))
+    return int(cut.first[order[here[run]]] + place - (ends[run] - lengths[here[run]]))
 
 
 @on_terms("private quantile", takes="adjacency most")
@@ -147,7 +158,7 @@ def private_quantile(
         level, moved = _rank_level(rank, len(entries), unit)
     bits = terms.bits()
     rate = Fraction(epsilon) / (2 * moved)
-    chosen = draw(runs(points.counts(entries), points.size, level), rate, bits)
+    chosen = draw(runs(tallied(points.counts(entries), points.size), points.size, level), rate, bits)
     wanted = {"q": float(_share(q))} if rank is None else {"n": len(entries), "rank": int(rank)}
     return terms.seal(
         points.value(chosen),
@@ -158,17 +169,17 @@ def private_quantile(
     )
 
 
-def quantile_level(share: Fraction, n: int, unit: Unit) -> tuple[Callable[[int, int], int], int]:
+def quantile_level(share: Fraction, n: int, unit: Unit) -> tuple[Level, int]:
     """The score s of a q-quantile of n values, of the numbers below and above, and its sensitivity."""
     a, b = share.numerator, share.denominator
 
-    def level(below: int, above: int) -> int:
-        return max(0, b * below - a * n, b * above - (b - a) * n)
+    def level(below: Any, above: Any) -> Any:
+        return np.maximum(np.maximum(b * below - a * n, b * above - (b - a) * n), 0)
 
     return level, unit.most * (b if unit.replaced else max(a, b - a))
 
 
-def _rank_level(rank: int, n: int, unit: Unit) -> tuple[Callable[[int, int], int], int]:
+def _rank_level(rank: int, n: int, unit: Unit) -> tuple[Level, int]:
     """The score of an order statistic, and its sensitivity 1.
 
     Raises:
@@ -180,8 +191,8 @@ def _rank_level(rank: int, n: int, unit: Unit) -> tuple[Callable[[int, int], int
         raise ValueError(f"rank must be an integer in 1..{n}, got {rank}")
     wanted = int(rank)
 
-    def level(below: int, above: int) -> int:
-        return max(0, below - wanted + 1, above - n + wanted)
+    def level(below: Any, above: Any) -> Any:
+        return np.maximum(np.maximum(below - wanted + 1, above - n + wanted), 0)
 
     return level, 1
 
