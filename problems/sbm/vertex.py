@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,7 +26,7 @@ from .rounds import LEAST_SCALE, WORD, public_words, root_up, signs_with_coin, s
 GRID = 1024
 """Counts and the weight of the mean are whole multiples of 1 / GRID."""
 
-MOST_ROUNDS = 14
+MOST_ROUNDS = 32
 
 PATHS = 1 << 14
 """Runs of which a forecast is the mean: their starts are quantiles, what comes after is drawn."""
@@ -37,9 +38,9 @@ FAILED = 0.1
 @dataclass(frozen=True)
 class VertexPlan:
     """Public constants: n vertices, of which each counts for at most `degree` others; `mean` is what every
-    label counts against everybody, in units of 1 / GRID; the number of rounds, epsilon and delta.
-    Forecasts of `plan_vertex`: `wrong_share`, the share of wrong labels to expect, and
-    `failure`, the probability that a share of `FAILED` or more is wrong."""
+    label counts against everybody, in units of 1 / GRID; the number of rounds, epsilon and delta; `memory`:
+    the weight of earlier noisy counts beside the last, in [0, 1]. Forecasts of `plan_vertex`: `wrong_share`,
+    the share of wrong labels to expect, and `failure`, the probability that `FAILED` or more is wrong."""
 
     n: int
     degree: int
@@ -47,6 +48,7 @@ class VertexPlan:
     rounds: int
     epsilon: float
     delta: float
+    memory: float = 0.0
     wrong_share: float = 0.5
     failure: float = 1.0
 
@@ -65,17 +67,33 @@ class VertexPlan:
         return max(root_up(multiplier, self.squared_sensitivity), float(LEAST_SCALE))
 
     def forecast(self, gamma: float, average_degree: float) -> VertexPlan:
-        """This plan with what it leads to on the block model, over `PATHS` runs.
+        """This plan with the memory that grows small overlaps fastest, and what comes of it in `PATHS` runs.
 
-        A sign is right by `mean`, and all signs together by as much and a fluctuation of their number.
+        A sign is right by `mean`, and all signs together by as much and a fluctuation of their number, which
+        lasts as far as noise is remembered. `total`, `variance`: of remembered overlaps, and of their noise.
         """
-        count = math.hypot(self.scale / GRID, math.sqrt(average_degree))
+        signal = gamma * average_degree / math.hypot(self.scale / GRID, math.sqrt(average_degree))
+        memory = 1.0 / math.hypot(1.0, math.sqrt(2.0 / math.pi) * signal)
         overlap = ndtri((np.arange(PATHS) + 0.5) / PATHS) / math.sqrt(self.n)
+        total, fluctuation, variance = np.zeros(PATHS), np.zeros(PATHS), 0.0
         for number in range(self.rounds):
-            mean = 1.0 - 2.0 * ndtr(-gamma * average_degree * overlap / count)
-            overlap = mean + ndtri(public_words(PATHS, 0, number) / WORD) * np.sqrt((1.0 - mean**2) / self.n)
+            kept = memory * math.sqrt(variance)
+            total, variance = overlap + memory * total, 1.0 + kept**2
+            mean = 1.0 - 2.0 * ndtr(-signal * total / math.sqrt(variance))
+            # signs of two sums have this correlation where both are mostly noise
+            same = 2.0 / math.pi * math.asin(kept / math.sqrt(variance))
+            fluctuation = same * fluctuation + math.sqrt(1.0 - same**2) * fluctuations(number)
+            overlap = mean + fluctuation * np.sqrt((1.0 - mean**2) / self.n)
         wrong = (1.0 - np.abs(mean)) / 2.0
-        return replace(self, wrong_share=float(wrong.mean()), failure=float((wrong >= FAILED).mean()))
+        return replace(
+            self, memory=memory, wrong_share=float(wrong.mean()), failure=float((wrong >= FAILED).mean())
+        )
+
+
+@cache
+def fluctuations(number: int) -> np.ndarray:
+    """(PATHS,) standard normal numbers of a round of all forecasts."""
+    return np.asarray(ndtri(public_words(PATHS, 0, number) / WORD))
 
 
 def plan_vertex(
@@ -109,8 +127,9 @@ def vertex_counts(lists: sp.csr_array, plan: VertexPlan, z: np.ndarray) -> np.nd
 def vertex_rounds(adjacency: sp.csr_array, plan: VertexPlan, key: int, bits: RandomBits) -> np.ndarray:
     """(n,) labels of +-1: entry u is for vertex u alone."""
     lists = cut_lists(adjacency, plan.degree, key)
-    z = start(plan.n, key).astype(np.int64)
+    z, seen = start(plan.n, key).astype(np.int64), np.zeros(plan.n)
     for _ in range(plan.rounds):
         drawn = noise.gaussian(plan.n, plan.scale, 1, law="rounded", source=bits)
-        z = signs_with_coin(noise.add(vertex_counts(lists, plan, z), drawn), key)
+        seen = noise.add(vertex_counts(lists, plan, z), drawn) + plan.memory * seen
+        z = signs_with_coin(seen, key)
     return z

@@ -74,8 +74,10 @@ class VertexRecovery(ModelledRecovery):
         )
         terms = self._terms(graph, "sbm.vertex", *(() if plan.degree == graph.n - 1 else (bounded,)))
         value = {**release_value(None, graph, "vertex"), "released": True}
-        facts = {"n": graph.n, "rounds": plan.rounds, "degree": plan.degree, "mean": plan.mean, "key": key}
-        return terms.seal(value, terms.guarantee(), bits, public=facts, private={"labels": labels})
+        public = {name: getattr(plan, name) for name in ("n", "rounds", "degree", "mean", "memory")}
+        return terms.seal(
+            value, terms.guarantee(), bits, public={**public, "key": key}, private={"labels": labels}
+        )
 
     def label_of(self, node: Hashable) -> int:
         """The message for one vertex: +1 or -1. For that vertex alone.
