@@ -56,6 +56,7 @@ from certificates.into_kernel import problem_of, values_of
 from certificates.kernel_words import NotProven
 from certificates.refute import separates
 
+_SLOWER = 100  # times this one: the kernel
 LONGEST = 20_000  # characters of a sentence that is printed without being asked for
 
 
@@ -247,6 +248,7 @@ def check_certificate(
 
 def _polynomials(certificate: Any, against: Any, meter: Meter, said: list[str]) -> None:
     """Raise Invalid or Unreadable unless a certificate proves its claim; the claim in words is appended."""
+    whole = meter.left
     claim, blocks, names, functional = read(certificate, meter)
     try:
         goal = kernel.state(problem_of(certificate), values_of(certificate))
@@ -267,6 +269,12 @@ def _polynomials(certificate: Any, against: Any, meter: Meter, said: list[str]) 
         _identity(claim, _targets(claim, goal, names), blocks, names, meter)
     if claim.kind == "program" and goal.more[0] != kernel.polynomial({(): Fraction(*claim.bound)}):
         raise Invalid("the bound is not the value of the objective at the values of the unknowns")
+    if claim.root is not None:
+        meter.spend(_SLOWER * (whole - meter.left))
+        try:
+            kernel.replay(problem_of(certificate), certificate)
+        except kernel.NotProven as error:
+            raise Invalid(str(error)) from None
     if claim.attained_at is not None:
         attained(claim, meter)
     if claim.unique:

@@ -69,6 +69,9 @@ class Claim:
     Bounds may be about distributions: `expectations` constrains them, and `squares` (weight, p) add weight *
     E[p]^2 to the objective.  `point` (variable id, number): where the bound is attained; `unique`: nowhere
     else.
+
+    `root` (variable id, low, high): that variable is a number, a root of an equality in low..high, so that
+    nothing is assumed of it; the constraints on it say so, and nothing else is about it.
     """
 
     kind: str
@@ -86,6 +89,7 @@ class Claim:
     values: tuple[tuple[int, Fraction], ...] = ()
     on: tuple[Uses, ...] = ()
     degree: int | None = None
+    root: tuple[int, Fraction, Fraction] | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

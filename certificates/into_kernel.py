@@ -34,7 +34,10 @@ def problem_of(content: Mapping[str, Any]) -> dict[str, Any]:
     kind = claim["kind"]
     if kind == "program":
         return _program(claim, names)
-    out: dict[str, Any] = {"variables": names, **_set(claim, names)}
+    number = claim.get("root", [None])[0]  # that is a number, and what is assumed of it, is no problem's
+    kept = {k: [p for p in claim.get(k, ()) if not _about(p, number)] for k in ("equalities", "inequalities")}
+    variables = [name for v, name in enumerate(names) if v != number]
+    out: dict[str, Any] = {"variables": variables, **_set({**claim, **kept}, names)}
     if kind == "infeasible":
         out["feasible"] = True
     elif kind in ("sos", "no_certificate"):
@@ -46,6 +49,10 @@ def problem_of(content: Mapping[str, Any]) -> dict[str, Any]:
     if claim.get("squares"):
         out["squares"] = [[w, _terms(p, names)] for w, p in claim["squares"]]
     return out
+
+
+def _about(p: list, variable: int | None) -> bool:
+    return any(v == variable for _, monomial in p for v, _ in monomial)
 
 
 def values_of(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -200,6 +200,28 @@ def multiple(equality: Theorem, p: Polynomial) -> Theorem:
     return Theorem(_KEY, equality.hypotheses, "==", equality.conclusion * _is(p, Polynomial))
 
 
+def _names(about: Any) -> set[str]:
+    """The variables of a polynomial, a hypothesis, or rows of polynomials."""
+    if type(about) is Polynomial:
+        return {n for m, _ in about.pairs for n in m}
+    return set[str]().union(*map(_names, about)) if type(about) is tuple else set()
+
+
+def root(theorem: Theorem, name: str, low: Any, high: Any) -> Theorem:
+    """What follows from m(a) == 0 and low <= a <= high alone, of all hypotheses about a, and is not about a,
+    holds without them if m changes sign between low and high: m then has a real root a there."""
+    a, ends = polynomial({(_is(name, str),): 1}), [number(low), number(high)]
+    box = [assume(">=", _sum([(s, a), (-s * end, ONE)])) for s, end in zip((1, -1), ends, strict=True)]
+    rest = _is(theorem, Theorem).hypotheses.difference(*(t.hypotheses for t in box))
+    about = [h for h in rest if name in _names(h)]
+    _need(len(about) == 1 and about[0][0] == "==", "a number is a root of one polynomial")
+    m = about[0][1]
+    _need(_names(m) == {name} and name not in _names(theorem.conclusion), "something else is about a number")
+    left, right = (sum(c * end ** len(k) for k, c in m.pairs) for end in ends)
+    _need(ends[0] <= ends[1] and left * right <= 0, "a polynomial does not change sign")
+    return Theorem(_KEY, rest - {about[0]}, theorem.relation, theorem.conclusion)
+
+
 def gram(matrix: Any, vector: Iterable[Polynomial]) -> Theorem:
     """v^T Q v >= 0 for a positive semidefinite matrix Q of numbers and a vector v of polynomials."""
     factors = tuple(vector)
@@ -539,6 +561,9 @@ def replay(problem: Mapping[str, Any], proof: Mapping[str, Any]) -> Answer:
         fact = (1, _multiplier(block, claim, names, mean))
         (means if mean else _pick(proven, block.get("target", 0))).append(fact)
     facts = [weighted_sum(found) for found in proven]
+    if "root" in claim:
+        k, *ends = claim["root"]
+        facts = [root(fact, _pick(names, k), *ends) for fact in facts]
     bound, empty = claim.get("bound"), claim["kind"] == "infeasible"
     if goal.about == "probability distributions":
         facts = [weighted_sum([(1, average(fact)), *means]) for fact in facts]
@@ -573,7 +598,7 @@ def _multiplier(block: dict, claim: dict, names: list[str], mean: bool) -> Theor
 
     def plain(p: list) -> Polynomial:
         places = [(c, [(_pick(names, v), _is(k, int)) for v, k in m]) for c, m in p]
-        good = all(len(dict(m)) == len(m) and all(k > 0 for _, k in m) for _, m in places)
+        good = all(len(dict(m)) == len(m) and all(0 < k <= DEGREE for _, k in m) for _, m in places)
         _need(good, "this is no monomial")
         return _sum([(1, polynomial({tuple(n for n, k in m for _ in range(k)): c})) for c, m in places])
 

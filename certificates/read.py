@@ -61,6 +61,7 @@ def from_dict(content: Any, work: int = reading.WORK) -> Proof | WordProof:
 
     objectives = () if claim.kind == "infeasible" else polynomials(claim.objectives or [claim.objective])
     point = None if claim.attained_at is None else sorted(zip(ids, claim.attained_at, strict=True))
+    root = claim.root and (ids[claim.root[0]], Fraction(*claim.root[1]), Fraction(*claim.root[2]))
     restated = Claim(
         claim.kind,
         objectives,
@@ -80,6 +81,7 @@ def from_dict(content: Any, work: int = reading.WORK) -> Proof | WordProof:
             for uses in claim.on or ()
         ),
         degree=claim.degree if claim.kind == "no_certificate" else None,
+        root=root,
     )
     multipliers = tuple(
         Multiplier(

@@ -64,6 +64,7 @@ class Stated(Conditions):
     sense: str = ""
     on: list[dict[str, list[int]]] | None = None  # the constraints that each polynomial may use
     degree: int = 0
+    root: tuple[int, Number, Number] | None = None  # a variable that is a number, between two others
 
     def multiplied(self, kind: str) -> list[Any]:
         """What the indices of a multiplier of this kind count."""
@@ -115,6 +116,9 @@ def _one_of(*words: Any) -> Shape:
     return shape
 
 
+_OF_A_NUMBER = ("sos", "lower_bound", "upper_bound")
+
+
 def claim_of(value: Any, variables: int, meter: Meter) -> Stated:
     """The claim, from its JSON form."""
     p = partial(polynomial_of, variables=variables, meter=meter)
@@ -133,6 +137,11 @@ def claim_of(value: Any, variables: int, meter: Meter) -> Stated:
         "sense": _one_of("minimize", "maximize"),
     }
     degree: dict[str, Shape] = {"objective": p, "degree": partial(integer, low=0, high=MAX_POWER)}
+
+    def root(value: Any, where: str) -> tuple[int, Number, Number]:
+        number, low, high = list_of(value, where)
+        return integer(number, where, 0, variables - 1), rational(low, where), rational(high, where)
+
     on = {"on": _many(partial(_object, required={}, optional=dict.fromkeys(sets, counts)))}
     shapes: dict[
         str, tuple[dict[str, Shape], dict[str, Shape]]
@@ -145,6 +154,8 @@ def claim_of(value: Any, variables: int, meter: Meter) -> Stated:
         "no_certificate": (degree, {}),
     }
     kind = value.get("kind") if isinstance(value, dict) else None
+    if isinstance(value, dict) and "root" in value:  # of what is proven without a point
+        shapes = {k: (needs, {"root": root}) for k, (needs, _) in shapes.items() if k in _OF_A_NUMBER}
     if not isinstance(kind, str) or kind not in shapes:
         raise Unreadable(f"claim.kind: expected one of {', '.join(shapes)}, got {brief(kind)}")
     needs, may = shapes[kind]

@@ -13,6 +13,7 @@ import numpy as np
 from certificates.find.facial import Faces
 from certificates.find.for_all import places
 from certificates.find.linear import refutation
+from certificates.find.number_field import field_proof
 from certificates.find.numbers import exact_number, nice_fraction, short_decimal
 from certificates.find.optimum import LIMITS, Optimum, satisfies
 from certificates.find.refine import refined_proof
@@ -401,7 +402,7 @@ class FloatCertificate(PickledByName):
             return [*ways, ("by linear algebra", lambda: refutation(claim, self.result.degree))]
         if is_univariate(claim):
             ways.append(("in one variable", lambda: univariate_proof(claim)))
-        return ways
+        return [*ways, ("in a real number field", lambda: field_proof(claim, self.dual))]
 
     def _refined(
         self, slack: float | None = None, bound: Fraction | None = None, quick: bool = False

@@ -158,6 +158,9 @@ def to_dict(proof: Identity) -> dict[str, Any]:
         stated["attained_at"] = [str(coordinates[i]) for i in names.ids]
     if claim.unique:
         stated["unique"] = True
+    if claim.root is not None:
+        number, *ends = claim.root
+        stated["root"] = [names.position[number], *map(str, ends)]
     out: dict[str, Any] = {
         "format": FORMAT,
         "claim": stated,

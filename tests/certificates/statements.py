@@ -144,7 +144,7 @@ CLASSICAL: list[Row] = [
     ("Robinson", sums(ROBINSON), "none"),
     ("Robinson times the norm", sums(f"(x**2 + y**2 + z**2)*({ROBINSON})"), "sos"),
     ("Choi and Lam", sums(CHOI), "none"),
-    ("Scheiderer", sums(SCHEIDERER), "open"),
+    ("Scheiderer", sums(SCHEIDERER), "sos"),
     ("Motzkin minimised", least(MOTZKIN, bound="0"), "none"),
     ("Berg, Christensen and Jensen", sums("x**2*y**2*(x**2 + y**2 - 1) + 1"), "none"),
     ("Delzell-like quartic", sums("x**4 + y**4 + z**4 + 1 - 4*x*y*z"), "sos"),
