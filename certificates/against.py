@@ -44,16 +44,19 @@ def compare(certificate: Mapping[str, Any], here: Goal, problem: Any) -> None:
         return
     if bool(unknowns) != (kind == "program"):
         raise Invalid(f"{_OTHER}one has unknown coefficients, the other has none")
+    given = [h for _, _, h in there.parts]
     if kind == "no_certificate":
         _same_certificates(here, claim, problem)
-    if {h for _, _, h in here.parts} != {h for _, _, h in there.parts} and kind != "program":
+        if problem.get("products", "putinar") != "putinar":
+            given = [_with_products(h, claim["degree"], len(here.parts[0][2])) for h in given]
+    if {h for _, _, h in here.parts} != {*given} and kind != "program":
         raise Invalid(f"{_OTHER}the constraints differ")
     if kind == "infeasible":
         return  # a statement about the constraints alone, whatever the problem asks of them
     if here.question != there.question:
         raise Invalid(f"{_OTHER}a {kind} for a problem that asks {there.question}")
     same = here.about == there.about and [p[:2] for p in here.parts] == [p[:2] for p in there.parts]
-    used = all(mine <= given for (_, _, mine), (_, _, given) in zip(here.parts, there.parts, strict=False))
+    used = all(mine <= h for (_, _, mine), h in zip(here.parts, given, strict=False))
     if not same or not used or (there.so and here.so != there.so):
         raise Invalid(f"{_OTHER}the polynomials or the objective differ, or it assumes another constraint")
 
@@ -81,12 +84,24 @@ def _dual(there: Goal, refuted: bool) -> tuple[set[str], str]:
     return stated - {"0"}, str(kernel.polynomial({} if refuted else value))
 
 
+def _with_products(hypotheses: frozenset, degree: int, most: int) -> frozenset:
+    """The hypotheses and all products of different inequalities among them, up to a degree: a certificate
+    that multiplies constraints is one without products on these.  Invalid for more than `most`."""
+    facts: dict[frozenset, kernel.Theorem] = {}
+    for kind, p in hypotheses:
+        one = kernel.assume(">=", p) if kind == ">=" else None
+        for fact in [one, *(kernel.product(one, other) for other in facts.values())] if one else []:
+            if max(len(m) for m, _ in fact.conclusion.pairs) <= degree:
+                facts.setdefault(kernel.assume(">=", fact.conclusion).hypotheses, fact)
+        if len(facts) > most:
+            raise Invalid(f"{_OTHER}it has more products of constraints")
+    return hypotheses.union(*facts)
+
+
 def _same_certificates(here: Goal, claim: Mapping[str, Any], problem: Mapping[str, Any]) -> None:
     """Raise Invalid unless every certificate that the problem asks for is one that the claim excludes."""
     if not here.parts[0][2]:
         return  # squares of polynomials end at half the degree, whatever degree was asked for
-    if problem.get("products", "putinar") != "putinar":
-        raise Invalid(f"{_OTHER}it allows products of constraints, which the claim does not exclude")
     asked = problem.get("degree")
     if asked is None or kernel.number(asked) > claim["degree"]:
         wanted = "names no degree" if asked is None else f"asks for degree {asked}"

@@ -45,9 +45,9 @@ _HOPELESS = 1000  # without one point by then, give up
 def separate(result: Any, claim: Claim) -> Proof:
     """A proof that the target of `claim` has no certificate of the degree of the solved `result`.
 
-    Raises NotCertifiable with the reason when the solver's moments do not separate, when the relaxation uses
-    products of constraints, or when no points inside the set are found.  Cost: exact arithmetic with all
-    monomials up to the degree.
+    Where the relaxation multiplies constraints, their products are constraints of the claim. Raises
+    NotCertifiable with the reason when the solver's moments do not separate, or when no points inside the
+    set are found.  Cost: exact arithmetic with all monomials up to the degree.
     """
     if (
         claim.expectations
@@ -57,7 +57,11 @@ def separate(result: Any, claim: Claim) -> Proof:
     ):
         raise NotCertifiable("functionals are made for one polynomial on one set")
     target = claim.targets[0]
-    constraints = (claim.equalities, claim.inequalities, claim.matrices)
+    indices = dict.fromkeys(tuple(b.index) for b in result.identity.blocks if b.kind == "product")
+    multiplied = tuple(
+        math.prod((claim.inequalities[k] for k in index), start=Polynomial(1)) for index in indices
+    )
+    constraints = (claim.equalities, (*claim.inequalities, *multiplied), claim.matrices)
     constrained = any(constraints)
     degree = result.degree if constrained else target.degree
     ids = sorted({int(v) for p in claim.polynomials() for v in p.variable_ids})
@@ -69,10 +73,6 @@ def separate(result: Any, claim: Claim) -> Proof:
             proof = Proof(stated, (), functional=polynomial_of({row: v for row, v in at.items() if v}))
             if proof.verdict:
                 return proof
-    if any(b.kind == "product" for b in result.identity.blocks):
-        raise NotCertifiable(
-            "the relaxation multiplies constraints, and functionals are checked without that"
-        )
     reasons = []
     for radius in (None, *_RADII):
         try:
@@ -89,7 +89,8 @@ def _in_ball(result: Any, target: Polynomial, degree: int, radius: int) -> Any:
     from sosdp.relaxation.minimize import minimize
 
     ball = radius**2 - sum((v**2 for v in result.variables), Polynomial(0)) >= 0
-    return minimize(target, result.system & System(ball), degree)
+    products: Any = "schmudgen" if any(b.kind == "product" for b in result.identity.blocks) else "putinar"
+    return minimize(target, result.system & System(ball), degree, products=products)
 
 
 def _rounded(result: Any, stated: Claim, monomials: list[Monomial]) -> Proof:

@@ -177,6 +177,21 @@ def test_a_refusal_is_about_the_degree_and_the_products_of_the_problem():
     assert higher.status == "invalid" and "degree 4" in higher.reason
     products = check_certificate(_refusal(), _problem(degree=2, products="schmudgen"))
     assert products.status == "invalid" and "products" in products.reason
+    content = _refusal()
+    content["claim"] |= {"objective": [["1", X], ["-1", [[1, 1]]]]}
+    content["claim"]["inequalities"] += [[["1", [[0, 1], [1, 1]]]]]  # the product, as a constraint
+    content["functional"] = [
+        ["1", ONE],
+        ["1", [[1, 1]]],
+        ["1", [[0, 1], [1, 1]]],
+        ["1", [[0, 2]]],
+        ["2", [[1, 2]]],
+    ]
+    asked = {"sos": "x - y", "degree": 2}
+    assert check_certificate(content, _problem(**asked, products="schmudgen"))
+    assert not check_certificate(content, _problem(**asked))
+    more = [f"x + {k}*y >= 0" for k in range(60)]
+    assert not check_certificate(content, _problem(**asked, products="schmudgen") | {"subject_to": more})
 
 
 # --------------------------------------------------------------------------------------- 5: time and memory

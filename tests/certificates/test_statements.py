@@ -40,7 +40,8 @@ def test_a_statement(stated, end):
         return
     content = json.loads(json.dumps(proof.to_dict()))
     claim = content["claim"]
-    assert certificates.check_certificate(content)
+    compared = claim["kind"] != "no_certificate" or {"sos", "degree"} <= (file or {}).keys()
+    assert certificates.check_certificate(content, file if compared else None)
     if end == "none":
         assert claim["kind"] == "no_certificate"
         return
@@ -59,4 +60,4 @@ def test_a_statement(stated, end):
 def test_the_table_is_large_enough():
     names = [row[0] for row in STATEMENTS]
     assert len(set(names)) == len(names) >= 130
-    assert sum(end == "open" for _, _, end in STATEMENTS) <= 4
+    assert sum(end == "open" for _, _, end in STATEMENTS) == 1  # of a set with points
