@@ -23,6 +23,12 @@ def triangle(side: int) -> tuple[np.ndarray, np.ndarray]:
     return row, column
 
 
+def position(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """Places in the vector form of the entries (i, j), in any order."""
+    large = np.maximum(i, j)
+    return np.asarray(large * (large + 1) // 2 + np.minimum(i, j))
+
+
 def roots(side: int) -> np.ndarray:
     """What entries are multiplied by in the vector form: 1 on the diagonal, sqrt(2) off it."""
     return np.where(np.equal(*triangle(side)), 1.0, SQRT2)

@@ -35,6 +35,7 @@ from .assemble.diagonal_dominance import with_cone
 from .assemble.forced_zeros import without_forced_zeros
 from .assemble.identity import Identity
 from .assemble.plan import Plan, plan
+from .assemble.splitting import split_by_terms
 from .assemble.symmetry import with_symmetry
 
 BOUND, FEASIBLE, PROGRAM, MEASURES, PROOF = "bound", "feasible", "program", "measures", "proof"
@@ -90,6 +91,8 @@ class Demand:
             linear_in=self.labels,
         )
         found = assemble(layout.blocks, layout.equalities, target, unknowns, layout.quotient, layout.ids)
+        if layout.terms is not None:
+            found, layout.report["term_steps"] = split_by_terms(found, layout.terms, options)
         if self.reduced and not self.closed and options.prune and options.basis is None:
             found = without_forced_zeros(found)
         return with_symmetry(with_cone(found, options.cone), layout.actions), layout

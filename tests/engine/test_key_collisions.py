@@ -19,7 +19,6 @@ from sosdp.algebra.variables import variable_id
 from sosdp.reduction.newton import prune
 from sosdp.reduction.permutation import Action
 from sosdp.reduction.quotient import NO_QUOTIENT, Quotient
-from sosdp.reduction.term_sparsity import TermBlock, term_sparsity
 from sosdp.relaxation.assemble.assemble import assemble
 from sosdp.relaxation.assemble.chosen_basis import check_represented
 from sosdp.relaxation.assemble.forall import interior_matrix
@@ -117,12 +116,6 @@ def test_the_polygon_is_that_of_the_support(pair):
         basis = squares[order]
         support = np.repeat(np.stack([a, b, c, d]), 2, axis=1)
         assert prune([basis], support, vanishing.normal_form)[0].all()
-
-
-def test_term_sparsity_joins_what_the_support_asks_for(quadratics, pair):
-    block = TermBlock(True, quadratics, lambda a, b: mono.constant(1))
-    found = term_sparsity([block], [], pair[:1], NO_QUOTIENT.normal_form, "components")
-    assert sorted(m.tolist() for m in found.members[0]) == [[0, 1], [2], [3]]
 
 
 def test_a_chosen_basis_must_have_the_monomial(quadratics, pair):

@@ -7,8 +7,11 @@ import pytest
 
 import sosdp as sd
 from sosdp.algebra import monomials as mono
+from sosdp.model.options import Options
 from sosdp.reduction.quotient import NO_QUOTIENT, find_quotient
-from sosdp.reduction.term_sparsity import TermBlock, term_sparsity
+from sosdp.relaxation.assemble.assemble import assemble
+from sosdp.relaxation.assemble.identity import ONE, Block
+from sosdp.relaxation.assemble.splitting import split_by_terms
 
 
 def wang_chordal_example():
@@ -103,6 +106,13 @@ def test_stable_components_keep_the_bound_and_nothing_exceeds_it(kind):
     assert smaller >= 2
 
 
+def blocks_of(f, basis, quotient=NO_QUOTIENT):
+    """The basis elements of each block."""
+    identity = assemble([Block("sos", (), basis, ONE)], [], f, [-1 * ONE], quotient)
+    found, _ = split_by_terms(identity, f.monos, Options(sparsity="term"))
+    return [mono.Index(basis).find(block.basis) for block in found.blocks]
+
+
 def test_stable_components_are_the_sign_classes():
     # without constraints the stable components of a full basis are the classes of the sign symmetries
     rng = np.random.default_rng(5)
@@ -111,16 +121,15 @@ def test_stable_components_are_the_sign_classes():
     basis = mono.basis(ids, 2)
     for _ in range(20):
         chosen = basis[rng.choice(basis.shape[0], size=2, replace=False)]
-        support = mono.concatenate([chosen, mono.multiply(basis, basis)])
-        block = TermBlock(True, basis, lambda a, b: mono.constant(1))
-        found = term_sparsity([block], [], support, NO_QUOTIENT.normal_form, "components")
+        f = sd.Polynomial.from_arrays(chosen, np.ones(2))
+        found = blocks_of(f, basis)
         parity = mono.exponents(chosen, ids) % 2
         flips = [s for s in itertools.product([0, 1], repeat=3) if not ((parity @ np.array(s)) % 2).any()]
         signature = (mono.exponents(basis, ids) @ np.array(flips).T) % 2
-        for members in found.members[0]:
+        for members in found:
             assert (signature[members] == signature[members[0]]).all()
-        assert sum(m.size for m in found.members[0]) == basis.shape[0]
-        assert len(found.members[0]) == np.unique(signature, axis=0).shape[0]
+        assert sum(m.size for m in found) == basis.shape[0]
+        assert len(found) == np.unique(signature, axis=0).shape[0]
 
 
 @pytest.mark.parametrize("problem", [rosenbrock, broyden_tridiagonal])
@@ -153,9 +162,7 @@ def test_rewriting_joins_what_becomes_a_constant():
     quotient = find_quotient(sd.System(s**2 == 1).equalities)
     ids = np.sort([int(v.variable_ids[0]) for v in s]).astype(np.int32)
     basis = quotient.basis(ids, 1)
-    block = TermBlock(True, basis, lambda a, b: mono.constant(1))
-    found = term_sparsity([block], [], (s[0] * s[1]).monos, quotient.normal_form, "components")
-    assert sorted(m.size for m in found.members[0]) == [1, 1, 2]
+    assert sorted(m.size for m in blocks_of(s[0] * s[1], basis, quotient)) == [1, 1, 2]
 
 
 def test_certificates_and_refutations_survive_the_split():

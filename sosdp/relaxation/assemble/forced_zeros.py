@@ -41,7 +41,7 @@ def consistent(identity: Identity) -> tuple[Identity, np.ndarray]:
     elements, diagonal, one, other = _places(identity)
     signs = sp.csr_matrix(gram, copy=True)
     signs.data = np.sign(signs.data)
-    anchored = _wanted(identity)
+    anchored = identity.wanted()
     alive = np.ones(elements, dtype=bool)
     kept = np.ones(gram.shape[0], dtype=bool)
     while True:
@@ -55,12 +55,6 @@ def consistent(identity: Identity) -> tuple[Identity, np.ndarray]:
         alive[one[rows]] = False
         kept = alive[one] & alive[other]
     return _restricted(identity, alive, kept)
-
-
-def _wanted(identity: Identity) -> np.ndarray:
-    """Columns whose coefficient may be another than that of Gram matrices, boolean."""
-    parts = [(identity.target[None, :] != 0), identity.free, identity.unknown]
-    return np.any([np.asarray(sp.csr_matrix(part).getnnz(axis=0) > 0) for part in parts], axis=0)
 
 
 def _places(identity: Identity) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
@@ -93,15 +87,5 @@ def _restricted(identity: Identity, alive: np.ndarray, kept: np.ndarray) -> tupl
             continue
         entry = None if block.entry is None else block.entry[mask]
         blocks.append(block if mask.all() else replace(block, basis=block.basis[mask], entry=entry))
-    gram = sp.csr_matrix(identity.gram)[kept]
-    used = (gram.getnnz(axis=0) > 0) | _wanted(identity)
-    smaller = replace(
-        identity,
-        blocks=tuple(blocks),
-        columns=identity.columns[used],
-        gram=sp.csr_matrix(gram[:, used]),
-        free=sp.csr_matrix(identity.free[:, used]),
-        target=identity.target[used],
-        unknown=sp.csr_matrix(identity.unknown[:, used]),
-    )
-    return smaller, used
+    gram = sp.csr_matrix(sp.csr_matrix(identity.gram)[kept])
+    return replace(identity, blocks=tuple(blocks), gram=gram).trimmed()

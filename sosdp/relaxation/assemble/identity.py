@@ -13,7 +13,7 @@ localizing matrices.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any, ClassVar, Protocol
 
@@ -202,6 +202,24 @@ class Identity(PickledByName):
         """Column of the monomial 1, or -1."""
         hits = np.flatnonzero(mono.degrees(self.columns) == 0)
         return int(hits[0]) if hits.size else -1
+
+    def wanted(self) -> np.ndarray:
+        """Which columns' coefficients may be another than that of Gram matrices, boolean."""
+        parts = (sp.csr_matrix(self.target[None, :] != 0), self.free, self.unknown)
+        return np.any([part.getnnz(axis=0) > 0 for part in parts], axis=0)
+
+    def trimmed(self) -> tuple[Identity, np.ndarray]:
+        """The identity without columns that nothing has, and which are left, boolean."""
+        used = (self.gram.getnnz(axis=0) > 0) | self.wanted()
+        smaller = replace(
+            self,
+            columns=self.columns[used],
+            gram=sp.csr_matrix(self.gram[:, used]),
+            free=sp.csr_matrix(self.free[:, used]),
+            target=self.target[used],
+            unknown=sp.csr_matrix(self.unknown[:, used]),
+        )
+        return smaller, used
 
     def trace_vector(self) -> np.ndarray:
         """Coefficients of ``sum_blocks <I, multiplier * b b'>``, shape (columns,)."""

@@ -32,13 +32,14 @@ from .cliques import cliques_of, symmetry_preferred
 from .identity import ONE, Block, EqualityRows
 from .multipliers import add_expectations, constraint_blocks, equality_rows, ideal_rows
 from .sizes import check_sizes
-from .splitting import split_by_signs, split_by_terms
+from .splitting import split_by_signs
 from .supports import constraint_support, data_support, symmetry_support, whole_support
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Blocks and equality rows of one identity, and what the reductions did."""
+    """Blocks and equality rows of one identity, and what the reductions did; ``terms``: the monomials of the
+    data, where blocks are to be split by them."""
 
     blocks: list[Block]
     equalities: list[EqualityRows]
@@ -47,6 +48,7 @@ class Plan:
     cliques: list[np.ndarray]
     report: dict = field(default_factory=dict)
     actions: list[Action] = field(default_factory=list)
+    terms: np.ndarray | None = None
 
 
 def plan(
@@ -127,15 +129,12 @@ def plan(
         if not signs.trivial:
             blocks, equalities = split_by_signs(blocks, equalities, signs)
             report["sign_symmetries"] = int(ids.size - signs.rank)
-    if options.sparsity.endswith(("term", "chordal")) and blocks:
-        blocks, equalities, report["term_steps"] = split_by_terms(
-            blocks, equalities, whole_support(system, support), quotient, options
-        )
     add_expectations(blocks, equalities, in_expectation)
     free = [b.null.ids for b in blocks if b.null is not None]
     if free:
         ids = np.unique(np.concatenate([ids, *free])).astype(mono.MONOMIAL)
-    return Plan(blocks, equalities, quotient, ids, cliques, report, actions)
+    terms = whole_support(system, support) if options.sparsity.endswith(("term", "chordal")) else None
+    return Plan(blocks, equalities, quotient, ids, cliques, report, actions, terms)
 
 
 def hierarchy(cliques: list[np.ndarray], exact: bool, options: Options) -> str:

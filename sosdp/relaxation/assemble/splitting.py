@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+import scipy.sparse as sp
 
 from ...algebra import monomials as mono
+from ...conic.svec import position, triangle
 from ...model.options import Options
-from ...reduction.quotient import Quotient
 from ...reduction.symmetry import SignSymmetry, split
-from ...reduction.term_sparsity import TermBlock, term_sparsity
-from .identity import Block, EqualityRows
+from ...reduction.term_sparsity import term_sparsity
+from .identity import Block, EqualityRows, Identity
 
 
 def split_by_signs(
@@ -35,37 +35,41 @@ def split_by_signs(
     return pieces, rows
 
 
-def split_by_terms(
-    blocks: list[Block],
-    equalities: list[EqualityRows],
-    support: np.ndarray,
-    quotient: Quotient,
-    options: Options,
-) -> tuple[list[Block], list[EqualityRows], int]:
-    """Blocks of the graph of terms, the multiples of equalities that are left, and the steps it took."""
-    completion = "chordal" if options.sparsity.endswith("chordal") else "components"
+def split_by_terms(identity: Identity, monos: np.ndarray, options: Options) -> tuple[Identity, int]:
+    """The identity with the blocks of the graph of terms and the multiples of equalities that are left, and
+    the steps it took; ``monos``: those of the data. Constraints in expectation stay as they are."""
+    support = np.zeros(identity.columns.shape[0], dtype=bool)
+    coefs, normal = identity.quotient.normal_form(monos)
+    place = mono.Index(identity.columns).find(normal)
+    support[place[(coefs != 0) & (place >= 0)]] = True
+    squares = [np.equal(*triangle(block.side)) & (block.kind == "sos") for block in identity.blocks]
+    support[sp.csr_matrix(identity.gram[np.concatenate([[], *squares]) > 0]).indices] = True
     found = term_sparsity(
-        [TermBlock(b.kind == "sos", b.basis, _terms_of(b), b.entry) for b in blocks],
-        [(e.multipliers, e.polynomial.monos) for e in equalities],
+        identity.sides,
+        identity.gram,
+        identity.free,
         support,
-        quotient.normal_form,
-        completion,
-        options.term_steps,
+        chordal=options.sparsity.endswith("chordal"),
+        steps=options.term_steps,
+        whole=[k for k, block in enumerate(identity.blocks) if block.kind == "expectation"],
     )
-    pieces = []
-    for block, groups in zip(blocks, found.members, strict=True):
+    equalities, kept = [], found.rows
+    for equality, part in zip(identity.equalities, identity.free_slices(), strict=True):
+        kept[part] |= equality.index < 0
+        if kept[part].any():
+            equalities.append(replace(equality, multipliers=equality.multipliers[kept[part]]))
+    blocks, entries = [], []
+    for block, rows, groups in zip(identity.blocks, identity.slices(), found.members, strict=True):
         for members in groups:
             entry = None if block.entry is None else block.entry[members]
-            pieces.append(replace(block, basis=block.basis[members], entry=entry))
-    rows = [
-        EqualityRows(e.index, e.polynomial, e.multipliers[kept])
-        for e, kept in zip(equalities, found.kept_rows, strict=True)
-        if kept.size
-    ]
-    return pieces, rows, found.steps
-
-
-def _terms_of(block: Block) -> Callable[[int, int], np.ndarray]:
-    if block.entry is None:
-        return lambda a, b: block.multiplier.monos
-    return lambda a, b: block.multiplier[a, b].monos
+            blocks.append(replace(block, basis=block.basis[members], entry=entry))
+            row, column = triangle(members.size)
+            entries.append(rows.start + position(members[row], members[column]))
+    smaller = replace(
+        identity,
+        blocks=tuple(blocks),
+        equalities=tuple(equalities),
+        gram=sp.csr_matrix(identity.gram[np.concatenate(entries)]),
+        free=sp.csr_matrix(identity.free[kept]),
+    )
+    return smaller.trimmed()[0], found.steps

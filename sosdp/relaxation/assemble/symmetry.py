@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from ...algebra import monomials as mono
 from ...algebra.pickled_by_name import PickledByName
-from ...conic.svec import roots, smat, svec_length, triangle
+from ...conic.svec import position, roots, smat, svec_length, triangle
 from ...reduction.permutation import Action, orbit_numbers
 from ...reduction.rows import distinct_rows
 from .identity import ONE, Block, GramProgram, Identity, RawSolution
@@ -300,9 +300,7 @@ class Sites:
             low, high = move[self.offsets[k] + row], move[self.offsets[k] + column]
             target = int(self.block[move[self.offsets[k]]])
             start = self.offsets[target]
-            # upper triangle, column by column: entry (i, j), i <= j, stands at j (j + 1) / 2 + i
-            small, large = np.minimum(low, high) - start, np.maximum(low, high) - start
-            out.append(slices[target].start + large * (large + 1) // 2 + small)
+            out.append(slices[target].start + position(low - start, high - start))
         return np.concatenate(out)
 
 
