@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -12,7 +14,7 @@ from ...algebra.products import Products
 from ...conic.svec import roots, triangle
 from ...reduction.quotient import NO_QUOTIENT, Quotient
 from ...reduction.rows import distinct_rows
-from .entries import Coefficients, Entries, sums
+from .entries import Coefficients, Entries, merged
 from .identity import Block, EqualityRows, Identity, slices_of
 
 
@@ -216,21 +218,15 @@ def merged_entries(
     if factor is not None:
         values = values * factor
     kept = np.flatnonzero(column >= 0)
-    code = rows[kept].astype(np.int64) * monos.shape[0] + column[kept]
-    order = np.argsort(code, kind="stable")
-    code, kept = code[order], kept[order]
-    starts = np.flatnonzero(np.append(True, code[1:] != code[:-1]))[: code.size]
-    values = values[kept]
-    rounded = False
-    if starts.size < code.size:
-        exact = np.concatenate([np.full(r.size, s.exact) for s, r in zip(collect.sources, collect.rows)])[
-            kept
-        ]
-        signs = None if factor is None else factor[kept].astype(np.int64)
-        values, rounded = sums(
-            values, starts, exact, lambda k: collect.numbers(kept[k], None if signs is None else signs[k])
-        )
-    used = values != 0
-    row, place_ = np.divmod(code[starts][used], monos.shape[0])
-    pointers = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=height))]).astype(np.int32)
-    return Entries(values[used] * scale[row], place_.astype(np.int32), pointers, rounded), monos
+
+    def numbers(entries: np.ndarray) -> np.ndarray:
+        signs = None if factor is None else factor[kept[entries]].astype(np.int64)
+        return collect.numbers(kept[entries], signs)
+
+    def exact() -> np.ndarray:
+        parts = zip(collect.sources, collect.rows, strict=True)
+        return np.concatenate([np.full(r.size, s.exact) for s, r in parts])[kept]
+
+    shape = height, monos.shape[0]
+    found = merged(rows[kept], column[kept], values[kept], shape, exact, numbers)
+    return replace(found, data=found.data * np.repeat(scale, np.diff(found.indptr))), monos

@@ -128,3 +128,26 @@ def sums(
             raise ValueError(_TOO_SMALL)
         rounded = rounded or Fraction(near) * denominator != k
     return found, rounded
+
+
+def merged(
+    rows: np.ndarray,
+    columns: np.ndarray,
+    values: np.ndarray,
+    shape: tuple[int, int],
+    exact: Callable[[], np.ndarray],
+    numbers: Callable[[np.ndarray], np.ndarray],
+) -> Entries:
+    """The matrix whose entries are the sums of the values at their rows and columns, each exact, then rounded
+    once; ``exact()`` and ``numbers`` as for `sums`, by position among the values."""
+    code = rows.astype(np.int64) * shape[1] + columns
+    order = np.argsort(code, kind="stable")
+    code, values = code[order], values[order]
+    starts = np.flatnonzero(np.append(True, code[1:] != code[:-1]))[: code.size]
+    rounded = False
+    if starts.size < code.size:
+        values, rounded = sums(values, starts, exact()[order], lambda k: numbers(order[k]))
+    used = values != 0
+    row, column = np.divmod(code[starts][used], shape[1])
+    pointers = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=shape[0]))]).astype(np.int32)
+    return Entries(values[used], column.astype(np.int32), pointers, rounded)

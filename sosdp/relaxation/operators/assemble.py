@@ -14,21 +14,24 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...algebra.coefficients import floats
-from ...algebra.word_tables import Entries, Tables, fitting, multiply, numbers
-from ...algebra.words import ONE, Terms, Word, order
-from ...conic.svec import roots, triangle
+from ...algebra.word_tables import Entries as WordEntries
+from ...algebra.word_tables import Tables, multiply, numbers
+from ...algebra.words import ONE as NUMBER_ONE
+from ...algebra.words import Terms, Word, order
+from ...conic.svec import position, roots, svec_length, triangle
 from ...reduction.quotient import NO_QUOTIENT
-from ...reduction.rows import distinct_rows
-from ..assemble.entries import Coefficients
+from ...reduction.term_sparsity import term_sparsity
+from ..assemble.assemble import partition
+from ..assemble.entries import Coefficients, Entries, merged
 from ..assemble.forced_zeros import consistent
-from ..assemble.identity import ONE as POLYNOMIAL_ONE
-from ..assemble.identity import Block, EqualityRows, Identity
-from .bases import blocks_by_terms, cliques, given_words, level_words
+from ..assemble.identity import ONE, Block, EqualityRows, Identity
+from .bases import cliques, given_words, level_words
 from .classes import Classes, Moments, moments_of
 from .stated import Stated
 from .symmetry import with_letters_permuted
@@ -71,7 +74,7 @@ class Layout:
     def values(self, combinations: Sequence[Terms], moments: np.ndarray) -> np.ndarray:
         """Expectations of combinations in normal form, NaN where one is not known."""
         pairs = [(k, w, c) for k, p in enumerate(combinations) for w, c in p.items()]
-        entries = Entries(
+        entries = WordEntries(
             np.array([k for k, _, _ in pairs], dtype=np.int64),
             self.tables.rows([w for _, w, _ in pairs]),
             numbers([c[0] for _, _, c in pairs]),
@@ -86,7 +89,7 @@ class Layout:
         entries = self.tables.sandwich(rows[i], np.zeros_like(rows[i]), rows[j])
         return self._evaluated(entries, n * n, moments).reshape(n, n)
 
-    def _evaluated(self, entries: Entries, count: int, moments: np.ndarray) -> np.ndarray:
+    def _evaluated(self, entries: WordEntries, count: int, moments: np.ndarray) -> np.ndarray:
         result = moments_of(self.classes, entries)
         pairs = zip(map(tuple, result.rows.tolist()), result.imaginary.tolist(), strict=True)
         values = np.append(moments, np.nan)[[self._column.get(pair, -1) for pair in pairs]]
@@ -117,51 +120,41 @@ def assembled(
     groups = [*cliques(stated)] if sparsity and "correlative" in sparsity else [None]
     parts, whole = _parts(stated, level, basis, groups)
     top = max(len(w) for p in parts if p.kind == "sos" for w in p.words)
-    combinations = _Combinations(Tables(stated.algebra))
-    offsets = [combinations.gram(part) for part in parts]
-    free = _equations(stated, top, basis is not None, whole, groups)
-    starts = combinations.multiples(stated, free)
-    target = combinations.polynomial(stated.target)
-    classes = Classes(combinations.tables, stated.real, stated.tracial, stated.group)
-    result = moments_of(classes, combinations.entries())
-    sums = _Sums(result, combinations.count)
-    sides = [list(range(len(part.words))) for part in parts]
-    chosen = [[np.array(side)] for side in sides]
+    pairs = _equations(stated, top, basis is not None, whole, groups)
+    tables = Tables(stated.algebra)
+    classes = Classes(tables, stated.real, stated.tracial, stated.group)
+    moments = moments_of(classes, _combinations(tables, stated, parts, pairs))
+    sides = [len(part.words) for part in parts]
+    starts = np.cumsum([0, *(svec_length(n) for n in sides)])
+    shape = int(starts[-1]) + len(pairs) + 1, moments.rows.shape[0]
+    re, im = (_matrix(moments, values, shape) for values in (moments.re, moments.im))
+    re_and_im = sp.vstack([m.part(0, *shape) for m in (re, im)], format="csr")
+    chosen = [[np.arange(n)] for n in sides]
     if sparsity and "term" in sparsity:
-        chosen = _by_terms(parts, offsets, result, starts, combinations.count)
+        chosen = _by_terms(sides, abs(re_and_im[: shape[0]]) + abs(re_and_im[shape[0] :]))
     blocks, pieces = [], []
-    for part, offset, cuts in zip(parts, offsets, chosen, strict=True):
+    for part, start, cuts in zip(parts, starts[:-1].tolist(), chosen, strict=True):
         for cut in cuts:
+            real = stated.real or cut.size == 1
             words = [part.words[k] for k in cut.tolist()]
-            blocks.append(_block(part, words, stated.real))
-            pieces.append(sums.gram(offset, cut, stated.real or cut.size == 1))
-    gram = sp.csr_matrix(sp.vstack(pieces))
-    pairs, rows = [], []
-    for pair, start in zip(free, starts, strict=True):
-        for imaginary in (False, True):
-            pairs.append(replace(pair, imaginary=imaginary))
-            rows.append((start, imaginary))
-    matrix = sums.parts(rows)
-    used = np.flatnonzero(np.diff(matrix.indptr) > 0)
-    kept = used[distinct_rows(sp.csr_matrix(matrix[used]))[0]] if used.size else used
-    unknown = sp.csr_matrix((np.array([-1.0]), ([0], [0])), shape=(1, result.rows.shape[0]))
-    identity = Identity(
-        blocks=tuple(blocks),
-        equalities=tuple(EqualityRows(k, POLYNOMIAL_ONE, _letters([()])) for k in range(kept.size)),
-        columns=_letters(combinations.tables.decoded(result.rows)),
-        gram=gram,
-        free=sp.csr_matrix(matrix[kept]),
-        target=sums.parts([(target, False)]).toarray()[0],
-        unknown=unknown,
-        quotient=NO_QUOTIENT,
-        rounded=sums.rounded,
-        hermitian=True,
-    )
+            index = () if part.index < 0 else (part.index,)
+            blocks.append(Block(part.kind, index, _letters(words if real else words + words), ONE))
+            pieces.append(_gram(re_and_im, start, cut, real))
+    both = [replace(pair, imaginary=imaginary) for pair in pairs for imaginary in (False, True)]
+    free = np.arange(starts[-1], shape[0] - 1).repeat(2)
+    free[1::2] += shape[0]
+    pieces += [re_and_im[[*free, shape[0] - 1]], sp.csr_matrix(([-1.0], ([0], [0])), (1, shape[1]))]
+    matrix = sp.csr_matrix(sp.vstack(pieces))
+    ends = matrix.shape[0] - 2 - len(both), matrix.shape[0] - 2, matrix.shape[0]
+    entries = Entries(matrix.data, matrix.indices, matrix.indptr, re.rounded or im.rounded)
+    equalities = [EqualityRows(k, ONE, _letters([()])) for k in range(len(both))]
+    columns = _letters(tables.decoded(moments.rows))
+    identity = partition(entries, columns, ends, blocks, equalities, NO_QUOTIENT)
+    kept = tuple(both[e.index] for e in identity.equalities)
     layout = Layout(
-        combinations.tables, classes, result.rows, result.imaginary, tuple(pairs[k] for k in kept.tolist()),
-        tuple(whole), _said(sparsity, stated),
-    )  # fmt: skip
-    return _reduced(identity, layout, stated)
+        tables, classes, moments.rows, moments.imaginary, kept, tuple(whole), _said(sparsity, stated)
+    )
+    return _reduced(replace(identity, hermitian=True), layout, stated)
 
 
 def _reduced(identity: Identity, layout: Layout, stated: Stated) -> tuple[Identity, Layout]:
@@ -195,7 +188,7 @@ def _parts(stated: Stated, level: int | str, basis: object, groups: Groups) -> t
         whole = [given_words(stated, basis)]  # type: ignore[arg-type]
     else:
         whole = [level_words(a, level, stated.squared(group)) for group in groups]
-    parts = [_Part("sos", -1, words, {(): ONE}) for words in whole]
+    parts = [_Part("sos", -1, words, {(): NUMBER_ONE}) for words in whole]
     for k, g in enumerate(stated.inequalities):
         letters = {i for w in g for i in w}
         half = max(stated.lengths(g)) if stated.squares else (max(len(w) for w in g) + 1) // 2
@@ -242,133 +235,72 @@ def _multipliers(
     return [(u, v) for u in words for v in words if len(u) + len(v) <= room]
 
 
-class _Combinations:
-    """Combinations of words, numbered as they come: entries of Gram matrices, multiples of equations, the
-    target."""
+def _combinations(tables: Tables, stated: Stated, parts: list[_Part], pairs: list[Pair]) -> WordEntries:
+    """Combinations of words, numbered as they come: upper triangles of Gram matrices, column by column,
+    multiples of equations, the target."""
+    found: list[WordEntries] = []
+    count = 0
 
-    def __init__(self, tables: Tables) -> None:
-        self.tables = tables
-        self.count = 0
-        self._parts: list[Entries] = []
-
-    def gram(self, part: _Part) -> int:
-        """The upper triangle of a Gram matrix, column by column; the number of its first entry."""
-        rows = self.tables.rows(part.words)
-        i, j = triangle(len(part.words))
-        return self._sandwiches(rows[i], part.between, rows[j])
-
-    def multiples(self, stated: Stated, pairs: list[Pair]) -> list[int]:
-        """``left* h right`` of every pair; their numbers."""
-        result: dict[tuple[str, int], list[int]] = {}
-        for k, pair in enumerate(pairs):
-            result.setdefault((pair.kind, pair.index), []).append(k)
-        starts = np.zeros(len(pairs), dtype=np.int64)
-        for (kind, index), numbers_ in result.items():
-            h = stated.equalities[index] if kind == "equality" else stated.state_equalities[index]
-            left = self.tables.rows([pairs[k].left for k in numbers_])
-            right = self.tables.rows([pairs[k].right for k in numbers_])
-            first = self._sandwiches(left, h, right)
-            starts[numbers_] = first + np.arange(len(numbers_))
-        return [int(s) for s in starts]
-
-    def polynomial(self, p: Terms) -> int:
-        """One polynomial; its number."""
-        one = self.tables.rows([()])
-        return self._sandwiches(one, p, one)
-
-    def _sandwiches(self, left: np.ndarray, between: Terms, right: np.ndarray) -> int:
-        first, height = self.count, left.shape[0]
+    def add(left: np.ndarray, between: Terms, right: np.ndarray) -> None:
+        nonlocal count
         for word, c in between.items():
-            middle = np.repeat(self.tables.rows([word]), height, axis=0)
-            result = self.tables.sandwich(left, middle, right)
+            result = tables.sandwich(left, np.repeat(tables.rows([word]), len(left), axis=0), right)
             re, im = multiply((result.re, result.im), (numbers([c[0]]), numbers([c[1]])))
-            self._parts.append(Entries(result.index + first, result.rows, re, im))
-        self.count += height
-        return first
+            found.append(WordEntries(result.index + count, result.rows, re, im))
+        count += len(left)
 
-    def entries(self) -> Entries:
-        """All of them together."""
-        columns = zip(*((e.index, e.rows, e.re, e.im) for e in self._parts), strict=True)
-        return Entries(*(np.concatenate(c) for c in columns))
-
-
-class _Sums:
-    """The expectations of combinations: exact sums of their terms, by combination and column."""
-
-    def __init__(self, result: Moments, count: int) -> None:
-        width = result.rows.shape[0]
-        code = result.index * width + result.column
-        order_ = np.argsort(code, kind="stable")
-        code = code[order_]
-        starts = (
-            np.flatnonzero(np.append(True, code[1:] != code[:-1]))
-            if code.size
-            else np.zeros(0, dtype=np.int64)
-        )
-        self.rounded = False
-        parts = (fitting(v, max(v.size, 1))[order_] for v in (result.re, result.im))
-        re, im = (self._floats(np.add.reduceat(v, starts)) for v in parts)
-        row, column = np.divmod(code[starts], width)
-        shape = (count, width)
-        self.re = sp.csr_matrix((re, (row, column)), shape=shape)
-        self.im = sp.csr_matrix((im, (row, column)), shape=shape)
-        self.re.eliminate_zeros()
-        self.im.eliminate_zeros()
-
-    def _floats(self, values: np.ndarray) -> np.ndarray:
-        used = values != 0
-        found, result = Coefficients(values[used]), np.zeros(values.size)
-        result[used] = found.floats
-        self.rounded = self.rounded or not found.exact
-        return result
-
-    def parts(self, wanted: list[tuple[int, bool]]) -> sp.csr_matrix:
-        """The real or the imaginary part of each of some combinations, one a row."""
-        both = sp.vstack([self.re, self.im], format="csr")
-        return sp.csr_matrix(both[[n + i * self.re.shape[0] for n, i in wanted]]) if wanted else both[:0]
-
-    def gram(self, offset: int, cut: np.ndarray, real: bool) -> sp.csr_matrix:
-        """Rows of the vector form of a principal part of a Gram matrix."""
-        side = cut.size
-        if real:
-            i, j = triangle(side)
-            rows = self.re[offset + _place(cut[i], cut[j])]
-            return sp.csr_matrix(sp.diags_array(roots(side)) @ rows)
-        r, s = triangle(2 * side)
-        i, j = r % side, s % side
-        low, high = np.minimum(i, j), np.maximum(i, j)
-        at = offset + _place(cut[low], cut[high])
-        inner = (r < side) == (s < side)
-        # entry (i, n + j) is minus the imaginary part of M_ij, and M is Hermitian
-        sign = np.where(inner, 0.0, np.where(i < j, -1.0, np.where(i > j, 1.0, 0.0)))
-        scale = roots(2 * side) / 2
-        re = sp.diags_array(np.where(inner, scale, 0.0)) @ self.re[at]
-        result = sp.csr_matrix(re + sp.diags_array(scale * sign) @ self.im[at])
-        result.eliminate_zeros()
-        return result
-
-
-def _place(i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """Where the entry (i, j), i <= j, stands in the upper triangle, column by column."""
-    return j * (j + 1) // 2 + i
-
-
-def _by_terms(
-    parts: list[_Part], offsets: list[int], result: Moments, starts: list[int], count: int
-) -> list[list[np.ndarray]]:
-    """The cuts of every part; entries of Gram matrices are the first combinations, the target is the last."""
-    ends = [*offsets[1:], starts[0] if starts else count - 1]
-    support = np.zeros(result.rows.shape[0], dtype=bool)
-    support[0] = True
-    support[result.column[result.index >= ends[-1]]] = True
-    pairs, sizes = [], []
-    for part, start, end in zip(parts, offsets, ends, strict=True):
-        here = (result.index >= start) & (result.index < end)
+    for part in parts:
+        rows = tables.rows(part.words)
         i, j = triangle(len(part.words))
-        local = result.index[here] - start
-        pairs.append((i[local], j[local], result.column[here]))
-        sizes.append(len(part.words))
-    return blocks_by_terms(sizes, pairs, support)
+        add(rows[i], part.between, rows[j])
+    for (kind, index), group in groupby(pairs, lambda pair: (pair.kind, pair.index)):
+        left, right = zip(*((pair.left, pair.right) for pair in group), strict=True)
+        h = stated.equalities[index] if kind == "equality" else stated.state_equalities[index]
+        add(tables.rows(left), h, tables.rows(right))
+    one = tables.rows([()])
+    add(one, stated.target, one)
+    return WordEntries(
+        *(np.concatenate(c) for c in zip(*((e.index, e.rows, e.re, e.im) for e in found), strict=True))
+    )
+
+
+def _matrix(moments: Moments, values: np.ndarray, shape: tuple[int, int]) -> Entries:
+    """The real or imaginary parts of the expectations of combinations (rows)."""
+    used = values != 0
+    source = Coefficients(values[used])
+    found = merged(
+        moments.index[used], moments.column[used], source.floats, shape,
+        lambda: np.full(source.given.size, source.exact), lambda k: source.given[k],
+    )  # fmt: skip
+    return replace(found, rounded=found.rounded or not source.exact)
+
+
+def _gram(re_and_im: sp.csr_matrix, start: int, cut: np.ndarray, real: bool) -> sp.csr_matrix:
+    """Rows of the vector form of a principal part of a Gram matrix, whose entries begin at a row."""
+    side = cut.size if real else 2 * cut.size
+    r, s = triangle(side)
+    i, j = r % cut.size, s % cut.size
+    at = start + position(cut[i], cut[j])
+    scale = roots(side)
+    if real:
+        return sp.csr_matrix(sp.diags_array(scale) @ re_and_im[at])
+    # entry (i, n + j) is minus the imaginary part of M_ij, and M is Hermitian
+    crossed = (r < cut.size) != (s < cut.size)
+    at[crossed] += re_and_im.shape[0] // 2
+    sign = np.where(crossed, np.where(i < j, -1.0, np.where(i > j, 1.0, 0.0)), 1.0)
+    result = sp.csr_matrix(sp.diags_array(scale * sign / 2) @ re_and_im[at])
+    result.eliminate_zeros()
+    return result
+
+
+def _by_terms(sides: list[int], occurs: sp.csr_matrix) -> list[list[np.ndarray]]:
+    """The cuts of every Gram matrix: its entries are the first rows, equations and the target the others."""
+    squares = np.concatenate([np.equal(*triangle(n)) for n in sides])
+    wanted = np.ones(occurs.shape[0], dtype=bool)
+    wanted[: squares.size] = squares
+    support = occurs[wanted].getnnz(axis=0) > 0
+    support[0] = True
+    return term_sparsity(sides, occurs[: squares.size], occurs[squares.size :], support).members
 
 
 def _letters(words: list[Word]) -> np.ndarray:
@@ -377,8 +309,3 @@ def _letters(words: list[Word]) -> np.ndarray:
     return np.array(
         [(0,) * (width - len(w)) + tuple(i + 1 for i in w) for w in words], dtype=np.int32
     ).reshape(-1, width)
-
-
-def _block(part: _Part, words: list[Word], real: bool) -> Block:
-    rows = _letters(words if real or len(words) == 1 else words + words)
-    return Block(part.kind, () if part.index < 0 else (part.index,), rows, POLYNOMIAL_ONE)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from ...algebra.operator import OperatorPolynomial
 from ...algebra.words import ONE, Word, Words, order
@@ -123,29 +122,3 @@ def cliques(stated: Stated) -> list[list[int]]:
             meet[i, j] = True
     result = variable_cliques(sp.csr_matrix(meet), np.arange(1, count + 1))
     return [sorted(int(i) - 1 for i in clique) for clique in result]
-
-
-def blocks_by_terms(
-    sizes: list[int], pairs: list[tuple[np.ndarray, np.ndarray, np.ndarray]], support: np.ndarray
-) -> list[list[np.ndarray]]:
-    """Blocks of bases of these sizes: the closure of the support under the blocks that it joins.
-
-    ``pairs``: of each basis i, j and the moment (by number) of every term of an entry; ``support``: which
-    moments are wanted. All entries of a block join the support, until nothing changes.
-    """
-    support = support.copy()
-    for i, j, moment in pairs:
-        support[moment[i == j]] = True
-    while True:
-        labels, before = [], int(support.sum())
-        for size, (i, j, moment) in zip(sizes, pairs, strict=True):
-            hit = support[moment]
-            graph = sp.coo_matrix((np.ones(int(hit.sum())), (i[hit], j[hit])), shape=(size, size))
-            label = connected_components(graph, directed=False)[1]
-            support[moment[label[i] == label[j]]] = True
-            labels.append(label)
-        if int(support.sum()) == before:
-            return [
-                [np.flatnonzero(label == k) for k in range(int(label.max(initial=-1)) + 1)]
-                for label in labels
-            ]
