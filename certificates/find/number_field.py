@@ -16,10 +16,11 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat, fmpq, fmpq_mat, fmpq_poly, fmpz_poly
+from flint import arb, arb_mat, fmpq, fmpq_mat, fmpq_poly
 from scipy.optimize import least_squares
 
 from certificates.exact import Monomial, Terms, add_to, fraction, monomials_of, polynomial_of, terms_of, times
@@ -28,7 +29,7 @@ from certificates.find.rounding import NotCertifiable, checked
 from certificates.find.zeros import relations
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
-from sosdp.algebra.variables import variable_id, variable_name
+from sosdp.algebra.variables import variable_id
 from sosdp.conic.multiprecision import fraction_of, precision
 
 _DIGITS, _STEPS, _HALVINGS = 120, 12, 200
@@ -50,30 +51,32 @@ def field_proof(claim: Claim, dual: Any) -> Proof:
         raise NotCertifiable(f"number fields are for Gram matrices up to side {_LARGEST_SIDE}")
     target = terms_of(claim.targets[0])
     minimal, near, gram = _in_a_field(_least_rank(basis, target))
-    pivots, factors = _eliminated(gram, minimal, near)
-    low, high, weights = _positive(pivots, minimal, near)
-    names = {variable_name(int(v)) for p in claim.polynomials() for v in p.variable_ids}
-    number = int(variable_id(next(n for k in range(99) if (n := f"root{k or ''}") not in names)))
+    low, high, squares = _squares(gram, minimal, near)
+    number = int(variable_id("sosdp_root"))
 
     def written(p: fmpq_poly) -> Terms:
         return {(number,) * k: c for k, c in enumerate(p.coeffs()) if c}
 
-    multipliers = []
-    for k, row in enumerate(weights):
-        index = (0,) * k + (1,) * (len(weights) - 1 - k)
+    terms = [{times(power, b): c for b, p in zip(basis, v, strict=True) for power, c in written(p).items()}
+             for _, _, v in squares]  # fmt: skip
+    wide = sorted({row for line in terms for row in line}, key=lambda row: (len(row), row))
+    lines = [fmpq_mat([[line.get(row, fmpq(0)) for row in wide]]) for line in terms]
+    multipliers, rest = [], {row: fmpq_poly([c]) for row, c in target.items()}
+    for k in range(len(squares[0][1])):  # of the interval's ends
+        index = (0,) * k + (1,) * (len(squares[0][1]) - 1 - k)
+        pairs = [(weights[k], line) for (_, weights, _), line in zip(squares, lines, strict=True)]
+        total = sum((w * (v.transpose() * v) for w, v in pairs), fmpq_mat(len(wide), len(wide)))
+        whole, common = over_common(total)
         kind = "product" if len(index) > 1 else "inequality" if index else "sos"
-        multipliers.append(_squares(kind, index, row, factors, basis, number))
-    rest: dict[Monomial, fmpq_poly] = {row: fmpq_poly([c]) for row, c in target.items()}
-    for pivot, factor in zip(pivots, factors, strict=True):
-        for a, v in zip(basis, factor, strict=True):
-            for b, w in zip(basis, factor, strict=True):
-                rest[times(a, b)] = rest.get(times(a, b), fmpq_poly()) - pivot * v * w
+        multipliers.append(Multiplier(kind, index, tuple(wide), tuple(map(tuple, whole)), common))
+    for pivot, _, vector in squares:
+        for (a, v), (b, w) in product(zip(basis, vector, strict=True), repeat=2):
+            rest[times(a, b)] = rest.get(times(a, b), fmpq_poly()) - pivot * v * w
     cofactor: Terms = {}
     for monomial, p in rest.items():
-        for power, c in written(p // minimal).items():
-            add_to(cofactor, {times(power, monomial): c})
+        add_to(cofactor, {times(power, monomial): c for power, c in written(p // minimal).items()})
     multipliers.append(Multiplier("equality", (0,), polynomial=polynomial_of(cofactor)))
-    ends = [fmpq_poly([-low, fmpq(1)]), fmpq_poly([high, fmpq(-1)])]
+    ends = fmpq_poly([-low, fmpq(1)]), fmpq_poly([high, fmpq(-1)])
     stated = replace(
         claim,
         equalities=(polynomial_of(written(minimal)),),
@@ -84,37 +87,33 @@ def field_proof(claim: Claim, dual: Any) -> Proof:
 
 
 def _least_rank(basis: list[Monomial], target: Terms) -> list[list[Fraction]]:
-    """A Gram matrix of least rank, to many digits: Newton's method on its triangular factor."""
+    """A Gram matrix of least rank, to many digits; NotCertifiable where others are near."""
     side, places = len(basis), dict[Monomial, int]()
-    where = [[places.setdefault(times(a, b), len(places)) for b in basis] for a in basis]
+    where = np.array([[places.setdefault(times(a, b), len(places)) for b in basis] for a in basis])
     if not target.keys() <= places.keys():
         raise NotCertifiable("the squares do not reach every monomial")
-    goal = [fmpq(0)] * len(places)
-    for row, c in target.items():
-        goal[places[row]] = c
-    wanted, spread = np.array([float(int(c.p) / int(c.q)) for c in goal]), np.zeros((len(places), side, side))
-    for i in range(side):
-        for j in range(side):
-            spread[where[i][j], i, j] = 1.0
+    goal = [target.get(row, fmpq(0)) for row in places]
+    wanted = np.array([float(fraction(c)) for c in goal])
     generator = np.random.default_rng(0)
+
+    def missed(v: np.ndarray) -> np.ndarray:
+        factor = v.reshape(-1, side)
+        return np.bincount(where.ravel(), (factor.T @ factor).ravel()) - wanted
+
     for rank in range(1, side):
         if rank * side - rank * (rank - 1) // 2 > len(places):
             break  # more numbers than equations: a matrix of this rank has others near it
         for _ in range(_STARTS):
-            start = generator.standard_normal(rank * side)
-
-            def missed(v: np.ndarray, rank: int = rank) -> np.ndarray:
-                factor = v.reshape(rank, side)
-                return np.einsum("kij,ij->k", spread, factor.T @ factor) - wanted
-
-            end = least_squares(missed, start, xtol=1e-15, ftol=1e-15, gtol=1e-15)
+            end = least_squares(
+                missed, generator.standard_normal(rank * side), xtol=1e-15, ftol=1e-15, gtol=1e-15
+            )
             if np.abs(end.fun).max() < 1e-9 * max(1.0, float(np.abs(wanted).max())):
                 return _refined(end.x.reshape(rank, side), where, goal)
-    raise NotCertifiable("no Gram matrix of lower rank was found")
+    raise NotCertifiable("no isolated Gram matrix of lower rank was found")
 
 
-def _refined(factor: np.ndarray, where: list[list[int]], goal: list[fmpq]) -> list[list[Fraction]]:
-    """The Gram matrix to many digits; NotCertifiable where others are near."""
+def _refined(factor: np.ndarray, where: np.ndarray, goal: list[fmpq]) -> list[list[Fraction]]:
+    """The Gram matrix to many digits, by Newton's method on a factor; NotCertifiable with others near."""
     rank, side = factor.shape
     columns = np.argsort(-np.abs(factor).max(axis=0))[:rank]
     factor = np.linalg.qr(factor[:, columns])[0].T @ factor  # zeros below the diagonal fix the rotation
@@ -123,116 +122,66 @@ def _refined(factor: np.ndarray, where: list[list[int]], goal: list[fmpq]) -> li
     with precision(int(3.4 * _DIGITS) + 200):
         at = {place: arb(float(factor[place])) for place in free}
         for _ in range(_STEPS):
-            jacobian, off = arb_mat(len(goal), len(free)), arb_mat(len(goal), 1)
-            for k, c in enumerate(goal):
-                off[k, 0] = -arb(c)
+            jacobian, off = arb_mat(len(goal), len(free)), arb_mat([[-arb(c)] for c in goal])
             for k, (a, i) in enumerate(free):
                 for j in range(side):
-                    if (a, j) in at:
-                        jacobian[where[i][j], k] += 2 * at[a, j]
-                        off[where[i][j], 0] += at[a, i] * at[a, j]
+                    jacobian[int(where[i, j]), k] += 2 * at.get((a, j), arb(0))
+                    off[int(where[i, j]), 0] += at[a, i] * at.get((a, j), arb(0))
             turned = jacobian.transpose()
             try:
                 step = (turned * jacobian).mid().solve((turned * off).mid()).mid().entries()
             except ZeroDivisionError:
-                raise NotCertifiable("Gram matrices of least rank are not isolated") from None
+                break
             at = {place: (at[place] - d).mid() for place, d in zip(free, step, strict=True)}
             if max(abs(d) for d in step) < arb(10) ** -_DIGITS:
-                rows = [[at.get((a, i), arb(0)) for i in range(side)] for a in range(rank)]
-                inner = [[sum((r[i] * r[j] for r in rows), arb(0)) for j in range(side)] for i in range(side)]
-                return [[fraction_of(v.mid()) for v in row] for row in inner]
-    raise NotCertifiable("Gram matrices of least rank are not isolated, or not refined")
+                rows = arb_mat([[at.get((a, i), arb(0)) for i in range(side)] for a in range(rank)])
+                gram = (rows.transpose() * rows).mid().tolist()
+                return [[fraction_of(v) for v in row] for row in gram]
+    raise NotCertifiable("Gram matrices of least rank are not isolated")
 
 
 def _in_a_field(gram: list[list[Fraction]]) -> tuple[fmpq_poly, Fraction, list[list[fmpq_poly]]]:
     """A minimal polynomial, its root among the entries, and the entries as polynomials in it."""
-    entries = {v for row in gram for v in row}
-    digits = _DIGITS - 10
-    for degree in range(2, _LARGEST_DEGREE + 1):
-        for near in sorted(entries, key=abs):
-            powers = [near**k for k in range(degree)]
-            short = relations([[*powers, near**degree]], digits)
-            if len(short) != 1 or len(fmpz_poly(short[0]).factor()[1]) != 1 or not short[0][-1]:
-                continue
-            read: dict[Fraction, fmpq_poly] = {}
-            for v in entries:
-                lines = relations([[*powers, v]], digits)
-                if len(lines) != 1 or not lines[0][-1]:
-                    break
-                read[v] = fmpq_poly([fmpq(-c, lines[0][-1]) for c in lines[0][:-1]])
-            else:
-                minimal = fmpq_poly(short[0]) / short[0][-1]
-                return minimal, near, [[read[v] for v in row] for row in gram]
+    entries = sorted({v for row in gram for v in row}, key=abs)
+    for degree, near in product(range(2, _LARGEST_DEGREE + 1), entries):
+        powers = [near**k for k in range(degree)]
+        lines = [relations([[*powers, v]], _DIGITS - 10) for v in (near**degree, *entries)]
+        if any(len(line) != 1 or not line[0][-1] for line in lines):
+            continue
+        minimal, *read = (fmpq_poly([fmpq(c, line[-1]) for c in line[:-1]]) for (line,) in lines)
+        minimal += fmpq_poly([0] * degree + [1])
+        if len(minimal.factor()[1]) == 1:
+            of = dict(zip(entries, read, strict=True))
+            return minimal, near, [[-of[v] for v in row] for row in gram]
     raise NotCertifiable(f"the entries are in no number field of degree {_LARGEST_DEGREE} or less")
 
 
-def _at(p: fmpq_poly, point: Fraction) -> fmpq:
-    return p(fmpq(point.numerator, point.denominator))
-
-
-def _eliminated(
+def _squares(
     gram: list[list[fmpq_poly]], minimal: fmpq_poly, near: Fraction
-) -> tuple[list[fmpq_poly], list[list[fmpq_poly]]]:
-    """Pivots d and vectors v of the field with sum d v v^T the matrix; NotCertifiable for negative pivots."""
-    rest, pivots, factors = [list(row) for row in gram], [], []
+) -> tuple[fmpq, fmpq, list[tuple[fmpq_poly, list[fmpq], list[fmpq_poly]]]]:
+    """(d, weights, v) with sum d v v^T the matrix, by elimination in the field, and an interval around the
+    root, at whose ends the minimal polynomial has different signs: every d is the sum of weights > 0 times
+    (t - low)^k (high - t)^(n-k), by k."""
+    point, parts, rest = fmpq(near.numerator, near.denominator), [], gram
     while any(p for row in rest for p in row):
-        k = max(range(len(rest)), key=lambda i: _at(rest[i][i], near))
+        k = max(range(len(rest)), key=lambda i: rest[i][i](point))
         pivot = rest[k][k]
-        if not _at(pivot, near) > 0:
+        if not pivot(point) > 0:
             raise NotCertifiable("the Gram matrix that was read is not positive semidefinite")
         inverse = pivot.xgcd(minimal)[1]
-        pivots.append(pivot)
-        factors.append([p * inverse % minimal for p in rest[k]])
-        rest = [
-            [(p - pivot * v * w) % minimal for p, w in zip(row, factors[-1], strict=True)]
-            for row, v in zip(rest, factors[-1], strict=True)
-        ]
-    return pivots, factors
-
-
-def _positive(
-    pivots: list[fmpq_poly], minimal: fmpq_poly, near: Fraction
-) -> tuple[fmpq, fmpq, list[list[fmpq]]]:
-    """An interval around the root, at whose ends the minimal polynomial has different signs, and coefficients
-    > 0 of (t - low)^k (high - t)^(n-k) for every pivot, by k."""
-    n = max(p.degree() for p in pivots)
+        vector = [p * inverse % minimal for p in rest[k]]
+        parts.append((pivot, vector))
+        rest = [[(p - pivot * v * w) % minimal for p, w in zip(row, vector, strict=True)]
+                for row, v in zip(rest, vector, strict=True)]  # fmt: skip
+    n = max(pivot.degree() for pivot, _ in parts)
     for halvings in range(_HALVINGS):
-        unit = 1 << halvings
-        low = fmpq(math.floor(near * unit), unit)
-        high, width = low + fmpq(1, unit), fmpq(1, unit)
-        if not minimal(low) * minimal(high) < 0:
-            continue
-        rows = []
-        for p in pivots:
-            # s = (t - low) / (high - t): p(t) (1 + s)^n is a polynomial in s
-            inner, outer = fmpq_poly([low, high]), fmpq_poly([1, 1])
-            moved = sum((c * inner**k * outer ** (n - k) for k, c in enumerate(p.coeffs())), fmpq_poly())
-            rows.append([moved[k] / width**n for k in range(n + 1)])
-        if all(c > 0 for row in rows for c in row):
-            return low, high, [[row[k] for row in rows] for k in range(n + 1)]
+        width = fmpq(1, 1 << halvings)
+        low = fmpq(math.floor(near / Fraction(1, 1 << halvings))) * width
+        # s = (t - low) / (high - t): d(t) (1 + s)^n is a polynomial in s
+        inner, outer = fmpq_poly([low, low + width]), fmpq_poly([1, 1])
+        moved = [sum((c * inner**k * outer ** (n - k) for k, c in enumerate(d.coeffs())), fmpq_poly())
+                 for d, _ in parts]  # fmt: skip
+        weights = [[p[k] / width**n for k in range(n + 1)] for p in moved]
+        if minimal(low) * minimal(low + width) < 0 and min(map(min, weights)) > 0:
+            return low, low + width, [(d, w, v) for (d, v), w in zip(parts, weights, strict=True)]
     raise NotCertifiable("a pivot is not seen to be positive")
-
-
-def _squares(
-    kind: str,
-    index: tuple[int, ...],
-    weights: list[fmpq],
-    factors: list[list[fmpq_poly]],
-    basis: list[Monomial],
-    number: int,
-) -> Multiplier:
-    """The sum of w (v^T b)^2, monomials of b and powers of the number as one basis."""
-    lines = [
-        {
-            times((number,) * k, b): c
-            for b, p in zip(basis, v, strict=True)
-            for k, c in enumerate(p.coeffs())
-            if c
-        }
-        for v in factors
-    ]
-    wide = sorted({row for line in lines for row in line}, key=lambda row: (len(row), row))
-    roots = fmpq_mat([[line.get(row, fmpq(0)) for row in wide] for line in lines])
-    scale = fmpq_mat([[w if i == j else fmpq(0) for j in range(len(weights))] for i, w in enumerate(weights)])
-    gram, common = over_common(roots.transpose() * scale * roots)
-    return Multiplier(kind, index, tuple(wide), tuple(map(tuple, gram)), common)
