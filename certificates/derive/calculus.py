@@ -17,6 +17,7 @@ kernel that says what it concludes, made by the kernel's rule for the step, and 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,7 +33,8 @@ from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import variable_name
 
 Square = tuple[Fraction, Polynomial]  # weight * polynomial ** 2, weight > 0
-Index = tuple[int, ...]  # a product of hypotheses, each at most once: even powers are squares
+Key = frozenset  # of the terms of a hypothesis
+Index = frozenset[Key]  # a product of hypotheses, each at most once: even powers are squares
 
 ZERO = Polynomial(0)
 
@@ -45,18 +47,19 @@ class NotDerived(ValueError):
 class Derivation:
     """``conclusion >= 0`` (``== 0`` when ``equality``) from the hypotheses, with the identity that shows it.
 
-    ``squares``: for every product of inequalities (numbers, ascending) its weighted squares; ``cofactors``:
-    for every equality its multiplier. Made by `assume`, `square`, a lemma of `certificates.derive.lemmas`, or
+    ``zeros``, ``bounds``: the equalities and inequalities by the terms that tell them from others;
+    ``squares``: for every product of inequalities its weighted squares; ``cofactors``: for every equality its
+    multiplier. Made by `assume`, `square`, a lemma of `certificates.derive.lemmas`, or
     from a solved relaxation with `from_proof`: NotDerived where `theorem`, of the kernel, does not say that
     the conclusion follows from the hypotheses.
     """
 
     theorem: Theorem = field(repr=False)
     conclusion: Polynomial
-    equalities: tuple[Polynomial, ...] = ()
-    inequalities: tuple[Polynomial, ...] = ()
+    zeros: Mapping[Key, Polynomial] = field(default_factory=dict)
+    bounds: Mapping[Key, Polynomial] = field(default_factory=dict)
     squares: Mapping[Index, tuple[Square, ...]] = field(default_factory=dict)
-    cofactors: Mapping[int, Polynomial] = field(default_factory=dict)
+    cofactors: Mapping[Key, Polynomial] = field(default_factory=dict)
     equality: bool = False
     bound: int = 0
 
@@ -71,32 +74,35 @@ class Derivation:
             raise NotDerived("the theorem says something else than the conclusion")
 
     @property
+    def equalities(self) -> tuple[Polynomial, ...]:
+        """The polynomials that are assumed to be 0."""
+        return tuple(self.zeros.values())
+
+    @property
+    def inequalities(self) -> tuple[Polynomial, ...]:
+        """The polynomials that are assumed to be nonnegative."""
+        return tuple(self.bounds.values())
+
+    @property
     def degree(self) -> int:
         """Largest degree of a summand of the identity."""
         found = [self.conclusion.degree]
         for index, squares in self.squares.items():
-            factors = sum(self.inequalities[k].degree for k in index)
+            factors = sum(self.bounds[k].degree for k in index)
             found += [2 * q.degree + factors for _, q in squares]
-        found += [c.degree + self.equalities[k].degree for k, c in self.cofactors.items()]
+        found += [c.degree + self.zeros[k].degree for k, c in self.cofactors.items()]
         return max(found)
 
     def __add__(self, other: Derivation) -> Derivation:
         """p >= 0 and q >= 0 give p + q >= 0."""
-        left, right = _together(self, other)
-        squares = dict(left.squares)
-        for index, found in right.squares.items():
-            squares[index] = squares.get(index, ()) + found
-        cofactors = dict(left.cofactors)
-        for k, c in right.cofactors.items():
-            cofactors[k] = cofactors.get(k, ZERO) + c
         return _make(
-            kernel.weighted_sum([(1, left.theorem), (1, right.theorem)]),
-            left,
-            left.conclusion + right.conclusion,
-            squares,
-            cofactors,
-            left.equality and right.equality,
-            max(left.bound, right.bound),
+            kernel.weighted_sum([(1, self.theorem), (1, other.theorem)]),
+            (self, other),
+            self.conclusion + other.conclusion,
+            _merged(self.squares, other.squares),
+            _merged(self.cofactors, other.cofactors),
+            self.equality and other.equality,
+            max(self.bound, other.bound),
         )
 
     def __radd__(self, other: Any) -> Derivation:
@@ -112,28 +118,27 @@ class Derivation:
         """
         if not isinstance(other, Derivation):
             return self._scaled(other)
-        left, right = _together(self, other)
-        if left.equality or right.equality:
-            if not left.equality:
-                left, right = right, left
-            return replace(left.times(right.conclusion), bound=left.bound + right.bound)
-        squares: dict[Index, tuple[Square, ...]] = {}
-        for first, some in left.squares.items():
-            for second, others in right.squares.items():
-                index = tuple(sorted(set(first) ^ set(second)))
-                twice = math.prod(
-                    (left.inequalities[k] for k in set(first) & set(second)), start=Polynomial(1)
-                )
-                found = tuple((v * w, twice * q * r) for v, q in some for w, r in others)
-                squares[index] = squares.get(index, ()) + found
-        # (A + L)(B + M) = A B + L (B + M) + A M with L, M in the ideal, A = conclusion - L
-        ideal = sum((c * left.equalities[k] for k, c in left.cofactors.items()), start=ZERO)
-        cofactors = {k: c * right.conclusion for k, c in left.cofactors.items()}
-        for k, c in right.cofactors.items():
-            cofactors[k] = cofactors.get(k, ZERO) + (left.conclusion - ideal) * c
+        left, right = (self, other) if self.equality or not other.equality else (other, self)
         product = left.conclusion * right.conclusion
-        theorem = kernel.product(left.theorem, right.theorem)
-        return _make(theorem, left, product, squares, cofactors, False, left.bound + right.bound)
+        if left.equality:
+            cofactors = {k: c * right.conclusion for k, c in left.cofactors.items()}
+            theorem, squares = kernel.multiple(left.theorem, in_kernel(right.conclusion)), {}
+        else:
+            theorem, squares = kernel.product(left.theorem, right.theorem), dict[Index, tuple[Square, ...]]()
+            for (first, some), (second, others) in itertools.product(
+                left.squares.items(), right.squares.items()
+            ):
+                twice = math.prod((left.bounds[k] for k in first & second), start=Polynomial(1))
+                found = tuple((v * w, twice * q * r) for v, q in some for w, r in others)
+                squares[first ^ second] = squares.get(first ^ second, ()) + found
+            # (A + L)(B + M) = A B + L (B + M) + A M with L, M in the ideal, A = conclusion - L
+            rest = left.conclusion - sum((c * left.zeros[k] for k, c in left.cofactors.items()), start=ZERO)
+            cofactors = _merged(
+                {k: c * right.conclusion for k, c in left.cofactors.items()},
+                {k: c * rest for k, c in right.cofactors.items()},
+            )
+        bound = left.bound + right.bound
+        return _make(theorem, (left, right), product, squares, cofactors, left.equality, bound)
 
     __rmul__ = __mul__
 
@@ -155,7 +160,7 @@ class Derivation:
         )
         cofactors = {k: c * value for k, c in self.cofactors.items()}
         theorem = kernel.weighted_sum([(value, self.theorem)])
-        return _make(theorem, self, self.conclusion * value, squares, cofactors, False, self.bound)
+        return _make(theorem, (self,), self.conclusion * value, squares, cofactors, False, self.bound)
 
     def times(self, polynomial: Any) -> Derivation:
         """An equality times any polynomial; ValueError for an inequality."""
@@ -164,7 +169,7 @@ class Derivation:
         p = polynomial if isinstance(polynomial, Polynomial) else Polynomial(_exact(polynomial))
         cofactors = {k: c * p for k, c in self.cofactors.items()}
         theorem = kernel.multiple(self.theorem, in_kernel(p))
-        return _make(theorem, self, self.conclusion * p, {}, cofactors, True, self.bound + p.degree)
+        return _make(theorem, (self,), self.conclusion * p, {}, cofactors, True, self.bound + p.degree)
 
     def substitute(self, values: Mapping[Any, Any]) -> Derivation:
         """The derivation with polynomials (or numbers) put in for variables, in hypotheses and conclusion
@@ -175,17 +180,18 @@ class Derivation:
         def put(p: Polynomial) -> Polynomial:
             return p.subs(swap)
 
-        fresh = _from_parts(
-            tuple(put(h) for h in self.equalities),
-            tuple(put(g) for g in self.inequalities),
-            {k: tuple((w, put(q)) for w, q in found) for k, found in self.squares.items()},
-            {k: put(c) for k, c in self.cofactors.items()},
+        return _from_parts(
+            map(put, self.equalities),
+            map(put, self.inequalities),
+            [
+                ([put(self.bounds[k]) for k in index], [(w, put(q)) for w, q in found])
+                for index, found in self.squares.items()
+            ],
+            [(put(self.zeros[k]), put(c)) for k, c in self.cofactors.items()],
             put(self.conclusion),
             self.equality,
             self.bound * largest,
         )
-        # hypotheses that became equal are one
-        return _gathered(fresh)
 
     def given(self, *premises: Derivation) -> Derivation:
         """Transitivity: every hypothesis that is the conclusion of a premise is replaced by what derives it.
@@ -210,10 +216,10 @@ class Derivation:
         for index, squares in self.squares.items():
             part = sum_of_squares(squares)
             for k in index:
-                part = part * source(self.inequalities[k], False)
+                part = part * source(self.bounds[k], False)
             total = total + part
         for k, c in self.cofactors.items():
-            total = total + source(self.equalities[k], True).times(c)
+            total = total + source(self.zeros[k], True).times(c)
         longest = max([1, *(p.bound for p in premises)])
         return replace(total, equality=self.equality, bound=max(self.bound, 1) * longest)
 
@@ -223,24 +229,21 @@ class Derivation:
         Monomial and binomial equalities (w^2 = w, x y = 0, ...) serve as rewriting rules, and the cofactors
         they cost join the identity. NotDerived says what is left when that does not reach the target.
         """
-        rules = Rules([terms_of(h) for h in self.equalities])
+        rules, keys = Rules([terms_of(h) for h in self.equalities]), [*self.zeros]
         costs: dict[int, dict[Monomial, Any]] = {}
         # negative, for conclusion = target + costs, so that target = conclusion - costs
         difference = terms_of(self.conclusion - target)
         rest = rules.divide(difference, costs)
         if rest:
             raise NotDerived(f"the conclusion differs from what is wanted by {polynomial_of(rest)}")
-        cofactors = dict(self.cofactors)
-        paid = [(Fraction(1), self.theorem)]
-        for k, terms in costs.items():
-            if terms:
-                cost = polynomial_of(terms)
-                cofactors[k] = cofactors.get(k, ZERO) - cost
-                equality = kernel.assume("==", in_kernel(self.equalities[k]))
-                paid.append((Fraction(-1), kernel.multiple(equality, in_kernel(cost))))
-        made = _make(
-            kernel.weighted_sum(paid), self, target, self.squares, cofactors, self.equality, self.bound
-        )
+        paid = {keys[k]: polynomial_of(terms) for k, terms in costs.items() if terms}
+        parts = [
+            (Fraction(-1), kernel.multiple(kernel.assume("==", in_kernel(self.zeros[k])), in_kernel(c)))
+            for k, c in paid.items()
+        ]
+        cofactors = _merged(self.cofactors, {k: -c for k, c in paid.items()})
+        theorem = kernel.weighted_sum([(Fraction(1), self.theorem), *parts])
+        made = _make(theorem, (self,), target, self.squares, cofactors, self.equality, self.bound)
         return replace(made, bound=max(self.bound, made.degree))
 
     def reduced(self) -> Derivation:
@@ -255,12 +258,14 @@ class Derivation:
         targets = (self.conclusion, -self.conclusion) if self.equality else (self.conclusion,)
         claim = Claim("sos", targets, equalities=self.equalities, inequalities=self.inequalities)
         multipliers = []
-        for index, squares in sorted(self.squares.items()):
+        places = [{key: k for k, key in enumerate(listed)} for listed in (self.zeros, self.bounds)]
+        numbered = {tuple(sorted(places[1][k] for k in index)): v for index, v in self.squares.items()}
+        for index, squares in sorted(numbered.items()):
             kind = "sos" if not index else "inequality" if len(index) == 1 else "product"
             basis, gram, denominator = _gram(squares)
             if basis:
                 multipliers.append(Multiplier(kind, index, basis, gram, denominator))
-        for k, c in sorted(self.cofactors.items()):
+        for k, c in sorted((places[0][key], c) for key, c in self.cofactors.items()):
             if c.coefs.size:
                 multipliers.append(Multiplier("equality", (k,), polynomial=c))
                 if self.equality:
@@ -268,7 +273,7 @@ class Derivation:
         return Proof(claim, tuple(multipliers), note)
 
     def __repr__(self) -> str:
-        given = len(self.equalities) + len(self.inequalities)
+        given = len(self.zeros) + len(self.bounds)
         return f"Derivation({_statement(self)}; {given} hypotheses, degree {self.degree})"
 
 
@@ -276,11 +281,11 @@ def assume(hypothesis: Polynomial, equality: bool = False) -> Derivation:
     """The hypothesis itself: p >= 0, or p = 0 with ``equality``, follows from itself."""
     p = _exact_polynomial(hypothesis)
     theorem = kernel.assume("==" if equality else ">=", in_kernel(p))
+    key, one = _key(p), Polynomial(1)
     if equality:
-        cofactors = {0: Polynomial(1)}
-        return Derivation(theorem, p, equalities=(p,), cofactors=cofactors, equality=True, bound=p.degree)
-    squares: dict[Index, tuple[Square, ...]] = {(0,): ((Fraction(1), Polynomial(1)),)}
-    return Derivation(theorem, p, inequalities=(p,), squares=squares, bound=p.degree)
+        return Derivation(theorem, p, {key: p}, cofactors={key: one}, equality=True, bound=p.degree)
+    squares = {frozenset([key]): ((Fraction(1), one),)}
+    return Derivation(theorem, p, bounds={key: p}, squares=squares, bound=p.degree)
 
 
 def square(q: Any, weight: Any = 1) -> Derivation:
@@ -301,7 +306,7 @@ def sum_of_squares(squares: Iterable[tuple[Any, Any]]) -> Derivation:
     total = sum((w * q * q for w, q in found), start=ZERO)
     degree = max((2 * q.degree for _, q in found), default=0)
     theorem = kernel.weighted_sum((w, kernel.square(in_kernel(q))) for w, q in found)
-    return Derivation(theorem, total, squares={(): tuple(found)} if found else {}, bound=degree)
+    return Derivation(theorem, total, squares={frozenset(): tuple(found)} if found else {}, bound=degree)
 
 
 def from_proof(proof: Proof, target: int = 0) -> Derivation:
@@ -315,22 +320,14 @@ def from_proof(proof: Proof, target: int = 0) -> Derivation:
             "a derivation is about points, equalities and scalar inequalities: this proof has matrix "
             "inequalities, expectations, or shows that there is no certificate"
         )
-    squares: dict[Index, tuple[Square, ...]] = {}
-    cofactors: dict[int, Polynomial] = {}
-    for m in proof.multipliers:
-        if m.target != target:
-            continue
-        if m.kind == "equality":
-            assert m.polynomial is not None
-            cofactors[m.index[0]] = cofactors.get(m.index[0], ZERO) + m.polynomial
-            continue
-        index = tuple(sorted(k for k in set(m.index) if m.index.count(k) % 2))
-        twice = math.prod(
-            (claim.inequalities[k] ** (m.index.count(k) // 2) for k in set(m.index)), start=Polynomial(1)
-        )
-        squares[index] = squares.get(index, ()) + tuple((w, twice * q) for w, q in m.squares())
-    equalities, inequalities = tuple(claim.equalities), tuple(claim.inequalities)
-    made = _from_parts(equalities, inequalities, squares, cofactors, claim.targets[target])
+    own = [m for m in proof.multipliers if m.target == target]
+    made = _from_parts(
+        claim.equalities,
+        claim.inequalities,
+        [([claim.inequalities[k] for k in m.index], m.squares()) for m in own if m.polynomial is None],
+        [(claim.equalities[m.index[0]], m.polynomial) for m in own if m.polynomial is not None],
+        claim.targets[target],
+    )
     return replace(made, bound=made.degree)
 
 
@@ -350,25 +347,28 @@ def nothing() -> Derivation:
 
 
 def _from_parts(
-    equalities: tuple[Polynomial, ...],
-    inequalities: tuple[Polynomial, ...],
-    squares: Mapping[Index, tuple[Square, ...]],
-    cofactors: Mapping[int, Polynomial],
+    equalities: Iterable[Polynomial],
+    inequalities: Iterable[Polynomial],
+    squares: Iterable[tuple[list[Polynomial], Sequence[Square]]],
+    cofactors: Iterable[tuple[Polynomial, Polynomial]],
     conclusion: Polynomial,
     equality: bool = False,
     bound: int = 0,
 ) -> Derivation:
-    """A derivation from its identity, which the kernel expands; NotDerived where it is not the conclusion."""
-    parts = []
-    for index, found in squares.items():
-        part = kernel.weighted_sum((w, kernel.square(in_kernel(q))) for w, q in found)
-        for k in index:
-            part = kernel.product(part, kernel.assume(">=", in_kernel(inequalities[k])))
-        parts.append((1, part))
-    for k, c in cofactors.items():
-        parts.append((1, kernel.multiple(kernel.assume("==", in_kernel(equalities[k])), in_kernel(c))))
-    theorem = kernel.weighted_sum(parts)
-    return Derivation(theorem, conclusion, equalities, inequalities, squares, cofactors, equality, bound)
+    """A derivation from its identity, squares times inequalities and cofactors times equalities, which the
+    kernel expands; NotDerived where it is not the conclusion."""
+    total = nothing()
+    for factors, found in squares:
+        part = sum_of_squares(found)
+        for g in factors:
+            part = part * assume(g)
+        total = total + part
+    for h, c in cofactors:
+        total = total + assume(h, equality=True).times(c)
+    zeros, bounds = ({_key(p): p for p in listed} for listed in (equalities, inequalities))
+    return Derivation(
+        total.theorem, conclusion, zeros, bounds, total.squares, total.cofactors, equality, bound
+    )
 
 
 class Upper:
@@ -432,19 +432,19 @@ def _key(p: Polynomial) -> frozenset:
 
 def _make(
     theorem: Theorem,
-    like: Derivation,
+    of: Sequence[Derivation],
     conclusion: Polynomial,
     squares: Mapping[Index, tuple[Square, ...]],
-    cofactors: Mapping[int, Polynomial],
+    cofactors: Mapping[Key, Polynomial],
     equality: bool,
     bound: int,
 ) -> Derivation:
-    """A derivation from the hypotheses of another, without empty parts."""
+    """A derivation from the hypotheses of others, without empty parts."""
     return Derivation(
         theorem,
         conclusion,
-        like.equalities,
-        like.inequalities,
+        {k: p for d in of for k, p in d.zeros.items()},
+        {k: p for d in of for k, p in d.bounds.items()},
         {k: v for k, v in squares.items() if v},
         {k: c for k, c in cofactors.items() if c.coefs.size},
         equality,
@@ -452,57 +452,9 @@ def _make(
     )
 
 
-def _together(left: Derivation, right: Derivation) -> tuple[Derivation, Derivation]:
-    """Both over the union of their hypotheses."""
-    equalities, first_e, second_e = _union(left.equalities, right.equalities)
-    inequalities, first_i, second_i = _union(left.inequalities, right.inequalities)
-    return (
-        _renumbered(left, equalities, inequalities, first_e, first_i),
-        _renumbered(right, equalities, inequalities, second_e, second_i),
-    )
-
-
-def _union(
-    left: Sequence[Polynomial], right: Sequence[Polynomial]
-) -> tuple[tuple[Polynomial, ...], list[int], list[int]]:
-    places: dict[frozenset, int] = {}
-    kept: list[Polynomial] = []
-    numbers: list[list[int]] = []
-    for polynomials in (left, right):
-        found = []
-        for p in polynomials:
-            place = places.setdefault(_key(p), len(kept))
-            if place == len(kept):
-                kept.append(p)
-            found.append(place)
-        numbers.append(found)
-    return tuple(kept), numbers[0], numbers[1]
-
-
-def _renumbered(
-    d: Derivation,
-    equalities: tuple[Polynomial, ...],
-    inequalities: tuple[Polynomial, ...],
-    equality_at: list[int],
-    inequality_at: list[int],
-) -> Derivation:
-    squares: dict[Index, tuple[Square, ...]] = {}
-    for index, found in d.squares.items():
-        moved = [inequality_at[k] for k in index]
-        new = tuple(sorted(k for k in set(moved) if moved.count(k) % 2))
-        twice = math.prod((inequalities[k] ** (moved.count(k) // 2) for k in set(moved)), start=Polynomial(1))
-        squares[new] = squares.get(new, ()) + tuple((w, twice * q) for w, q in found)
-    cofactors: dict[int, Polynomial] = {}
-    for k, c in d.cofactors.items():
-        cofactors[equality_at[k]] = cofactors.get(equality_at[k], ZERO) + c
-    return replace(d, equalities=equalities, inequalities=inequalities, squares=squares, cofactors=cofactors)
-
-
-def _gathered(d: Derivation) -> Derivation:
-    """The same with every hypothesis once."""
-    equalities, equality_at, _ = _union(d.equalities, ())
-    inequalities, inequality_at, _ = _union(d.inequalities, ())
-    return _renumbered(d, equalities, inequalities, equality_at, inequality_at)
+def _merged(left: Mapping[Any, Any], right: Mapping[Any, Any]) -> dict[Any, Any]:
+    """The sums of the values of both, by key."""
+    return {**left, **{k: left[k] + v if k in left else v for k, v in right.items()}}
 
 
 def _gram(squares: Sequence[Square]) -> tuple[tuple[Monomial, ...], tuple[tuple[int, ...], ...], int]:

@@ -34,11 +34,11 @@ def _valid(derivation, hypotheses=None):
     total = sum(
         (
             sum((w * q * q for w, q in found), start=sd.Polynomial(0))
-            * _product([derivation.inequalities[k] for k in index])
+            * _product([derivation.bounds[k] for k in index])
             for index, found in derivation.squares.items()
         ),
         start=sd.Polynomial(0),
-    ) + sum((c * derivation.equalities[k] for k, c in derivation.cofactors.items()), start=sd.Polynomial(0))
+    ) + sum((c * derivation.zeros[k] for k, c in derivation.cofactors.items()), start=sd.Polynomial(0))
     assert same(total, derivation.conclusion)
     if hypotheses is not None:
         assert len(derivation.equalities) + len(derivation.inequalities) == hypotheses
@@ -65,7 +65,7 @@ def test_sums_and_products_of_assumptions():
     # a hypothesis twice is a square, once it is a hypothesis: nothing is counted double
     again = _valid(a * a * a, 1)
     assert same(again.conclusion, x**3) and again.degree == 3
-    assert list(again.squares) == [(0,)]
+    assert [len(index) for index in again.squares] == [1]
 
 
 def test_equalities_take_any_multiplier_and_inequalities_none():
@@ -188,7 +188,7 @@ def test_a_derivation_cannot_be_forged_by_filling_in_a_dataclass():
     with pytest.raises(NotDerived):
         Derivation(real.theorem, sd.Polynomial(-1))
     with pytest.raises(NotDerived):
-        replace(assume(x), inequalities=())
+        replace(assume(x), bounds={})
     with pytest.raises(NotDerived, match="ASCII"):
         assume(sd.polynomial("\u03bb"))
 
