@@ -13,7 +13,13 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 
 from ..algebra.build import polynomial
-from ..algebra.complex import ComplexPolynomial, complex_variable, in_real_variables, real_parts
+from ..algebra.complex import (
+    ComplexPolynomial,
+    complex_variable,
+    conjugate_id,
+    in_real_variables,
+    real_parts,
+)
 from ..algebra.pickled_by_name import PickledByName
 from ..algebra.polynomial import Polynomial
 from ..algebra.variables import variable_ids, variable_name
@@ -23,14 +29,14 @@ from ..model.system import System
 from ..progress import shown
 from .answers import Asked, answered
 from .atoms import RANK, checked, joint_eigenvalues, size_of_bound, value_at
-from .hermitian import HermitianDemand, modulus_bounds, stated_in_words, with_symmetry, words_of
-from .ladder import State, run
+from .hermitian import modulus_bounds, stated_in_words, with_symmetry, words_of
+from .ladder import run
 from .operators.assemble import Layout
 from .operators.bases import level_words
+from .operators.demand import WordDemand
 from .operators.stated import by_kind
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import Relaxation
-from .statement import BOUND, Statement
 
 BASES = ("auto", "holomorphic", "real")
 _SMALL_SIDE = 60  # of a block in the parts up to which it is tried too
@@ -307,9 +313,9 @@ def minimize_complex(
         return ComplexExpectation(best, basis, names, parts)
     if options.solver == "sos_cone":
         raise ValueError("solver='sos_cone' is for real variables: use basis='real', or another solver")
-    demand = HermitianDemand(
-        (whole * sign, polynomial(-1)), system, 2 * order, Options(), price=Fraction(1), z=tuple(ids),
-        stated=stated, sparsity=sparsity,
+    demand = WordDemand(
+        (whole * sign, polynomial(-1)), system, 2 * order, Options(), price=Fraction(1), stated=stated,
+        level=order, sparsity=sparsity, ids=tuple(i for v in ids for i in (v, conjugate_id(v))),
     )  # fmt: skip
     best = _with_parts(_holomorphic(demand, sense, options, began), parts)
     answer = ComplexExpectation(best, "holomorphic", names, parts, demand.both[1])
@@ -334,19 +340,13 @@ def minimize_complex(
     return answer
 
 
-def _holomorphic(demand: HermitianDemand, sense: str, options: Options, began: float) -> PseudoExpectation:
+def _holomorphic(demand: WordDemand, sense: str, options: Options, began: float) -> PseudoExpectation:
     """The bound of Hermitian squares, as that of a relaxation in the parts of the variables."""
-    sign = 1 if sense == "minimize" else -1
-    solver = replace(options, solver="borrowed" if options.solver == "auto" else options.solver)
-    state = State(Statement(BOUND, (demand,), (Fraction(1),), (math.inf,), sign=sign), solver, began)
-    best = answered(state, run(state), Asked(sense, demand.parts[0] * sign, demand.system, demand.degree))
-    sizes = {
-        "moments": int(demand.identity.columns.shape[0]),
-        "blocks": sorted(demand.identity.sides, reverse=True),
-        "degree": demand.degree,
-        "hierarchy": "full" if demand.sparsity is None else f"sparse ({demand.both[1].cut})",
-    }
-    return replace(best, sizes=sizes)
+    state = demand.asked(options, began)
+    objective = demand.parts[0] * demand.about.sign
+    best = answered(state, run(state), Asked(sense, objective, demand.system, demand.degree))
+    hierarchy = "full" if demand.sparsity is None else f"sparse ({demand.both[1].cut})"
+    return replace(best, sizes={**demand.sizes, "degree": demand.degree, "hierarchy": hierarchy})
 
 
 def _is_better(wider: PseudoExpectation, best: PseudoExpectation, sign: int) -> bool:

@@ -4,9 +4,6 @@ A variable and its conjugate are the two letters of a party, and the one rule pu
 words are monomials ``z^a conj(z)^b`` and everything about words (`operators`) holds. Squares are of words in
 variables alone, the complex hierarchy: a level bounds powers of variables, and of conjugates, in a product.
 
-Columns are labelled by the ids of variables and conjugates, the imaginary part with the two exchanged; an
-absolute value is bounded by the bounds on the |z_k|.
-
 Source: Josz and Molzahn, SIAM J. Optim. 28 (2018); Wang and Magron, TSSOS for complex polynomials (2021).
 """
 
@@ -14,8 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,17 +19,13 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from ..algebra import monomials as mono
-from ..algebra.complex import ComplexPolynomial, conjugate_id
+from ..algebra.complex import ComplexPolynomial
 from ..algebra.polynomial import Polynomial
 from ..algebra.variables import variable_name
 from ..algebra.words import ONE, Letter, Terms, Word, Words
 from ..model.system import System
-from ..reduction.bounds import VariableBounds, deduce_bounds
-from .assemble.identity import Identity
-from .assemble.plan import Plan
-from .operators.assemble import Layout, assembled
+from ..reduction.bounds import deduce_bounds
 from .operators.stated import Stated, checked_symmetry, permutations
-from .statement import Demand
 
 Parts = Mapping[int, tuple[Polynomial, Polynomial]]
 
@@ -87,53 +79,6 @@ def with_symmetry(stated: Stated, symmetry: Any) -> Stated:
     np.maximum.at(largest, orbit, stated.norms)  # interval propagation need not treat an orbit alike
     alike = replace(stated, norms=tuple(largest[orbit].tolist()))
     return replace(alike, group=tuple(checked_symmetry(alike, g) for g in moves))
-
-
-@dataclass(frozen=True, eq=False)
-class HermitianDemand(Demand):
-    """Hermitian squares in the variables ``z``: ``stated`` in words; ``parts`` and ``system`` say the same in
-    real variables."""
-
-    z: tuple[int, ...] = ()
-    stated: Stated | None = None
-    sparsity: str | None = None
-
-    @property
-    def about(self) -> Stated:
-        """What is stated."""
-        assert self.stated is not None
-        return self.stated
-
-    @cached_property
-    def bounds(self) -> VariableBounds:
-        """Bounds on the |z_k|."""
-        ids = [i for v in self.z for i in (v, conjugate_id(v))]
-        pairs = zip(ids, self.about.norms, strict=True)
-        return VariableBounds({i: norm for i, norm in pairs if math.isfinite(norm)}, ())
-
-    @cached_property
-    def both(self) -> tuple[Identity, Layout]:
-        """The identity, and what its rows and columns are."""
-        identity, layout = assembled(self.about, self.degree // 2, None, self.sparsity)
-        label = np.array([0, *(i for v in self.z for i in (v, conjugate_id(v)))], dtype=mono.MONOMIAL)
-        swapped = np.array([0, *(i for v in self.z for i in (conjugate_id(v), v))], dtype=mono.MONOMIAL)
-        columns = np.where(layout.imaginary[:, None], swapped[identity.columns], label[identity.columns])
-        blocks = tuple(replace(b, basis=np.sort(label[b.basis], axis=1)) for b in identity.blocks)
-        return replace(identity, columns=np.sort(columns, axis=1), blocks=blocks), layout
-
-    @cached_property
-    def assembled(self) -> tuple[Identity, Plan | None]:
-        """The identity in Hermitian squares."""
-        return self.both[0], None
-
-    @property
-    def movable(self) -> bool:
-        """Parts of one variable are not moved apart."""
-        return False
-
-    def emptied(self) -> HermitianDemand:
-        """The demand without an objective."""
-        return replace(self, parts=(self.parts[0] * 0, self.parts[1]), stated=replace(self.about, target={}))
 
 
 def modulus_bounds(ids: Iterable[int], parts: Parts, system: System) -> list[float]:

@@ -4,26 +4,37 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from ...algebra import monomials as mono
+from ...model.options import Options
 from ...reduction.bounds import VariableBounds
 from ..assemble.identity import Identity
 from ..assemble.plan import Plan
-from ..statement import Demand
+from ..candidate import State
+from ..statement import BOUND, Demand, Statement
 from .assemble import Layout, assembled
 from .stated import Stated
 
 
 @dataclass(frozen=True, eq=False)
 class WordDemand(Demand):
-    """``stated`` at a level or with a basis; ``parts`` and ``system`` say nothing, since operators have no
-    points."""
+    """``stated`` at a level or with a basis. Of operators, which have no points, ``parts`` and ``system`` say
+    nothing; of complex variables they say the same in real ones.
+
+    ``ids``: by what ids the engine knows the letters of complex variables, variables and conjugates in turn;
+    empty for operators, which are numbered from 1.
+    """
 
     stated: Stated | None = None
     level: int | str = 1
     chosen: Any = None
     sparsity: str | None = None
+    ids: tuple[int, ...] = ()
 
     @property
     def about(self) -> Stated:
@@ -35,14 +46,22 @@ class WordDemand(Demand):
     def bounds(self) -> VariableBounds:
         """Bounds on the norms of letters, in the place of those on variables: that of a word is at most their
         product."""
-        norms = self.about.norms
-        known = {i + 1: norm for i, norm in enumerate(norms) if math.isfinite(norm)}
-        return VariableBounds(known, (), names=tuple(self.about.algebra.names))
+        numbered = enumerate(self.about.norms)
+        known = {self.ids[k] if self.ids else k + 1: norm for k, norm in numbered if math.isfinite(norm)}
+        return VariableBounds(known, (), names=() if self.ids else tuple(self.about.algebra.names))
 
     @cached_property
     def both(self) -> tuple[Identity, Layout]:
-        """The identity, and what its rows and columns are."""
-        return assembled(self.about, self.level, self.chosen, self.sparsity)
+        """The identity, and what its rows and columns are. Columns of complex variables are monomials in
+        their ids, of an imaginary part with variables and conjugates exchanged."""
+        identity, layout = assembled(self.about, self.level, self.chosen, self.sparsity)
+        if not self.ids:
+            return identity, layout
+        label = np.array([0, *self.ids], dtype=mono.MONOMIAL)
+        swapped = label[[0, *(star + 1 for _, star in self.about.algebra.star)]]
+        columns = np.where(layout.imaginary[:, None], swapped[identity.columns], label[identity.columns])
+        blocks = tuple(replace(b, basis=np.sort(label[b.basis], axis=1)) for b in identity.blocks)
+        return replace(identity, columns=np.sort(columns, axis=1), blocks=blocks), layout
 
     @cached_property
     def assembled(self) -> tuple[Identity, Plan | None]:
@@ -51,7 +70,7 @@ class WordDemand(Demand):
 
     @property
     def movable(self) -> bool:
-        """Operators are not moved."""
+        """Operators are not moved, nor are the parts of one variable moved apart."""
         return False
 
     @property
@@ -63,8 +82,23 @@ class WordDemand(Demand):
     @property
     def cure(self) -> str:
         """What to try where no bound has a certificate."""
-        return "try a higher level, or bound the operators: R**2 - x.H*x >= 0"
+        return super().cure if self.ids else "try a higher level, or bound the operators: R**2 - x.H*x >= 0"
 
     def emptied(self) -> WordDemand:
         """The demand without an objective."""
-        return replace(self, stated=replace(self.about, target={}))
+        return replace(self, parts=(self.parts[0] * 0, self.parts[1]), stated=replace(self.about, target={}))
+
+    def asked(self, options: Options, began: float) -> State:
+        """The bound as the ladder is asked for it."""
+        solver = "borrowed" if options.solver == "auto" else options.solver
+        statement = Statement(BOUND, (self,), (Fraction(1),), (math.inf,), sign=self.about.sign)
+        return State(statement, replace(options, solver=solver), began)
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """Number of moments, sides of the (real) blocks before and after symmetry."""
+        return {
+            "moments": int(self.identity.columns.shape[0]),
+            "blocks": sorted(self.identity.sides, reverse=True),
+            "solved_blocks": sorted(self.identity.solved_sides, reverse=True),
+        }

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,7 +16,6 @@ from ...progress import shown
 from ..answers import bound, certified
 from ..candidate import Candidate, State
 from ..ladder import run
-from ..statement import BOUND, Statement
 from .answer import GramOfWords, OperatorExpectation, WordMultiplier
 from .demand import WordDemand
 from .stated import Stated, read
@@ -69,9 +66,7 @@ def minimize_operators(
         (polynomial(0), polynomial(-1)), System(), 2, Options(sparsity="dense"), price=Fraction(1),
         valued=False, stated=stated, level=level, chosen=own.get("basis"), sparsity=own.get("sparsity"),
     )  # fmt: skip
-    solver = "borrowed" if options.solver == "auto" else options.solver
-    statement = Statement(BOUND, (demand,), (Fraction(1),), (math.inf,), sign=stated.sign)
-    state = State(statement, replace(options, solver=solver), began)
+    state = demand.asked(options, began)
     best = run(state)
     return _answered(state, best, demand, objective, "basis" if own.get("basis") is not None else level)
 
@@ -110,12 +105,7 @@ def _answered(
         reason=_reason(best, stated),
         solver=raw.solver,
         level=level,
-        sizes={
-            "moments": int(identity.columns.shape[0]),
-            "blocks": sorted(identity.sides, reverse=True),
-            "solved_blocks": sorted(identity.solved_sides, reverse=True),
-            "hierarchy": f"{level}" + (f", {layout.cut}" if layout.cut else ""),
-        },
+        sizes={**about.sizes, "hierarchy": f"{level}" + (f", {layout.cut}" if layout.cut else "")},
         times=state.times,
         stated=stated,
         gamma=float(scaling.unknowns_of(unknowns)[0]),
