@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 import os
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -22,30 +22,21 @@ class _Names:
     """Numbers the variables of a proof in the order of their ids."""
 
     def __init__(self, proof: Identity) -> None:
-        ids: set[int] = set()
-        for polynomial in proof.claim.polynomials():
-            ids.update(polynomial.variable_ids.tolist())
-        for multiplier in proof.multipliers:
-            if multiplier.polynomial is not None:
-                ids.update(multiplier.polynomial.variable_ids.tolist())
-            for row in multiplier.basis:
-                ids.update(row)
+        cofactors = [m.polynomial for m in proof.multipliers if m.polynomial is not None]
+        functional = [] if proof.functional is None else [proof.functional]
+        ids = {int(v) for p in (*proof.claim.polynomials(), *cofactors, *functional) for v in p.variable_ids}
+        ids.update(v for m in proof.multipliers for row in m.basis for v in row)
         ids.update(identifier for identifier, _ in (*(proof.claim.point or ()), *proof.claim.values))
-        if proof.functional is not None:
-            ids.update(proof.functional.variable_ids.tolist())
-        self.position = {identifier: k for k, identifier in enumerate(sorted(ids))}
         self.ids = sorted(ids)
-        self.names = ascii_names([variable_name(identifier) for identifier in sorted(ids)])
+        self.position = {identifier: k for k, identifier in enumerate(self.ids)}
+        self.names = ascii_names([variable_name(identifier) for identifier in self.ids])
         self._monomials: dict[Monomial, list[list[int]]] = {}
 
     def monomial(self, row: Monomial) -> list[list[int]]:
-        found = self._monomials.get(row)
-        if found is None:
-            powers: dict[int, int] = {}
-            for identifier in row:
-                powers[self.position[identifier]] = powers.get(self.position[identifier], 0) + 1
-            found = self._monomials[row] = [[v, p] for v, p in sorted(powers.items())]
-        return found
+        if row not in self._monomials:
+            powers = Counter(self.position[identifier] for identifier in row)
+            self._monomials[row] = [[v, p] for v, p in sorted(powers.items())]
+        return self._monomials[row]
 
     def polynomial(self, polynomial: Polynomial) -> list:
         rows = monomials_of(polynomial.monos)
@@ -68,29 +59,17 @@ def ascii_names(names: list[str]) -> list[str]:
     return out
 
 
-def _ratio(value: int, denominator: int) -> str:
-    common = math.gcd(value, denominator)
-    if common == denominator:
-        return str(value // denominator)
-    return f"{value // common}/{denominator // common}"
-
-
 def _multiplier_dict(multiplier: Multiplier, names: _Names) -> dict[str, Any]:
-    out: dict[str, Any] = {"kind": multiplier.kind}
-    if multiplier.target:
-        out["target"] = multiplier.target
-    out["index"] = list(multiplier.index)
-    if multiplier.kind in FREE_KINDS:
-        assert multiplier.polynomial is not None
-        out["polynomial"] = names.polynomial(multiplier.polynomial)
-        return out
-    out["basis"] = [names.monomial(row) for row in multiplier.basis]
-    if multiplier.entry:
-        out["entry"] = list(multiplier.entry)
+    about: dict[str, Any] = {"kind": multiplier.kind}
+    about |= {"target": multiplier.target} if multiplier.target else {}
+    about["index"] = list(multiplier.index)
+    if multiplier.polynomial is not None:
+        return about | {"polynomial": names.polynomial(multiplier.polynomial)}
     size, den = len(multiplier.basis), multiplier.denominator
-    lower = [[_ratio(multiplier.gram[i][j], den) for j in range(i + 1)] for i in range(size)]
-    out["gram"] = [lower[i] + [lower[j][i] for j in range(i + 1, size)] for i in range(size)]
-    return out
+    lower = [[str(Fraction(multiplier.gram[i][j], den)) for j in range(i + 1)] for i in range(size)]
+    entry = {"entry": list(multiplier.entry)} if multiplier.entry else {}
+    gram = [lower[i] + [lower[j][i] for j in range(i + 1, size)] for i in range(size)]
+    return about | {"basis": [names.monomial(row) for row in multiplier.basis], **entry, "gram": gram}
 
 
 def _without_zeros(multiplier: Multiplier) -> Multiplier | None:
@@ -123,56 +102,45 @@ def _set_dict(constraints: Claim | InExpectation, names: _Names) -> dict[str, An
 
 def to_dict(proof: Identity) -> dict[str, Any]:
     """The JSON object of a certificate file; ValueError for numbers too long for the format."""
-    names = _Names(proof)
-    claim = proof.claim
-    stated: dict[str, Any] = {"kind": claim.kind}
-    if claim.kind == "program":
-        assert claim.goal is not None
-        stated["objective"] = names.polynomial(claim.goal)
-        stated["objectives"] = [names.polynomial(p) for p in claim.objectives]
-        stated["sense"] = claim.sense
-        stated["unknowns"] = [names.position[identifier] for identifier, _ in claim.values]
-        stated["values"] = [str(value) for _, value in claim.values]
-        stated["on"] = [
+    names, claim = _Names(proof), proof.claim
+    objectives, at = [names.polynomial(p) for p in claim.objectives], dict(claim.point or ())
+    if claim.point is not None and (missing := [i for i in names.ids if i not in at]):
+        raise ValueError(f"the point of the claim has no coordinate {variable_name(missing[0])}")
+    program = {
+        "objective": None if claim.goal is None else names.polynomial(claim.goal),
+        "objectives": objectives,
+        "sense": claim.sense,
+        "unknowns": [names.position[identifier] for identifier, _ in claim.values],
+        "values": [str(value) for _, value in claim.values],
+        "on": [
             {"equalities": list(u.equalities), "inequalities": list(u.inequalities), "psd": list(u.matrices)}
             for u in claim.on
-        ]
-    elif claim.kind == "sos" and len(claim.objectives) > 1:
-        stated["objectives"] = [names.polynomial(p) for p in claim.objectives]
-    elif claim.objectives:
-        stated["objective"] = names.polynomial(claim.objectives[0])
-    if claim.bound is not None:
-        stated["bound"] = str(claim.bound)
-    if claim.degree is not None:
-        stated["degree"] = claim.degree
-    stated.update(_set_dict(claim, names))
-    if claim.expectations:
-        stated["in_expectation"] = _set_dict(claim.expectations, names)
-    if claim.squares:
-        stated["squares"] = [[str(weight), names.polynomial(p)] for weight, p in claim.squares]
-    if claim.point is not None:
-        coordinates = dict(claim.point)
-        missing = [i for i in names.ids if i not in coordinates]
-        if missing:
-            raise ValueError(f"the point of the claim has no coordinate {variable_name(missing[0])}")
-        stated["attained_at"] = [str(coordinates[i]) for i in names.ids]
-    if claim.unique:
-        stated["unique"] = True
-    if claim.root is not None:
-        number, *ends = claim.root
-        stated["root"] = [names.position[number], *map(str, ends)]
-    out: dict[str, Any] = {
-        "format": FORMAT,
-        "claim": stated,
-        "variables": names.names,
-        "multipliers": [_multiplier_dict(m, names) for m in map(_without_zeros, proof.multipliers) if m],
+        ],
     }
-    if proof.functional is not None:
-        out["functional"] = names.polynomial(proof.functional)
-    if proof.note:
-        out["note"] = proof.note
-    out["digest"] = digest(out)
-    return out
+    about = {"objective": objectives[0]} if len(objectives) == 1 else {"objectives": objectives or None}
+    may = {
+        "kind": claim.kind,
+        **(program if claim.kind == "program" else about),
+        "bound": None if claim.bound is None else str(claim.bound),
+        "degree": claim.degree,
+        **_set_dict(claim, names),
+        "in_expectation": _set_dict(claim.expectations, names) if claim.expectations else None,
+        "squares": [[str(weight), names.polynomial(p)] for weight, p in claim.squares] or None,
+        "attained_at": None if claim.point is None else [str(at[i]) for i in names.ids],
+        "unique": claim.unique or None,
+        "root": claim.root and [names.position[claim.root[0]], *map(str, claim.root[1:])],
+    }
+    multipliers = [_multiplier_dict(m, names) for m in map(_without_zeros, proof.multipliers) if m]
+    content = {
+        "format": FORMAT,
+        "claim": {key: value for key, value in may.items() if value is not None},
+        "variables": names.names,
+        "multipliers": multipliers,
+        "functional": None if proof.functional is None else names.polynomial(proof.functional),
+        "note": proof.note or None,
+    }
+    content = {key: value for key, value in content.items() if value is not None}
+    return content | {"digest": digest(content)}
 
 
 def save(proof: Identity, path: str | os.PathLike[str]) -> None:
