@@ -18,7 +18,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from scipy.optimize import nnls
 
+from certificates.exact import Terms, add_to, polynomial_of, rational
 from certificates.find.numbers import exact_number
 from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier
@@ -199,32 +201,20 @@ def _psd_multiplier(slack: list[list[Fraction]]) -> Multiplier:
 
 def _pairing(entries: dict[tuple[int, int], Fraction], x: np.ndarray) -> Polynomial:
     """<A, X> as a polynomial in the entries of X."""
-    total: dict[tuple[int, int], Fraction] = {}
-    for (i, j), value in entries.items():
-        place = (min(i, j), max(i, j))
-        total[place] = total.get(place, Fraction(0)) + value
-    used = [(place, value) for place, value in total.items() if value]
-    ids = np.array([[int(x[place].variable_ids[0])] for place, _ in used], dtype=np.int32).reshape(-1, 1)
-    return Polynomial.from_arrays(ids, [value for _, value in used])
+    total: Terms = {}
+    for place, value in entries.items():
+        add_to(total, {(int(x[place].variable_ids[0]),): rational(value)} if value else {})
+    return polynomial_of(total)
 
 
 def _identity_combination(entries: list[dict[tuple[int, int], Fraction]], side: int) -> list[Fraction]:
-    """Nonnegative coefficients of constraints that add up to the identity; empty when none are seen."""
-    diagonal: dict[int, int] = {}
-    for k, found in enumerate(entries):
-        places = {place for place, v in found.items() if v}
-        if places == {(i, i) for i in range(side)} and len(set(found.values())) == 1 and found[0, 0] > 0:
-            return [1 / found[0, 0] if c == k else Fraction(0) for c in range(len(entries))]
-        if len(places) == 1:
-            ((i, j),) = places
-            if i == j and found[i, j] > 0:
-                diagonal.setdefault(i, k)
-    if len(diagonal) < side:
-        return []
-    out = [Fraction(0)] * len(entries)
-    for i, k in diagonal.items():
-        out[k] = 1 / entries[k][i, i]
-    return out
+    """Nonnegative coefficients of diagonal constraints that add up to the identity; empty when none do."""
+    diagonal = [k for k, e in enumerate(entries) if all(i == j for (i, j), v in e.items() if v)]
+    table = np.array([[float(entries[k].get((i, i), 0)) for k in diagonal] for i in range(side)])
+    weights = nnls(table, np.ones(side))[0].tolist() if diagonal else []
+    short = {k: Fraction(w).limit_denominator(10**6) for k, w in zip(diagonal, weights, strict=True)}
+    sums = (sum(w * entries[k].get((i, i), Fraction(0)) for k, w in short.items()) for i in range(side))
+    return [short.get(k, Fraction(0)) for k in range(len(entries))] if all(v == 1 for v in sums) else []
 
 
 def _entries(a: Any) -> dict[tuple[int, int], Fraction]:

@@ -260,6 +260,25 @@ def only_minimum() -> dict:
     return certificate(claim, [{"kind": "sos", "basis": [ONE, X, Y], "gram": gram}])
 
 
+def square_root() -> dict:
+    """3x^2 + 4y^2 with a = sqrt(2): (x + ay)^2 + (x - ay)^2 - 2 (a^2 - 2) y^2 + (a - 1) x^2 + (2 - a) x^2."""
+    a = [[2, 1]]
+    claim = {
+        "kind": "lower_bound",
+        "objective": [["3", [[0, 2]]], ["4", [[1, 2]]]],
+        "bound": "0",
+        "equalities": [[["1", [[2, 2]]], ["-2", ONE]]],
+        "inequalities": [[["1", a], ["-1", ONE]], [["2", ONE], ["-1", a]]],
+        "root": [2, "1", "2"],
+    }
+    multipliers = [
+        {"kind": "sos", "basis": [X, [[1, 1], [2, 1]]], "gram": [["2", "0"], ["0", "2"]]},
+        {"kind": "equality", "index": [0], "polynomial": [["-2", [[1, 2]]]]},
+        *({"kind": "inequality", "index": [k], "basis": [X], "gram": [["1"]]} for k in (0, 1)),
+    ]
+    return certificate(claim, multipliers, ("x", "y", "a"))
+
+
 CLASSICS = {
     f.__name__: f
     for f in (
@@ -278,5 +297,6 @@ CLASSICS = {
         cube_says_nothing_about_x,
         one_community,
         only_minimum,
+        square_root,
     )
 }

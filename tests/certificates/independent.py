@@ -131,6 +131,8 @@ def proves(content: dict) -> bool:
                     add(targets[of], times({tuple(sorted(a + b)): gram[i][j]}, by), -1)
     if any(c for t in targets for c in t.values()):
         return False
+    if "root" in claim:
+        return exists(claim["root"], claim, content["multipliers"])
     if "attained_at" in claim:
         point = [Fraction(v) for v in claim["attained_at"]]
         reached = value(poly(claim["objective"]), point) + sum(w * value(p, point) ** 2 for w, p in squares)
@@ -142,6 +144,30 @@ def proves(content: dict) -> bool:
             return False
         return all(semidefinite([[value(poly(p), point) for p in r] for r in m]) for m in lists["psd"])
     return True
+
+
+def exists(root: list, claim: dict, blocks: list[dict]) -> bool:
+    """Whether what multipliers use of a variable is met by a number between two, and no more is said."""
+    k, low, high = root[0], Fraction(root[1]), Fraction(root[2])
+    lists = {"equality": "equalities", "inequality": "inequalities", "product": "inequalities"}
+    used = [
+        (b["kind"] == "equality", claim[lists[b["kind"]]][i])
+        for b in blocks
+        if b["kind"] != "sos"
+        for i in b["index"]
+    ]
+    about = [(zero, poly(p)) for zero, p in used if any(k in m for m in poly(p))]
+    if any(k in m for m in poly(claim["objective"])) or any({*m} - {k} for _, p in about for m in p):
+        return False
+    ends = [sum(c * end ** len(m) for m, c in p.items()) for zero, p in about if zero for end in (low, high)]
+    signs = [ends[i] * ends[i + 1] <= 0 for i in range(0, len(ends), 2)]
+    roots = [{m: c / p[max(p)] for m, c in p.items()} for zero, p in about if zero]
+    lines = [p for zero, p in about if not zero]  # a - low or high - a, up to factors
+    inside = [
+        max(map(len, p)) == 1 and {-p.get((), Fraction(0)) / p[(k,)]} <= {low if p[(k,)] > 0 else high}
+        for p in lines
+    ]
+    return low <= high and all(signs) and all(p == roots[0] for p in roots) and all(inside)
 
 
 def separates(claim: dict, functional: Poly, variables: int) -> bool:
