@@ -33,18 +33,17 @@ MEAN_SLACK = 0.25  # a^2 / C^2 of the last question where the mean is wanted too
 FRAME = 0.06  # of the budget
 THIN = 0.1  # variance of a column in squares of its scale
 LARGEST = 50  # columns
+MOST_PRIVATE = 0.5  # error of pure noise beyond which nothing is said
 DIGITS = 1e-13  # least eigenvalue of correlations that floats can tell from 0
 MORE = 1.25  # an error that is so many times the plan's is flagged
 
 
 def plan_covariance(task: MeanTask, budget: Budget, *, mean: bool) -> Plan:
-    """Shares, predicted errors and reach of a covariance (and mean) in zCDP.
+    """Shares, predicted errors and reach of a covariance (and mean).
 
     Raises:
-        TooFewRecords: with the n that would do. ValueError: pure budgets, tight columns, over 50 columns.
+        TooFewRecords: with the n that would do. ValueError: tight columns, over 50 columns.
     """
-    if budget.rho is None:
-        raise ValueError("a covariance of more than two columns needs delta > 0 or rho")
     if task.tight:
         raise ValueError("covariances have no tight columns: give all columns wide bounds")
     if task.d > LARGEST:
@@ -59,22 +58,22 @@ def plan_covariance(task: MeanTask, budget: Budget, *, mean: bool) -> Plan:
 def _planned(task: MeanTask, budget: Budget, mean: bool) -> Plan | None:
     from scipy.stats import chi2
 
-    total = Fraction(budget.rho)  # type: ignore[arg-type]
+    total, pure = budget.total, budget.pure
     n, d = task.n, task.d
-    frame, each, needed = frame_share(task, total, FRAME)
+    frame, each, needed = frame_share(task, total, FRAME, pure=pure)
     rest = total - frame
-    steps, reach = (0, 0.0) if needed else schedule(n, d, rest * COARSE)
+    steps, reach = (0, 0.0) if needed else schedule(n, d, rest * COARSE, pure)
     if not steps:
         return None
     spent = {"frame": frame, "coarse": rest * COARSE, "final": rest * (1 - COARSE)}
     squared = float(chi2.ppf(0.95, d)) * (1.0 + (MEAN_SLACK if mean else COARSE_SLACK))
 
-    def private(rho: Fraction) -> float:
-        deviation = entry_deviation(n, d + 1, squared, float(rho)) / consistency(d)
+    def private(price: Fraction) -> float:
+        deviation = entry_deviation(n, d + 1, squared, float(price), pure) / consistency(d)
         return deviation * math.sqrt(d * (d + 1) / 2.0)
 
-    last = spent["final"] - radius_price(n)
-    if last <= 0:
+    last = spent["final"] - radius_price(n, pure)
+    if last <= 0 or (pure and private(last) > MOST_PRIVATE):
         return None
     saved = spent["coarse"] * max(0, steps - 2) / steps
     seconds = (
@@ -143,7 +142,11 @@ def whitened(
     frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)
     whitening = Whitening(queries, frame.into(entries), task.contamination, frame.degenerate | columns.tight)
     whitening.coarse(plan.spent["coarse"], plan.steps)
-    return frame, whitening, whitening.moments(total - queries.spent - radius_price(task.n), slack)
+    return (
+        frame,
+        whitening,
+        whitening.moments(total - queries.spent - radius_price(task.n, queries.pure), slack),
+    )
 
 
 def _covariance(frame: Frame, whitening: Whitening, last: Moments, plan: Plan) -> dict[str, object]:

@@ -197,7 +197,7 @@ def likelihood(family: Family, step: Step, y: np.ndarray, columns: Columns) -> d
         k = HELD * family.scale(step, model.eta(beta), model.target)
         root, curvature = model.forecast(beta, k)
         scores, most = model.rows(beta, k, root)[1], model.reach * most_held(k) * (1.0 + 1e-12)
-        sums = step.queries.gaussian_sum(integers(scores, most / BIG), BIG, polish * share)
+        sums = step.queries.noisy_sum(integers(scores, most / BIG), BIG, polish * share)
         average = np.array(sums, dtype=np.float64) * most / (BIG * step.task.n)
         move = root @ np.linalg.solve(curvature, average)
         beta = beta + move * min(1.0, LONGEST / max(float(np.linalg.norm(move)), 1e-300))
@@ -207,7 +207,7 @@ def likelihood(family: Family, step: Step, y: np.ndarray, columns: Columns) -> d
     squared, scores = model.rows(beta, k, root)
     price = polish * (1 - sum(ROUNDS))
     matrix, doubt = step.squares_of(squared, model.reach * (1.0 + 1e-12), price)
-    curvature, seen, vectors = step.spectrum(matrix, doubt, LEAST_CURVATURE)
+    curvature, values, seen, vectors = step.spectrum(matrix, doubt)
     sampling = step.squares(scores, most)
     total, deviation = step.last(scores, most)
     newton = np.linalg.inv(curvature)
@@ -219,7 +219,7 @@ def likelihood(family: Family, step: Step, y: np.ndarray, columns: Columns) -> d
     if covariance is not None:  # what a step leaves, of second order
         covariance += (away**2 / 2.0) ** 2 * np.eye(len(move))
     result = step.unpacked(pilot, beta + move, (seen, root @ vectors), (noise, covariance), 1.0)
-    if away > SHORT or np.linalg.eigvalsh(matrix)[seen].min(initial=1.0) < LEAST_CURVATURE:
+    if away > SHORT or values[seen].min(initial=1.0) < LEAST_CURVATURE:
         result["seen"] = np.zeros(step.task.d - 1, dtype=bool)
         result["interval"] = None if covariance is None else np.full((step.task.d - 1, 2), np.nan)
     return {name: part for name, part in result.items() if name not in ("sigma", "r2")}

@@ -19,7 +19,7 @@ from sosdp.laboratory.packing_sampler import DyadicBoxes
 from sosdp.laboratory.packing_score import PackingScore
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.exponential import pure_exponential
-from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
+from sosdp.privacy.mechanisms.integer_queries import IntegerQueries, sum_deviation
 from sosdp.privacy.scores.location import coordinate_max, trimmed_weights
 from sosdp.privacy.scores.score import cube
 from sosdp.privacy.terms import join
@@ -195,15 +195,13 @@ def _in_a_ball(queries: IntegerQueries, y: np.ndarray, literal: np.ndarray, plan
 def _average(queries: IntegerQueries, rows: Rows, plan: Plan) -> tuple[np.ndarray, np.ndarray, float]:
     """Averages (d,) in scales, deviations (d,) of their noise, and how much heavier its tails are."""
     n, d = rows.counts.shape
-    if plan.method == "cube":
-        sums, tails = queries.cube_sum(rows.counts, UNITS, plan.spent["sum"]), CUBE_TAILS
-        deviation = 2.0 * UNITS / float(plan.spent["sum"]) * math.sqrt((d + 1) * (d + 2) / 3.0)
-    elif plan.method == "ball":
+    if plan.method == "ball":
         sums, deviation = queries.ball_sum(rows.counts, UNITS)
         tails = 1.0 + BALL_TAILS / (d + 1)
     else:
-        sums, tails = queries.gaussian_sum(rows.counts, UNITS, plan.spent["sum"]), 1.0
-        deviation = 2.0 * UNITS / math.sqrt(2.0 * float(plan.spent["sum"]))
+        shape, tails = ("box", CUBE_TAILS) if queries.pure else ("ball", 1.0)
+        sums = queries.noisy_sum(rows.counts, UNITS, plan.spent["sum"], shape=shape)
+        deviation = UNITS * sum_deviation(d, float(plan.spent["sum"]), pure=queries.pure, shape=shape)
     unit = rows.reach / (n * UNITS)
     return unit * np.array(sums, dtype=np.float64), unit * deviation, tails
 
@@ -219,8 +217,8 @@ def _seconds(queries: IntegerQueries, rows: Rows, price: Fraction) -> tuple[np.n
         return result, spread
     squares, small = rows.counts * rows.counts // UNITS, rows.reach**2 / (n * UNITS)
     if queries.pure:
-        sums = queries.cube_sum(squares, UNITS, price, positive=True)
-        return small * sums, small * (UNITS / float(price) * math.sqrt((d + 1) * (d + 2) / 3.0))
+        sums = queries.noisy_sum(squares, UNITS, price, shape="positive")
+        return small * sums, small * UNITS * sum_deviation(d, float(price), pure=True, shape="positive")
     literal, reach = rows.literal, float(rows.reach[0])
     tight, robust = int(literal.sum()), d - int(literal.sum())
     share = Fraction(rows.squared) / (Fraction(rows.squared) + tight)
@@ -229,14 +227,14 @@ def _seconds(queries: IntegerQueries, rows: Rows, price: Fraction) -> tuple[np.n
         deviation = bound / math.sqrt(float(share * price))
         part = squares[:, ~literal]
         if deviation * small[0] <= POOLED:
-            average = np.array(queries.gaussian_sum(part, bound, share * price, shape="orthant")) * 1.0
+            average = np.array(queries.noisy_sum(part, bound, share * price, shape="orthant")) * 1.0
         else:
-            total = queries.gaussian_sum(part.sum(axis=1)[:, None], bound, share * price, shape="positive")[0]
+            total = queries.noisy_sum(part.sum(axis=1)[:, None], bound, share * price, shape="positive")[0]
             average, deviation = np.array(total / robust), deviation / math.sqrt(2.0) / robust
         result[~literal], spread[~literal] = small[0] * average, small[0] * deviation
     if tight:
         bound = min(UNITS, math.ceil(UNITS / reach**2))
-        sums = queries.gaussian_sum(squares[:, literal], bound, (1 - share) * price, shape="positive")
+        sums = queries.noisy_sum(squares[:, literal], bound, (1 - share) * price, shape="positive")
         deviation = bound * math.sqrt(tight / (2.0 * float((1 - share) * price)))
         result[literal], spread[literal] = small[0] * np.array(sums, dtype=np.float64), small[0] * deviation
     return result, spread

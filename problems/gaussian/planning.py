@@ -7,7 +7,7 @@ docs/gaussian.md)
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -18,6 +18,7 @@ from scipy.special import ndtri
 from sosdp.estimator.planner import least
 from sosdp.privacy.ball_accounting import LARGEST_DIMENSION, largest_rate
 from sosdp.privacy.calibrate import float_down
+from sosdp.privacy.mechanisms.integer_queries import order_price, sum_deviation
 from sosdp.structured.packing_ellipsoid import MOST
 
 from .budgets import Budget
@@ -160,6 +161,20 @@ def too_few(n: int, of_what: str, needed: int, more: str = "") -> TooFewRecords:
     )
 
 
+def least_error(makers: Sequence[Callable[[], Plan]]) -> Plan:
+    """The plan with the least predicted error; where all refuse, the refusal that needs the fewest
+    records."""
+    plans, refusals = [], []
+    for make in makers:
+        try:
+            plans.append(make())
+        except NotOffered as refusal:
+            refusals.append(refusal)
+    if not plans:
+        raise min(refusals, key=lambda refusal: getattr(refusal, "needed", math.inf))
+    return min(plans, key=lambda plan: plan.total_error)
+
+
 def _without_noise(method: str, task: MeanTask, budget: Budget) -> str:
     """Why there is no noise of this kind; empty where there is."""
     if method == "cube":
@@ -173,13 +188,12 @@ def _deviation(method: str, task: MeanTask, budget: Budget, spent: dict[str, Fra
     """Deviation of the noise of an average, of rows in a cube or ball of radius 1; 0 where there is no such
     ball."""
     n, d = task.n, task.d
-    if method == "cube":
-        return 2.0 / (n * float(spent["sum"])) * math.sqrt((d + 1) * (d + 2) / 3.0)
-    if method == "gaussian":
-        return 2.0 / math.sqrt(2.0 * float(spent["sum"])) / n
+    if method != "ball":
+        shape = "box" if method == "cube" else "ball"
+        return sum_deviation(d, float(spent["sum"]), pure=method == "cube", shape=shape) / n
     assert budget.epsilon is not None
     rate = largest_rate(budget.epsilon, budget.delta, sum(spent.values(), Fraction(0)), d)
-    return 2.0 * math.sqrt(d + 1) / (n * rate) if rate else 0.0
+    return sum_deviation(d, rate, pure=True) / n if rate else 0.0
 
 
 NO_BALL = "this budget leaves nothing for noise in a ball: choose a larger delta"
@@ -253,7 +267,7 @@ def _whole_shares(method: str, task: MeanTask, budget: Budget) -> tuple[dict[str
     if learnt:
         least, most = (each_epsilon(total * share, 2 * learnt, pure) for share in (LEARNT_FRAME, MOST_FRAME))
         each = max(least, Fraction(4.0 * location_nats(0.0, False) / task.n))
-        spent["frame"] = 2 * learnt * (each if pure else each**2 / 8)
+        spent["frame"] = 2 * learnt * order_price(each, pure)
         if each > most or MOST_CLIPPED * clip_rank(each_epsilon(spent["clip"], 2 * learnt, pure)) >= task.n:
             return None, each
     if method != "ball":
@@ -310,7 +324,7 @@ def frame_share(
     nats = location_nats(task.contamination, task.bounded)
     least = share * whole / count
     each = Fraction(max(least if pure else math.sqrt(8.0 * least), 4.0 * nats / task.n))
-    price = count * (each if pure else each**2 / 8)
+    price = count * order_price(each, pure)
     most = 8.0 * count * nats / whole if pure else 2.0 * nats * math.sqrt(count / whole)
     return price, each, max(8, math.ceil(most)) if price > total / 2 or task.n < 8 else 0
 

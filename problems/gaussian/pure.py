@@ -1,4 +1,5 @@
-"""Covariance of one or two columns in pure privacy: scales first, then a draw of the packing score.
+"""Covariance of one or two columns of few records in pure privacy: scales first, then a draw of the packing
+score.
 
 Privacy: docs/proofs/gaussian_frame.md, 6 (shares and the frame), docs/proofs/gaussian_scores.md (the draw)
 """
@@ -36,16 +37,10 @@ FINEST = 30  # bits of the lattice: features are below 2^21, so that differences
 def plan_pure(task: MeanTask, epsilon: float) -> Plan:
     """Shares of a pure covariance of one or two columns.
 
-    Raises TooFewRecords, or NotOffered for more columns or records.
+    Raises TooFewRecords, or NotOffered for more records.
     """
-    if task.d > PURE_COLUMNS:
-        raise NotOffered(
-            f"a pure covariance has at most {PURE_COLUMNS} columns, got {task.d}: give delta or rho"
-        )
     if task.n // 2 > MOST:
-        raise NotOffered(
-            f"a pure covariance has at most {2 * MOST + 1} records, got {task.n}: give delta or rho"
-        )
+        raise NotOffered(f"a draw has at most {2 * MOST + 1} records, got {task.n}")
     frame, each, needed = frame_share(task, Fraction(epsilon), FRAME["cube"], pure=True)
     if needed:
         raise too_few(task.n, "records", needed)

@@ -20,7 +20,7 @@ from scipy.linalg import solve_triangular
 from scipy.special import ndtri
 
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
+from sosdp.privacy.mechanisms.integer_queries import IntegerQueries, sum_deviation
 
 from .budgets import Budget
 from .columns import Columns
@@ -209,7 +209,8 @@ class Step:
 
     def left_for_polish(self, questions: int) -> Fraction:
         """What the polish may use, before the order statistic of the leverage and so many more."""
-        return left_for_polish(self.task.n, self.plan.spent, self.queries.spent, questions)
+        spent, queries = self.plan.spent, self.queries
+        return left_for_polish(self.task.n, spent, queries.spent, questions, queries.pure)
 
     def leverage(self, x: np.ndarray, pilot: Pilot) -> tuple[np.ndarray, np.ndarray, float]:
         """Regressors z (n, d), a weight each, and the radius C at which their leverage is held; one
@@ -232,30 +233,32 @@ class Step:
         return size / float(ndtri((1.0 + rank) / 2.0))
 
     def _curvature(
-        self, z: np.ndarray, weights: np.ndarray, residuals: np.ndarray, radius: float, rho: Fraction
+        self, z: np.ndarray, weights: np.ndarray, residuals: np.ndarray, radius: float, price: Fraction
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
         """Average of g (z, 1)(z, 1)^T, which of its directions are seen, these, that of g (z, 1) psi, and
         the deviation of the noise of a diagonal entry; one question."""
         rows = np.column_stack([z_and_one(z), residuals]) * np.sqrt(weights)[:, None]
         reach = math.sqrt(radius**2 + 1.0 + HELD**2) * (1.0 + 1e-12)
-        squares, doubt = self.squares_of(rows, reach, rho)
-        curvature, seen, vectors = self.spectrum(squares[:-1, :-1], doubt, LEAST_CURVATURE)
+        squares, doubt = self.squares_of(rows, reach, price)
+        curvature, _, seen, vectors = self.spectrum(squares[:-1, :-1], doubt)
         return curvature, seen, vectors, squares[:-1, -1], doubt
 
-    def squares_of(self, rows: np.ndarray, reach: float, rho: Fraction) -> tuple[np.ndarray, float]:
+    def squares_of(self, rows: np.ndarray, reach: float, price: Fraction) -> tuple[np.ndarray, float]:
         """Average of squares of rows (n, d) of a ball, and the deviation of the noise of a diagonal entry;
         one question."""
-        n, d = rows.shape
-        squares = np.array(self.queries.squares(integers(rows, reach / UNITS), UNITS, rho), dtype=np.float64)
-        return squares * (reach / UNITS) ** 2 / n, entry_deviation(n, d, reach**2, float(rho))
+        (n, d), queries = rows.shape, self.queries
+        squares = np.array(queries.squares(integers(rows, reach / UNITS), UNITS, price), dtype=np.float64)
+        deviation = entry_deviation(n, d, reach**2, float(price), queries.pure)
+        return squares * (reach / UNITS) ** 2 / n, deviation
 
     def spectrum(
-        self, matrix: np.ndarray, doubt: float, least: float
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """A noisy curvature with its eigenvalues raised to `least`, which were seen, and its directions."""
+        self, matrix: np.ndarray, doubt: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """A noisy curvature with its eigenvalues raised to `LEAST_CURVATURE`, these, which were seen, and its
+        directions."""
         values, vectors = np.linalg.eigh(matrix)
         seen = values >= CLEAR / 2.0 * noise_norm(len(matrix), doubt)
-        return (vectors * np.maximum(values, least)) @ vectors.T, seen, vectors
+        return (vectors * np.maximum(values, LEAST_CURVATURE)) @ vectors.T, values, seen, vectors
 
     def hold(self, length: float) -> float:
         """Where residuals are held in the last question, of rows of this length in units of their spread: as
@@ -263,28 +266,29 @@ class Step:
         if self.task.contamination > 0:
             return HELD
         n, d = self.task.n, len(self.kept)
-        wide = ROOM * math.sqrt(n * d) / (2.0 * length * math.sqrt(d + 1) * self._deviation())
+        wide = ROOM * math.sqrt(n * d) / (length * math.sqrt(d + 1) * self._deviation())
         return max(HELD, min(WIDEST, wide))
 
     def _deviation(self) -> float:
-        """Deviation of the noise of the last question in diameters of its ball."""
-        budget = Budget(self.queries.epsilon, self.queries.delta, None)
+        """Deviation of the noise of the last question in radii of its ball."""
+        budget = Budget(self.queries.epsilon, self.queries.delta, self.queries.rho)
         return last_deviation(budget, self.plan.spent, self.task.d)
 
     def squares(self, rows: np.ndarray, reach: float) -> np.ndarray | None:
         """Average of the squares of the scores (n, d + 1), raised by the deviation of its noise; pooled
         where that would hide it. None without intervals."""
-        n, d = rows.shape
-        rho = self.plan.spent["interval"]
-        if not rho:
+        (n, d), pure = rows.shape, self.queries.pure
+        price = self.plan.spent["interval"]
+        if not price:
             return None
-        noise = entry_deviation(n, d, reach**2, float(rho))
+        noise = entry_deviation(n, d, reach**2, float(price), pure)
         if noise <= ROOM:
-            values, vectors = np.linalg.eigh(self.squares_of(rows, reach, rho)[0] + noise * np.eye(d))
+            values, vectors = np.linalg.eigh(self.squares_of(rows, reach, price)[0] + noise * np.eye(d))
             return (vectors * np.maximum(values, LEAST_VARIANCE)) @ vectors.T
         lengths = integers(norms(rows)[:, None] ** 2, reach**2 / BIG)
-        total = self.queries.gaussian_sum(np.minimum(lengths, BIG), BIG, rho, shape="positive")[0]
-        pooled = (total / BIG + 1.0 / math.sqrt(2.0 * float(rho))) * reach**2 / (n * d)
+        total = self.queries.noisy_sum(np.minimum(lengths, BIG), BIG, price, shape="positive")[0]
+        room = sum_deviation(1, float(price), pure=pure, shape="positive")
+        pooled = (total / BIG + room) * reach**2 / (n * d)
         return max(pooled, LEAST_VARIANCE) * np.eye(d)
 
     def last(self, rows: np.ndarray, reach: float) -> tuple[np.ndarray, float]:
@@ -294,11 +298,11 @@ class Step:
         wide[:, self.kept], wide[:, -1] = rows[:, :-1], rows[:, -1]
         counts = integers(wide, reach / BIG)
         if "sum" in self.plan.spent:
-            sums = self.queries.gaussian_sum(counts, BIG, self.plan.spent["sum"])
+            sums = self.queries.noisy_sum(counts, BIG, self.plan.spent["sum"])
         else:
             sums, _ = self.queries.ball_sum(counts, BIG)
         average = np.array(sums, dtype=np.float64) * reach / (BIG * self.task.n)
-        deviation = 2.0 * reach * self._deviation() / self.task.n
+        deviation = reach * self._deviation() / self.task.n
         return np.append(average[self.kept], average[-1]), deviation
 
     def unpacked(

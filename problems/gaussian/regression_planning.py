@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 from scipy.stats import norm
 
-from sosdp.privacy.ball_accounting import LARGEST_DIMENSION, largest_rate, most_epsilon
+from sosdp.privacy.ball_accounting import LARGEST_DIMENSION, largest_rate
+from sosdp.privacy.mechanisms.integer_queries import sum_deviation
 
-from .budgets import Budget, checked_budget
+from .budgets import Budget
 from .planning import MeanTask, NotOffered, Plan, enough_records, frame_share, too_few
 from .whitening import entry_deviation, noise_norm, radius_price, schedule
 
@@ -47,10 +48,9 @@ def plan_regression(task: MeanTask, budget: Budget, law: Law | None = None) -> P
     of a likelihood in its linear predictor, where the target of an average record has the law's variance.
 
     Raises:
-        TooFewRecords: with the n that would do. NotOffered: pure budgets. ValueError: over 50 columns.
+        TooFewRecords: with the n that would do. NotOffered: nothing is left for the last sum. ValueError: over
+            50 columns.
     """
-    if budget.rho is None:
-        raise NotOffered("a private regression needs delta > 0 or rho")
     if task.d - 1 > LARGEST:
         raise ValueError(f"at most {LARGEST} regressors, got {task.d - 1}: project to fewer by a public map")
     shares = _shares(task, budget, law)
@@ -65,7 +65,7 @@ def plan_regression(task: MeanTask, budget: Budget, law: Law | None = None) -> P
             "(above 1e-4 a smaller one, or a larger epsilon)"
         )
     radius = math.sqrt(leverage_quantile(d) + 1.0) * HELD
-    private = 2.0 * radius * deviation / n * math.sqrt(d) * (1.0 + shares.noise)
+    private = radius * deviation / n * math.sqrt(d) * (1.0 + shares.noise)
     private /= slope_of(HELD, redescend=task.contamination > 0)
     variance = law.variance if law else 1.0
     private /= math.sqrt(variance)
@@ -74,15 +74,6 @@ def plan_regression(task: MeanTask, budget: Budget, law: Law | None = None) -> P
     return Plan(
         "one step", shares.each, spent, private, sampling, seconds, condition=shares.reach, steps=steps
     )
-
-
-def spendable(budget: Budget, dimension: int) -> Budget:
-    """What a last sum in a ball of this dimension can use: all, or the epsilon at which delta pays for the
-    distance of its noise. Spending less is private at what was given, too."""
-    if budget.epsilon is None or budget.pure:
-        return budget
-    most = most_epsilon(budget.delta, dimension)
-    return budget if not most or budget.epsilon <= most else checked_budget(most, budget.delta, None)
 
 
 class _Shares(NamedTuple):
@@ -99,7 +90,7 @@ def _shares(task: MeanTask, budget: Budget, law: Law | None) -> _Shares | None:
     """The least share before the last question at which the curvature is seen; None for too few records."""
     best: _Shares | None = None
     for share in BEFORE:
-        found = _with_share(task, budget, Fraction(budget.rho) * share, law)  # type: ignore[arg-type]
+        found = _with_share(task, budget, budget.total * share, law)
         if found is not None:
             best = found
             if found.noise <= SHARP and found.reach >= ENOUGH_REACH:
@@ -110,35 +101,38 @@ def _shares(task: MeanTask, budget: Budget, law: Law | None) -> _Shares | None:
 
 
 def _with_share(task: MeanTask, budget: Budget, before: Fraction, law: Law | None) -> _Shares | None:
-    n, d = task.n, task.d - 1
-    frame, each, needed = frame_share(task, before, FRAME)
+    n, d, pure = task.n, task.d - 1, budget.pure
+    frame, each, needed = frame_share(task, before, FRAME, pure=pure)
     rest = before - frame
-    steps, reach = (0, 0.0) if needed else schedule(n, d + 1, rest * COARSE)
+    steps, reach = (0, 0.0) if needed else schedule(n, d + 1, rest * COARSE, pure)
     spent = {"frame": frame, "coarse": rest * COARSE, "polish": rest * POLISH}
     spent["interval"] = before - sum(spent.values(), Fraction(0))
     if not task.interval:
         spent["polish"], spent["interval"] = spent["polish"] + spent["interval"], Fraction(0)
     questions = law.questions if law else SCALES
-    polish = float(left_for_polish(n, spent, frame + spent["coarse"], questions))
+    polish = float(left_for_polish(n, spent, frame + spent["coarse"], questions, pure))
     if not steps or polish <= 0:
         return None
-    if budget.epsilon is None:
-        spent["sum"] = Fraction(budget.rho) - before  # type: ignore[arg-type]
+    if not budget.delta:
+        spent["sum"] = budget.total - before
     squared = leverage_quantile(d) + 1.0
     if law is None:
-        noise = noise_norm(d + 2, entry_deviation(n, d + 2, squared + HELD**2, polish))
+        noise = noise_norm(d + 2, entry_deviation(n, d + 2, squared + HELD**2, polish, pure))
         return _Shares(spent, each, steps, reach, noise)
-    curvature = noise_norm(d + 1, entry_deviation(n, d + 1, squared, polish * float(1 - sum(ROUNDS))))
-    score = 2.0 * math.sqrt(squared / law.variance) * most_held(HELD) / n
-    pilot = score * math.sqrt((d + 1) / (2.0 * polish * float(ROUNDS[-1])))
+    price = polish * float(1 - sum(ROUNDS))
+    curvature = noise_norm(d + 1, entry_deviation(n, d + 1, squared, price, pure))
+    score = math.sqrt(squared / law.variance) * most_held(HELD) / n * math.sqrt(d + 1)
+    pilot = score * sum_deviation(d + 1, polish * float(ROUNDS[-1]), pure=pure)
     return _Shares(spent, each, steps, reach, max(curvature, pilot))
 
 
-def left_for_polish(n: int, spent: dict[str, Fraction], used: Fraction, questions: int) -> Fraction:
+def left_for_polish(
+    n: int, spent: dict[str, Fraction], used: Fraction, questions: int, pure: bool
+) -> Fraction:
     """What frame, coarse steps and polish leave after `used`, the order statistic of the leverage and so many
     more. Frame and coarse steps use their shares at most: what is left then is left in every history."""
     parts = sum((spent[name] for name in ("frame", "coarse", "polish")), Fraction(0))
-    return parts - used - (1 + questions) * radius_price(n)
+    return parts - used - (1 + questions) * radius_price(n, pure)
 
 
 def most_held(k: float) -> float:
@@ -148,15 +142,14 @@ def most_held(k: float) -> float:
 
 
 def last_deviation(budget: Budget, spent: dict[str, Fraction], dimension: int) -> float:
-    """Deviation of the noise of a coordinate of the last sum in diameters of its ball; 0 where nothing is
-    left."""
+    """Deviation of the noise of a coordinate of the last sum in radii of its ball; 0 where nothing is left."""
     if "sum" in spent:
-        return 1.0 / math.sqrt(2.0 * float(spent["sum"]))
+        return sum_deviation(dimension, float(spent["sum"]), pure=budget.pure)
     if dimension > LARGEST_DIMENSION:
         return 0.0
     assert budget.epsilon is not None
     rate = largest_rate(budget.epsilon, budget.delta, sum(spent.values(), Fraction(0)), dimension)
-    return math.sqrt(dimension + 1.0) / rate if rate else 0.0
+    return sum_deviation(dimension, rate, pure=True) if rate else 0.0
 
 
 def leverage_quantile(d: int) -> float:

@@ -5,7 +5,7 @@ question of a step is the sum of squares of the rows (F, w a), which lie in a ba
 a^2). How many steps there are, and which directions are asked about besides, depends on earlier answers;
 the sum of all prices does not exceed what was set aside.
 
-Privacy: docs/proofs/gaussian_whitening.md
+Privacy: docs/proofs/gaussian_whitening.md, docs/proofs/gaussian_pure.md
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.special import ndtri
 
-from sosdp.privacy.mechanisms.integer_queries import IntegerQueries, square_variance
+from sosdp.privacy.mechanisms.integer_queries import IntegerQueries, order_price, squares_deviation
 
 from .fold import combined, image, integers, norms, whole_rows
 from .frame import log_quantile, radius_quantile
@@ -49,14 +49,14 @@ def direction_epsilon(n: int) -> Fraction:
     return Fraction(NATS / (n * (1.0 - DIRECTION_RANK)))
 
 
-def radius_price(n: int) -> Fraction:
-    """zCDP of a radius."""
-    return radius_epsilon(n) ** 2 / 8
+def radius_price(n: int, pure: bool) -> Fraction:
+    """What a radius costs."""
+    return order_price(radius_epsilon(n), pure)
 
 
-def step_overhead(n: int, d: int) -> Fraction:
-    """zCDP of all that a coarse step may ask beside its matrix."""
-    return radius_price(n) + d * direction_epsilon(n) ** 2 / 8
+def step_overhead(n: int, d: int, pure: bool) -> Fraction:
+    """Price of all that a coarse step may ask beside its matrix."""
+    return radius_price(n, pure) + d * order_price(direction_epsilon(n), pure)
 
 
 def noise_norm(d: int, deviation: float) -> float:
@@ -65,13 +65,13 @@ def noise_norm(d: int, deviation: float) -> float:
     return deviation * (math.sqrt(2.0 * d) if d > 1 else 1.0)
 
 
-def entry_deviation(n: int, d: int, squared_radius: float, rho: float) -> float:
+def entry_deviation(n: int, d: int, squared_radius: float, price: float, pure: bool) -> float:
     """Deviation of a diagonal entry of the average of squares of n rows of d entries in a ball."""
-    return math.sqrt(float(square_variance(d, 1, Fraction(rho)))) * squared_radius / n
+    return squares_deviation(d, price, pure=pure) * squared_radius / n
 
 
 @lru_cache(maxsize=256)
-def schedule(n: int, d: int, rho: Fraction) -> tuple[int, float]:
+def schedule(n: int, d: int, price: Fraction, pure: bool) -> tuple[int, float]:
     """(most coarse steps, condition of the correlations that they reach) for a coarse budget; 0 steps if none
     helps.
 
@@ -82,17 +82,17 @@ def schedule(n: int, d: int, rho: Fraction) -> tuple[int, float]:
     from scipy.stats import chi2
 
     squared = float(chi2.ppf(0.95, d)) * (1.0 + COARSE_SLACK)
-    best, reach = 0, 1.0
+    best, reach, overhead = 0, 1.0, step_overhead(n, d, pure)
     for steps in range(1, MOST_STEPS + 1):
-        price = float(rho / steps - step_overhead(n, d))
-        if price <= 0.0:
+        each = float(price / steps - overhead)
+        if each <= 0.0:
             break
-        gain = noise_norm(d + 1, entry_deviation(n, d + 1, squared, price)) ** -2
+        gain = noise_norm(d + 1, entry_deviation(n, d + 1, squared, each, pure)) ** -2
         if gain > 1.0 and gain**steps > reach:
             best, reach = steps, gain**steps
         if reach >= REACH and steps >= 3:
             break
-    most = max(3, best) if rho > 3 * step_overhead(n, d) else best
+    most = max(3, best) if price > 3 * overhead else best
     return (most, reach) if best else (0, 0.0)
 
 
@@ -156,8 +156,8 @@ class Whitening:
         """(n,) lengths of the records in the frame."""
         return norms(image(self.y - self.centre, self.inverse))
 
-    def moments(self, rho: Fraction, slack: float) -> Moments:
-        """One question about the records; its radius is another. Price: rho and `radius_price`."""
+    def moments(self, price: Fraction, slack: float) -> Moments:
+        """One question about the records; its radius is another. Price: this and `radius_price`."""
         from scipy.stats import chi2
 
         z = image(self.y - self.centre, self.inverse)
@@ -169,13 +169,14 @@ class Whitening:
         a = math.sqrt(slack) * radius
         reach = math.hypot(radius, a) * (1.0 + 1e-12)
         counts = integers(np.column_stack([folded, weights * a]), reach / UNITS)
-        squares = np.array(self.queries.squares(counts, UNITS, rho), dtype=np.float64)
+        squares = np.array(self.queries.squares(counts, UNITS, price), dtype=np.float64)
         squares *= (reach / UNITS) ** 2 / self.n
         weight = min(1.0, max(LEAST_WEIGHT, squares[-1, -1] / a**2))
         shift = squares[:-1, -1] / (a * weight)
         gamma = consistency(self.d)
         matrix = (squares[:-1, :-1] / weight - np.outer(shift, shift)) / gamma
-        deviation = entry_deviation(self.n, self.d + 1, reach**2, float(rho)) / (weight * gamma)
+        deviation = entry_deviation(self.n, self.d + 1, reach**2, float(price), self.queries.pure)
+        deviation /= weight * gamma
         return Moments((matrix + matrix.T) / 2.0, shift, deviation, noise_norm(self.d, deviation))
 
     def move(self, step: Moments) -> None:
@@ -203,10 +204,10 @@ class Whitening:
         _, size = log_quantile(self.queries, along, rank, (top - OCTAVES, OCTAVES), direction_epsilon(self.n))
         return size / float(ndtri((1.0 + rank) / 2.0))
 
-    def coarse(self, rho: Fraction, steps: int) -> None:
-        """At most so many steps for rho together, until every direction is seen and near the scale of the
-        frame."""
-        price = rho / steps - step_overhead(self.n, self.d)
+    def coarse(self, share: Fraction, steps: int) -> None:
+        """At most so many steps for this share together, until every direction is seen and near the scale of
+        the frame."""
+        price = share / steps - step_overhead(self.n, self.d, self.queries.pure)
         for _ in range(steps):
             step = self.moments(price, COARSE_SLACK)
             values, _, seen = step.spectrum()

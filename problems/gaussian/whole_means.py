@@ -66,9 +66,9 @@ def _count_bound(queries: IntegerQueries, flags: np.ndarray, price: Fraction) ->
     Two-sided geometric noise is below -t with chance r^(t+1)/(1+r), r = e^-price; a discrete Gaussian of
     variance v below it with at most e^(-t^2/2v).
     """
-    counts = flags.astype(np.int64)[:, None]
     if queries.pure:
         room = math.ceil(math.log(MISSES / 2.0) / price)
-        return max(0, queries.cube_sum(counts, 1, price, positive=True)[0] + room)
-    room = math.ceil(math.sqrt(math.log(MISSES) / float(price)))
-    return max(0, queries.gaussian_sum(counts, 1, price, shape="positive")[0] + room)
+    else:
+        room = math.ceil(math.sqrt(math.log(MISSES) / float(price)))
+    counts = flags.astype(np.int64)[:, None]
+    return max(0, queries.noisy_sum(counts, 1, price, shape="positive")[0] + room)

@@ -16,7 +16,6 @@ import numpy as np
 from scipy.special import betainc, gammainc, gammaincc, gammaincinv
 
 from sosdp.privacy.calibrate import check_delta, check_epsilon, narrowed
-from sosdp.privacy.randomness.ball import distance
 
 RADII = 240  # cells of the noise's length
 LOSSES = 1000  # steps of the loss from -rate to rate
@@ -31,8 +30,8 @@ LARGEST_EPSILON = 50.0  # beyond it exponentials of losses leave floating point,
 def largest_rate(epsilon: float, delta: float, before: Fraction, dimension: int) -> float:
     """A rate (within 1e-4 of the largest provable) so that noise after `before`-zCDP is (epsilon, delta)-DP.
 
-    The questions before may be adaptive; the noise is drawn by `ball_noise`, whose distance delta pays for.
-    0.0 where no rate above epsilon / 1000 is proven, and for epsilon above 50.
+    The questions before may be adaptive. 0.0 where no rate above epsilon / 1000 is proven, and for epsilon
+    above 50.
 
     Raises:
         ValueError: epsilon, delta or the dimension (1 to 256) out of range.
@@ -49,16 +48,9 @@ def largest_rate(epsilon: float, delta: float, before: Fraction, dimension: int)
     return narrowed(lambda rate: not proven(rate, epsilon, delta, before, dimension), low, high, 1e-4)[0]
 
 
-def most_epsilon(delta: float, dimension: int) -> float:
-    """The epsilon up to which the distance of `ball_noise` takes at most half of delta; 0.0 for none."""
-    most = math.log(max(1.0, delta / (2.0 * float(distance(dimension))) - 1.0))
-    return min(LARGEST_EPSILON, most)
-
-
 def proven(rate: float, epsilon: float, delta: float, before: Fraction, dimension: int) -> bool:
-    """Whether noise of this rate after `before`-zCDP is proven (epsilon, delta)-DP, drawn by `ball_noise`."""
-    charge = (1.0 + math.exp(epsilon)) * float(distance(dimension))
-    return total_delta(rate, epsilon, float(before), dimension) + charge * FLOATS <= delta
+    """Whether noise of this rate after `before`-zCDP is proven (epsilon, delta)-DP."""
+    return total_delta(rate, epsilon, float(before), dimension) <= delta
 
 
 def total_delta(rate: float, epsilon: float, before: float, dimension: int) -> float:

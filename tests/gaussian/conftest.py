@@ -12,7 +12,7 @@ from tests.gaussian.test_pipelines import Transcript
 def recorded(monkeypatch):
     """Every question is written down; order statistics of three records are nearly free."""
     monkeypatch.setattr(budgets, "IntegerQueries", Transcript)
-    monkeypatch.setattr(whitening, "NATS", 0.02)
+    monkeypatch.setattr(whitening, "NATS", 0.002)
     monkeypatch.setattr(planning, "CLIP_NATS", 1e-3)  # the first and the last of three
     yield
     Transcript.script = None

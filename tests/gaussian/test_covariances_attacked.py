@@ -15,7 +15,7 @@ from problems.gaussian.budgets import checked_budget
 from problems.gaussian.columns import public_columns
 from problems.gaussian.frame import Frame
 from problems.gaussian.planning import MeanTask, Plan
-from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
+from sosdp.privacy.mechanisms.integer_queries import IntegerQueries, order_price
 from tests.gaussian.test_pipelines import OthersMoved, Transcript, loss
 
 HOSTILE = [0.0, -0.0, 5e-324, 1e-300, 1.0, -2.0, 1e308, -math.inf, math.nan, 2.0**100]
@@ -56,13 +56,13 @@ def worst(run, chosen):
     return result
 
 
-def whitened_plan(rho, d):
+def whitened_plan(budget, d):
     """Shares as the planner's, for order statistics that are nearly free (`nearly_free`), in two coarse
     steps."""
-    each = Fraction(math.sqrt(0.5 * 8 * 0.3 / (2 * d)))
-    frame = 2 * d * each**2 / 8
-    coarse = (rho - frame) * covariances.COARSE
-    spent = {"frame": frame, "coarse": coarse, "final": rho - frame - coarse}
+    each = Fraction(0.6 / (2 * d) if budget.pure else math.sqrt(0.5 * 8 * 0.3 / (2 * d)))
+    frame = 2 * d * order_price(each, budget.pure)
+    coarse = (budget.total - frame) * covariances.COARSE
+    spent = {"frame": frame, "coarse": coarse, "final": budget.total - frame - coarse}
     return Plan("whitened", each, spent, 0.0, 0.0, 0.0, steps=2)
 
 
@@ -71,9 +71,9 @@ def nearly_free(monkeypatch):
     monkeypatch.setattr(whitening, "NATS", 0.02)
 
 
-def approximate(columns, task, mean):
-    budget = checked_budget(None, 0.0, 0.5)
-    plan = whitened_plan(budget.total, task.d)
+def whitened(columns, task, mean, pure=False):
+    budget = checked_budget(2.0, 0.0, None) if pure else checked_budget(None, 0.0, 0.5)
+    plan = whitened_plan(budget, task.d)
 
     def run(rows):
         entries = columns.clipped(np.array(rows, dtype=float))
@@ -87,14 +87,15 @@ def approximate(columns, task, mean):
 @pytest.mark.parametrize(
     ("d", "mean", "contamination"), [(1, True, 0.2), (1, False, 0.0), (2, True, 0.1), (3, False, 0.0)]
 )
-def test_three_records_and_all_neighbours(monkeypatch, bounds, d, mean, contamination):
+@pytest.mark.parametrize("pure", [False, True])
+def test_three_records_and_all_neighbours(monkeypatch, bounds, d, mean, contamination, pure):
     monkeypatch.setattr(budgets, "IntegerQueries", Transcript)
     columns = public_columns(bounds, False, d)
     task = MeanTask(3, d, 0, columns.bounded, contamination, 0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        result = worst(approximate(columns, task, mean), tables(d)[:: 1 if d == 1 else 2])
-    assert 0 < result <= 0.5 + 1e-9
+        result = worst(whitened(columns, task, mean, pure), tables(d)[:: 1 if d == 1 else 2])
+    assert 0 < result <= (2.0 if pure else 0.5) + 1e-9
 
 
 @pytest.mark.parametrize(("own", "keeps"), [(True, True), (False, False)])
@@ -111,7 +112,7 @@ def test_rows_that_look_at_each_other_are_caught(monkeypatch, own, keeps):
 
     monkeypatch.setattr(whitening, "integers", edge)
     columns = public_columns((-4.0, 4.0), False, 1)
-    run = approximate(columns, MeanTask(3, 1, 0, True, 0.0, 0.0), True)
+    run = whitened(columns, MeanTask(3, 1, 0, True, 0.0, 0.0), True)
     Transcript.script = None
     first = run([[-2.0], [1.0], [1.0]])
     Transcript.script = first

@@ -16,7 +16,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from problems.gaussian import (
-    NotOffered,
     PrivateLinearRegression,
     PrivateLogisticRegression,
     PrivatePoissonRegression,
@@ -31,7 +30,7 @@ from problems.gaussian.planning import MeanTask
 from problems.gaussian.regression_planning import ROUNDS, most_held, plan_regression
 from problems.gaussian.whitening import radius_price
 from tests.gaussian.test_pipelines import OthersMoved, Transcript, loss
-from tests.gaussian.test_regression import replayed, run_on
+from tests.gaussian.test_regression import LAST, replayed, run_on
 
 FAMILIES = (Logistic(), Poisson())
 TARGETS = {Logistic: (0.0, 1.0), Poisson: (0.0, 2.0**40)}
@@ -45,16 +44,16 @@ def told(family, bounds):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize(("bounds", "contamination", "ball"), [
-    ([None], 0.0, True), ([None], 0.1, False), ([(-4.0, 4.0), None], 0.1, True),
+@pytest.mark.parametrize(("bounds", "contamination", "kind"), [
+    ([None], 0.0, "ball"), ([None], 0.1, "rho"), ([(-4.0, 4.0), None], 0.1, "ball"), ([None], 0.0, "pure"),
 ])  # fmt: skip
-def test_every_neighbour_of_small_tables(recorded, family, bounds, contamination, ball):
-    kinds, worst = replayed(told(family, bounds), contamination, ball, partial(likelihood.likelihood, family))
+def test_every_neighbour_of_small_tables(recorded, family, bounds, contamination, kind):
+    kinds, worst = replayed(told(family, bounds), contamination, kind, partial(likelihood.likelihood, family))
     assert 0.01 < worst <= 1.0 + 1e-9
     for asked in kinds:
-        assert asked.count("sum") >= len(ROUNDS) + (not ball)
+        assert sum(asked.count(noisy) for noisy in ("sum", "vector")) >= len(ROUNDS) + (kind != "ball")
         assert asked.count("order") > family.questions
-    assert {"squares", "ball" if ball else "sum"} <= {kind for asked in kinds for kind in asked}
+    assert LAST[kind] <= {asked for run in kinds for asked in run}
 
 
 def test_residuals_that_look_at_the_first_record_are_caught(recorded, monkeypatch):
@@ -67,7 +66,7 @@ def test_residuals_that_look_at_the_first_record_are_caught(recorded, monkeypatc
 
     monkeypatch.setattr(Logistic, "residuals", first)
     table = [[0.0, 1.0], [1.0, 0.0], [2.0, 0.0]]
-    facts = told(Logistic(), [None]), 0.0, True, partial(likelihood.likelihood, Logistic())
+    facts = told(Logistic(), [None]), 0.0, "ball", partial(likelihood.likelihood, Logistic())
     Transcript.script = seen = run_on(table, *facts)
     with pytest.raises(OthersMoved):
         loss(seen, run_on([[0.0, 0.0], *table[1:]], *facts))
@@ -213,8 +212,8 @@ def test_refusals_rest_on_public_facts(made):
     with pytest.raises(TooFewRecords, match="would do") as refusal:
         model.fit(unread, unread[:, 0])
     model.plan(refusal.value.needed, 5)
-    with pytest.raises(NotOffered, match="delta"):
-        made(1.0, bounds=None, contamination=0.0).fit(np.zeros((9, 2)), np.zeros(9))
+    with pytest.raises(TooFewRecords):
+        made(1.0, bounds=None, contamination=0.0).fit(unread, unread[:, 0])
     with pytest.raises(ValueError, match="inconsistent"):
         model.fit(np.zeros((9, 2)), np.zeros(8))
 
@@ -226,7 +225,7 @@ def test_a_plan_that_is_accepted_is_paid_in_every_history(made, questions):
     """Order statistics after the coarse steps leave something to the polish, by public numbers; constant
     regressors make the coarse steps ask all that they may."""
     accepted = 0
-    budgets = [{"rho": rho} for rho in (0.3, 1.0, 30.0)] + [{"epsilon": 2.0, "delta": 1e-6}]
+    budgets = [{"rho": 0.3}, {"rho": 30.0}, {"epsilon": 2.0, "delta": 1e-6}, {"epsilon": 20.0}]
     columns = ((None, False), ((-10.0, 10.0), False), ((-1e6, 1e6), True))
     grid = itertools.product((200, 300, 410), (1, 3), budgets, columns, (0.0, 0.1), (None, 0.95))
     for n, d, budget, (bounds, tight), contamination, interval in grid:
@@ -236,7 +235,7 @@ def test_a_plan_that_is_accepted_is_paid_in_every_history(made, questions):
             spent = model.plan(n, d).spent
         except TooFewRecords:
             continue
-        assert spent["polish"] > questions * radius_price(n)
+        assert spent["polish"] > questions * radius_price(n, "epsilon" in budget and "delta" not in budget)
         model.fit(np.full((n, d), 3.0), np.full(n, float(n < 400)))
         accepted += 1
     assert 80 < accepted < 288
@@ -254,9 +253,9 @@ def test_order_statistics_of_counts_are_planned(n, rho, options):
 def test_shares_add_up_and_rounds_leave_half():
     assert sum(ROUNDS) == 0.5
     for family in FAMILIES:
-        budget = checked_budget(None, 0.0, 0.1)
-        spent = plan_regression(MeanTask(30000, 6, 1, False, 0.0, 0.95), budget, family).spent
-        assert sum(spent.values()) == budget.total
+        for budget in (checked_budget(None, 0.0, 0.1), checked_budget(4.0, 0.0, None)):
+            spent = plan_regression(MeanTask(30000, 6, 1, False, 0.0, 0.95), budget, family).spent
+            assert sum(spent.values()) == budget.total
 
 
 def test_the_noise_of_the_curvature_widens_intervals(monkeypatch):

@@ -19,9 +19,17 @@ from problems.gaussian import means
 from problems.gaussian.budgets import Budget, checked_budget
 from problems.gaussian.columns import public_columns
 from problems.gaussian.planning import MeanTask, Plan
-from sosdp.privacy.mechanisms.integer_queries import IntegerQueries, level_cap, level_sets, square_variance
+from sosdp.privacy.mechanisms.integer_queries import (
+    SPANS,
+    SQUARED,
+    IntegerQueries,
+    level_cap,
+    level_sets,
+    squares_apart,
+)
 
 KINDS = {"cube": "cube", "gaussian": "sum", "ball": "ball"}
+PURE = {"cube", "vector", "matrix"}
 ENTRIES = [-3.0, 0.0, 0.25, 1.0, 1e308, math.nan]
 
 
@@ -49,34 +57,27 @@ class Transcript(IntegerQueries):
             "order", epsilon, data, values, lambda: make(values, rank, low=low, high=high, epsilon=epsilon)
         )
 
-    def cube_sum(self, counts, bound, epsilon, *, positive=False):
-        make = super().cube_sum
-        data = (self._inside(counts, bound, "positive" if positive else "box").sum(axis=0), bound, positive)
-        return self._answer(
-            "cube", epsilon, data, counts, lambda: make(counts, bound, epsilon, positive=positive)
-        )
-
-    def gaussian_sum(self, counts, bound, rho, *, shape="ball"):
-        make = super().gaussian_sum
+    def noisy_sum(self, counts, bound, price, *, shape="ball"):
+        make, squared = super().noisy_sum, SQUARED[shape]
         rows = self._inside(counts, bound, shape)
-        squared = (
-            bound**2 * {"ball": 4, "orthant": 2, "box": 4 * rows.shape[1], "positive": rows.shape[1]}[shape]
-        )
-        variance = Fraction(squared) / (2 * Fraction(rho))
-        return self._answer(
-            "sum", rho, (rows.sum(axis=0), variance), rows, lambda: make(counts, bound, rho, shape=shape)
-        )
+        squared = bound**2 * squared(rows.shape[1])
+        kind, size = ("sum", Fraction(squared) / (2 * Fraction(price))) if not self.pure else (
+            ("cube", SPANS[shape] * bound) if shape in SPANS else ("vector", math.sqrt(squared))
+        )  # fmt: skip
+        data = (rows.sum(axis=0), size)
+        return self._answer(kind, price, data, rows, lambda: make(counts, bound, price, shape=shape))
 
     def ball_sum(self, counts, bound):
         make = super().ball_sum
         data = (self._inside(counts, bound, "ball").sum(axis=0), bound)
         return self._answer("ball", 0, data, counts, lambda: make(counts, bound))
 
-    def squares(self, counts, bound, rho):
+    def squares(self, counts, bound, price):
         make = super().squares
         rows = self._inside(counts, bound, "ball").astype(object)
-        data = (rows.T @ rows, square_variance(rows.shape[1], bound, Fraction(rho)))
-        return self._answer("squares", rho, data, rows, lambda: make(counts, bound, rho))
+        data = (rows.T @ rows, squares_apart(rows.shape[1]) * bound**4)
+        kind = "matrix" if self.pure else "squares"
+        return self._answer(kind, price, data, rows, lambda: make(counts, bound, price))
 
 
 def log_law(sets, epsilon, answer):
@@ -109,19 +110,21 @@ def loss(first, second, *, moved: int = 1) -> float:
             assert change <= float(price) + 1e-9
             pure += change
             concentrated += float(price) ** 2 / 8
-        elif kind == "cube":
-            span = one[1] if one[2] else 2 * one[1]
-            pure += float(np.abs(one[0] - two[0]).max()) * float(price) / span
+        elif kind in ("cube", "vector"):
+            change = (one[0] - two[0]).astype(float)
+            length = np.abs(change).max() if kind == "cube" else np.linalg.norm(change)
+            pure += float(length) * float(price) / one[1]
         elif kind == "sum":
             concentrated += float(Fraction(int(((one[0] - two[0]) ** 2).sum())) / (2 * one[1]))
         elif kind == "ball":
             assert int(((one[0] - two[0]) ** 2).sum()) <= (2 * one[1]) ** 2  # what its rate was proven for
-        else:
-            change = one[0] - two[0]
-            d = change.shape[0]
-            for i, j in itertools.combinations_with_replacement(range(d), 2):
-                concentrated += float(Fraction(int(change[i, j]) ** 2) / ((2 if i == j else 1) * one[1]))
-    return pure if concentrated == 0 or any(k == "cube" for k, *_ in first) else concentrated
+        else:  # |change|_F^2 over its largest, of the square of a pure price or of zCDP
+            share = Fraction(int(((one[0] - two[0]) ** 2).sum()), one[1])
+            if kind == "matrix":
+                pure += float(price) * math.sqrt(share)
+            else:
+                concentrated += float(share * Fraction(price))
+    return pure if concentrated == 0 or PURE & {kind for kind, *_ in first} else concentrated
 
 
 def plan_for(method: str, d: int, tight: int, budget: Budget, interval: bool) -> Plan:

@@ -86,7 +86,7 @@ def test_every_row_is_a_function_of_its_record(monkeypatch):
         queries = Transcript(3, rho=float(rho))
         found = Whitening(queries, np.array(table), 0.0, np.zeros(2, dtype=bool))
         found.coarse(rho * 3 / 4, 2)
-        found.moments(rho - queries.spent - whitening.radius_price(3), 0.2)
+        found.moments(rho - queries.spent - whitening.radius_price(3, False), 0.2)
         assert queries.spent == rho or Transcript.script is not None
         return Transcript.seen
 
@@ -109,5 +109,6 @@ def test_every_row_is_a_function_of_its_record(monkeypatch):
 def test_a_schedule_never_spends_more_than_it_has():
     for n, d, rho in ((500, 1, 0.02), (5000, 10, 0.01), (20000, 20, 0.5), (10**6, 5, 1e-4)):
         share = Fraction(rho)
-        steps, reach = schedule(n, d, share)
-        assert steps * step_overhead(n, d) < share and (reach >= 1.0 or steps == 0)
+        for pure in (False, True):
+            steps, reach = schedule(n, d, share, pure)
+            assert steps * step_overhead(n, d, pure) < share and (reach >= 1.0 or steps == 0)

@@ -11,7 +11,14 @@ import numpy as np
 import pytest
 
 from sosdp.privacy.mechanisms import integer_queries
-from sosdp.privacy.mechanisms.integer_queries import IntegerQueries, level_cap, level_sets, square_variance
+from sosdp.privacy.mechanisms.integer_queries import (
+    SPANS,
+    IntegerQueries,
+    level_cap,
+    level_sets,
+    squares_deviation,
+    sum_deviation,
+)
 from sosdp.privacy.randomness.cube import cube_noise, kept
 
 
@@ -94,71 +101,96 @@ def test_cube_noise_is_drawn_from_its_law():
 ROWS = list(itertools.product(range(-3, 4), repeat=2))
 
 
+def noise_of(monkeypatch, query, rows):
+    """Answers of one record each without noise, as arrays of integers, and the laws that were asked for."""
+    laws = []
+    monkeypatch.setattr(integer_queries.exact, "discrete_gaussian", lambda v, bits: laws.append(v) or 0)
+    for module, name in ((integer_queries.cube, "cube_noise"), (integer_queries.ball, "ball_noise")):
+        monkeypatch.setattr(module, name, lambda d, scale, bits: laws.append(scale) or [0] * d)
+    return np.array([query(np.array([row])) for row in rows], dtype=object), set(laws)
+
+
+def farthest(answers: np.ndarray, largest: bool = False) -> int:
+    """The square of the l2 distance, or the distance in the largest entry, of any two answers."""
+    flat = answers.reshape(len(answers), -1)
+    apart = np.abs(flat[:, None] - flat[None])
+    return apart.max() if largest else (apart**2).sum(axis=2).max()
+
+
+@pytest.mark.parametrize("pure", [False, True])
 @pytest.mark.parametrize(("shape", "squared"), [("ball", 16), ("orthant", 8), ("box", 32), ("positive", 8)])
-def test_sums_move_by_what_the_noise_is_made_for(monkeypatch, shape, squared):
-    """All pairs of rows, also those that break their promise; the variance is distance^2 / 2 rho, no more."""
-    variances = []
+def test_sums_move_by_what_the_noise_is_made_for(monkeypatch, shape, squared, pure):
+    """All pairs of rows, also those that break their promise; the noise is for their distance, no more."""
+    price = Fraction(1, 3)
 
-    def record(variance, bits):
-        variances.append(variance)
-        return 0
+    def query(row):
+        queries = IntegerQueries(1, **{"epsilon" if pure else "rho": 1.0})
+        result = queries.noisy_sum(row, 2, price, shape=shape)
+        assert queries.spent == price
+        return result
 
-    monkeypatch.setattr(integer_queries.exact, "discrete_gaussian", record)
-    rho = Fraction(1, 3)
-    sums = {}
-    for row in ROWS:
-        queries = IntegerQueries(1, rho=float(rho) + 1)
-        sums[row] = queries.gaussian_sum(np.array([row]), 2, rho, shape=shape)
-        assert queries.spent == rho
-    moved = max(
-        sum((a - b) ** 2 for a, b in zip(sums[one], sums[two], strict=True))
-        for one, two in itertools.product(ROWS, repeat=2)
-    )
-    assert moved <= squared
-    assert moved == squared or shape == "orthant" and moved == 8
-    assert set(variances) == {Fraction(squared) / (2 * rho)}
-
-
-@pytest.mark.parametrize("positive", [False, True])
-def test_cube_sums_move_by_their_span(monkeypatch, positive):
-    scales = []
-    monkeypatch.setattr(
-        integer_queries.cube, "cube_noise", lambda d, scale, bits: scales.append(scale) or [0] * d
-    )
-    sums = []
-    for row in ROWS:
-        queries = IntegerQueries(1, epsilon=1.0)
-        sums.append(queries.cube_sum(np.array([row]), 2, Fraction(1, 2), positive=positive))
-    moved = max(max(abs(a - b) for a, b in zip(x, y, strict=True)) for x in sums for y in sums)
-    assert moved == (2 if positive else 4)
-    assert set(scales) == {moved / Fraction(1, 2)}
+    answers, laws = noise_of(monkeypatch, query, ROWS)
+    assert farthest(answers) == squared
+    if not pure:
+        assert laws == {Fraction(squared) / (2 * price)}
+    elif shape in SPANS:
+        assert laws == {farthest(answers, largest=True) / price}
+    else:
+        assert laws == {math.ceil(math.sqrt(squared)) / price}
 
 
 @pytest.mark.parametrize("d", [1, 2])
 def test_squares_cost_what_they_say(monkeypatch, d):
     """|Delta|^2 on the diagonal over 2 v plus off it over v is at most rho for all pairs of rows."""
-    variances = []
+    rho, rows = Fraction(1, 5), list(itertools.product(range(-3, 4), repeat=d))
+    answers, laws = noise_of(monkeypatch, lambda row: IntegerQueries(1, rho=1.0).squares(row, 2, rho), rows)
+    diagonal = max(laws)
+    assert laws == ({diagonal, diagonal / 2} if d > 1 else {diagonal})
+    assert Fraction(farthest(answers)) / (2 * diagonal) == rho  # attained: less noise would not do
 
-    def record(variance, bits):
-        variances.append(variance)
-        return 0
 
-    monkeypatch.setattr(integer_queries.exact, "discrete_gaussian", record)
-    rho = Fraction(1, 5)
-    result = {}
-    for row in itertools.product(range(-3, 4), repeat=d):
-        variances.clear()
-        result[row] = IntegerQueries(1, rho=1.0).squares(np.array([row]), 2, rho)
-        diagonal = square_variance(d, 2, rho)
-        assert sorted(set(variances)) == sorted({diagonal, diagonal / 2} if d > 1 else {diagonal})
-    worst = Fraction(0)
-    for one, two in itertools.product(result.values(), repeat=2):
-        loss = Fraction(0)
-        for i, j in itertools.combinations_with_replacement(range(d), 2):
-            loss += Fraction((one[i][j] - two[i][j]) ** 2) / ((2 if i == j else 1) * diagonal)
-        worst = max(worst, loss)
-    assert worst <= rho
-    assert worst == rho  # attained: less noise would not do
+@pytest.mark.parametrize(("d", "bound"), [(1, 5), (2, 4), (2, 17), (3, 2)])
+def test_pure_squares_cost_what_they_say(monkeypatch, d, bound):
+    """All pairs of rows of a ball: the integers that get noise are at most price times its scale apart."""
+    price = Fraction(1, 7)
+    rows = [
+        row for row in itertools.product(range(-bound, bound + 1), repeat=d) if np.dot(row, row) <= bound**2
+    ]
+    query = lambda row: IntegerQueries(1, epsilon=1.0).squares(row, bound, price)  # noqa: E731
+    answers, (scale,) = noise_of(monkeypatch, query, rows)
+    monkeypatch.setattr(integer_queries.ball, "ball_noise", lambda d, scale, bits: [1] * d)
+    weights = 1 / (np.array(query(np.zeros((1, d))), dtype=object))  # of the integers in the released entries
+    i, j = np.triu_indices(d)
+    images = (answers * weights)[:, i, j].astype(np.int64)
+    apart = max(((images - image) ** 2).sum(axis=1).max() for image in images)
+    assert apart <= (price * scale) ** 2 < apart * Fraction(101, 100) + 1000
+    assert apart > (price * scale / 2) ** 2  # control: half the noise is not enough
+
+
+def test_pure_squares_are_integers_with_noise_at_every_place():
+    """99 S_ii + z and 140 S_ij + z leave no residue out: nothing of S is published as it is."""
+    rows = np.array([[3 << 15, 1 << 16]])
+    drawn = np.array([
+        IntegerQueries(1, epsilon=1.0, insecure_seed=run).squares(rows, 1 << 18, Fraction(1, 2))
+        for run in range(800)
+    ], dtype=object)  # fmt: skip
+    for (i, j), weight in {(0, 0): 99, (0, 1): 140, (1, 1): 99}.items():
+        integers = drawn[:, i, j] * weight
+        assert all(entry.denominator == 1 for entry in integers)
+        for modulus in range(2, 65):
+            assert len({int(entry) % modulus for entry in integers}) == modulus
+    deviation = squares_deviation(2, 0.5, pure=True) * 4.0**18
+    assert drawn[:, 0, 0].astype(float).std() == pytest.approx(deviation, rel=0.15)
+    assert drawn[:, 0, 1].astype(float).std() == pytest.approx(deviation / math.sqrt(2.0), rel=0.15)
+
+
+@pytest.mark.parametrize(("pure", "shape"), [(True, "ball"), (True, "box"), (False, "ball"), (False, "box")])
+def test_deviations_of_sums(pure, shape):
+    price, draws = 0.5, 600
+    queries = IntegerQueries(1, **{"epsilon" if pure else "rho": 1e6}, insecure_seed=2)
+    drawn = np.array([queries.noisy_sum(np.zeros((1, 2)), 1 << 20, price, shape=shape) for _ in range(draws)])
+    deviation = (1 << 20) * sum_deviation(2, price, pure=pure, shape=shape)
+    assert drawn.astype(float).std() == pytest.approx(deviation, rel=0.12)
 
 
 def test_squares_are_exact_sums():
@@ -166,7 +198,7 @@ def test_squares_are_exact_sums():
     queries = IntegerQueries(70000, rho=1e9, insecure_seed=1)
     noisy = queries.squares(rows, 1 << 18, 1e8)
     exact = rows.astype(object).T @ rows.astype(object)
-    deviation = math.sqrt(square_variance(2, 1 << 18, Fraction(1e8)))
+    deviation = squares_deviation(2, 1e8, pure=False) * 4.0**18
     assert all(abs(noisy[i][j] - exact[i, j]) < 8 * deviation for i in range(2) for j in range(2))
     assert noisy[0][1] == noisy[1][0]
 
@@ -175,17 +207,14 @@ def test_the_budget_adds_up_and_is_kept():
     values = np.array([1, 2, 3])
     pure = IntegerQueries(3, epsilon=1.0)
     pure.order_statistic(values, 2, low=0, high=9, epsilon=Fraction(1, 2))
-    pure.cube_sum(values[:, None], 4, Fraction(1, 2))
+    pure.noisy_sum(values[:, None], 4, Fraction(1, 4), shape="box")
+    pure.squares(values[:, None], 4, Fraction(1, 4))
     assert pure.spent == 1
     with pytest.raises(ValueError, match="overdrawn"):
         pure.order_statistic(values, 2, low=0, high=9, epsilon=Fraction(1, 10**9))
-    with pytest.raises(ValueError, match="Gaussian"):
-        IntegerQueries(3, epsilon=1.0).gaussian_sum(values[:, None], 4, 0.1)
     concentrated = IntegerQueries(3, rho=0.5)
     concentrated.order_statistic(values, 2, low=0, high=9, epsilon=Fraction(1, 2))
     assert concentrated.spent == Fraction(1, 32)
-    with pytest.raises(ValueError, match="pure"):
-        concentrated.cube_sum(values[:, None], 4, 0.1)
     with pytest.raises(ValueError, match="overdrawn"):
         concentrated.squares(values[:, None], 4, 0.5)
     for bad in ({}, {"epsilon": 1.0, "rho": 1.0}, {"rho": 1.0, "delta": 1e-6}, {"epsilon": -1.0}):

@@ -1,12 +1,13 @@
 """Private covariance, and mean, of a raw table; its principal components, which are a function of them.
 
-Privacy: docs/proofs/gaussian_whitening.md, docs/proofs/gaussian_frame.md, docs/proofs/gaussian_scores.md
+Privacy: docs/proofs/gaussian_whitening.md, docs/proofs/gaussian_pure.md, docs/proofs/gaussian_frame.md
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,8 @@ from ..columns import Columns
 from ..covariances import judged, plan_covariance, private_gaussian
 from ..frame import frame_dict
 from ..means import private_mean
-from ..planning import MeanTask, Plan, plan_mean
-from ..pure import plan_pure, pure_covariance
+from ..planning import MeanTask, Plan, least_error, plan_mean
+from ..pure import PURE_COLUMNS, plan_pure, pure_covariance
 from .base import TableEstimator
 
 SURE = 1.645  # deviations by which a gap between eigenvalues is taken smaller than it was released
@@ -46,8 +47,9 @@ class PrivateGaussian(TableEstimator):
     is beyond the plan's, or error_ above 1.25 times the plan's error: then the forecast of the plan does
     not hold.
 
-    Raises at fit: TooFewRecords, which names the n that would do; NotOffered for pure privacy of three
-    columns or more; ValueError for other public facts out of range. Pure privacy costs seconds.
+    Raises at fit: TooFewRecords, which names the n that would do; ValueError for other public facts out of
+    range. In pure privacy one or two columns of few records are answered by one draw, which costs seconds
+    (`plan_.method` "packing").
     """
 
     mean_: np.ndarray = Fitted()
@@ -63,8 +65,12 @@ class PrivateGaussian(TableEstimator):
         """Shares and predicted errors of the covariance for n records of d columns; raises as `fit` does."""
         _, task = self._public(n, d)
         budget = self._budget()
-        if not budget.pure:
-            return plan_covariance(task, budget, mean=self._mean)
+        makers = [partial(plan_covariance, task, budget, mean=self._mean)]
+        if budget.pure and d <= PURE_COLUMNS:
+            makers.append(partial(self._packing_plan, task, budget))
+        return least_error(makers)
+
+    def _packing_plan(self, task: MeanTask, budget: Budget) -> Plan:
         first, second = self._pure_budgets(budget)
         plan = plan_pure(task, float(first.total))
         if self._mean:
@@ -75,7 +81,7 @@ class PrivateGaussian(TableEstimator):
         self.plan_ = self.plan(*data.shape)
         columns, task = self._public(*data.shape)
         entries, budget = columns.clipped(data), self._budget()
-        if budget.pure:
+        if self.plan_.method == "packing":
             return self._pure(entries, columns, task, budget)
         seed = self.insecure_seed
         return private_gaussian(

@@ -1,6 +1,6 @@
 """Private linear, logistic and Poisson regression of a raw table.
 
-Privacy: docs/proofs/gaussian_regression.md, docs/proofs/gaussian_likelihood.md
+Privacy: docs/proofs/gaussian_regression.md, docs/proofs/gaussian_likelihood.md, docs/proofs/gaussian_pure.md
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ import numpy as np
 from scipy.special import expit, xlogy
 
 from sosdp.estimator.field import Field, Fitted, nonnegative
+from sosdp.privacy.ball_accounting import LARGEST_EPSILON
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import check_labels, same_label
 
-from ..budgets import Budget
+from ..budgets import Budget, checked_budget
 from ..columns import Columns, flags_by_name, read_table
 from ..likelihood import Family, Logistic, Poisson, likelihood
 from ..planning import MeanTask, Plan
 from ..regression import private_regression
-from ..regression_planning import plan_regression, spendable
+from ..regression_planning import plan_regression
 from .base import TableEstimator
 
 
@@ -78,11 +79,15 @@ class _OnRegressors(TableEstimator):
         return self._planned(self._facts(n, d)[1])
 
     def _planned(self, task: MeanTask) -> Plan:
-        return plan_regression(task, self._spent_on(task), self._family)
+        return plan_regression(task, self._budget(), self._family)
 
-    def _spent_on(self, task: MeanTask) -> Budget:
-        """What the last sum can use of the budget."""
-        return spendable(self._budget(), task.d)
+    def _budget(self) -> Budget:
+        """With delta at most the largest epsilon that a last sum in a ball can use: spending less is private
+        at what was given, too."""
+        budget = super()._budget()
+        if budget.epsilon is None or budget.pure:
+            return budget
+        return checked_budget(min(budget.epsilon, LARGEST_EPSILON), budget.delta, None)
 
     @abstractmethod
     def _of_target(self) -> tuple[Any, bool]:
@@ -110,7 +115,7 @@ class _OnRegressors(TableEstimator):
         n, d = data.shape[0], data.shape[1] - 1
         columns, task = self._facts(n, d)
         self.plan_ = self._planned(task)
-        terms = self._spent_on(task), self.plan_, self.insecure_seed
+        terms = self._budget(), self.plan_, self.insecure_seed
         law = None if self._family is None else partial(likelihood, self._family)
         return private_regression(columns.clipped(data), columns, task, *terms, likelihood=law)
 
@@ -133,8 +138,8 @@ class PrivateLinearRegression(_OnRegressors):
     and say `tight`); seen_ (d,), False for coefficients that the noise hides (no interval); plan_, frame_,
     guarantee_.
 
-    Raises at fit, from public facts: TooFewRecords, which names the n that would do; NotOffered for pure
-    privacy; ValueError for others out of range.
+    Raises at fit, from public facts: TooFewRecords, which names the n that would do; ValueError
+    for others out of range.
     """
 
     y_bounds: Any = Field(
@@ -195,8 +200,8 @@ class PrivateLogisticRegression(_OnRegressors):
     so is the constant); seen_ (d,), all False, and no interval, where released numbers say that the step was
     too long to trust (rare labels, one label, few records); plan_, frame_, guarantee_.
 
-    Raises at fit, from public facts: TooFewRecords, which names the n that would do; NotOffered for pure
-    privacy; ValueError for others out of range.
+    Raises at fit, from public facts: TooFewRecords, which names the n that would do; ValueError
+    for others out of range.
     """
 
     classes: Any = Field(

@@ -3,12 +3,13 @@
 Later questions may depend on earlier answers in any way (a frame, a radius); the map of a record may not look
 at other records. Every answer is an exact draw, every price an exact fraction of the budget.
 
-Proof: docs/proofs/integer_queries.md
+Proof: docs/proofs/integer_queries.md, docs/proofs/gaussian_pure.md
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -30,7 +31,17 @@ LARGEST_SQUARES = 1 << 18
 LARGEST_BOUND = 1 << 24
 NATS = 45  # a level this far out in log-probability, beyond the log of the grid, is drawn with P < e^-45
 
-SHAPES = ("ball", "orthant", "box", "positive")
+SQUARED: dict[str, Callable[[int], int]] = {
+    "ball": lambda d: 4,
+    "orthant": lambda d: 2,
+    "box": lambda d: 4 * d,
+    "positive": lambda d: d,
+}
+"""Shapes of the set that a row of d integers lies in, with the square of the l2 distance of two of its points
+in squares of its bound: a ball, its nonnegative part, [-bound, bound]^d, [0, bound]^d."""
+SPANS = {"box": 2, "positive": 1}
+"""And, of those whose pure noise is cubic, the largest distance of two coordinates."""
+DIAGONAL, BESIDE = 99, 140  # weights of the entries of a pure matrix of squares: 140^2 < 2 * 99^2
 
 
 class IntegerQueries:
@@ -96,7 +107,7 @@ class IntegerQueries:
         Price: epsilon, or epsilon^2 / 8 of a zCDP budget. Only 2J - 1 of the sorted values are looked at.
         """
         epsilon = Fraction(epsilon)
-        self._pay(epsilon if self.pure else epsilon**2 / 8)
+        self._pay(order_price(epsilon, self.pure))
         ordered = np.sort(np.clip(np.asarray(values, dtype=np.int64), low, high))
         if ordered.shape != (self.n,) or not 1 <= rank <= self.n:
             raise ValueError(f"one value a record and a rank in 1..{self.n} are needed")
@@ -110,36 +121,27 @@ class IntegerQueries:
         before = lows[level - 1] - lows[level]
         return lows[level] + place if place < before else highs[level - 1] + 1 + place - before
 
-    def cube_sum(
-        self, counts: Counts, bound: int, epsilon: Fraction | float, *, positive: bool = False
+    def noisy_sum(
+        self, counts: Counts, bound: int, price: Fraction | float, *, shape: str = "ball"
     ) -> list[int]:
-        """The sum of (n, d) integer rows in [-bound, bound]^d (or [0, bound]^d), with cube noise.
+        """The sum of (n, d) integer rows in a set of a shape of `SQUARED`, with noise of the budget's kind.
 
-        The noise z has P(z) ~ exp(-epsilon max |z_j| / D), D = 2 bound (or bound). Price: epsilon; pure only.
+        zCDP: independent discrete Gaussians. Pure: cube noise for "box" and "positive", P(z) ~ exp(-price max
+        |z_j| / D), and for "ball" and "orthant" rounded noise of density exp(-price |x| / D), D the distance
+        of two points. Price: price. `sum_deviation` is the standard deviation of one entry.
         """
-        if not self.pure:
-            raise ValueError("cube noise is for pure budgets")
-        self._pay(Fraction(epsilon))
-        rows = self._inside(counts, bound, "positive" if positive else "box")
-        span = bound if positive else 2 * bound
-        noise = cube.cube_noise(rows.shape[1], Fraction(span) / Fraction(epsilon), self._bits)
-        return [int(total) + z for total, z in zip(rows.sum(axis=0), noise, strict=True)]
-
-    def gaussian_sum(
-        self, counts: Counts, bound: int, rho: Fraction | float, *, shape: str = "ball"
-    ) -> list[int]:
-        """The sum of (n, d) integer rows with independent discrete Gaussian noise. Price: rho; not for pure.
-
-        `shape` of the set a row lies in, with the square of the l2 distance of two of its points: "ball" of
-        radius bound (4 bound^2), "orthant" (its nonnegative part: 2 bound^2), "box" [-bound, bound]^d
-        (4 d bound^2), "positive" [0, bound]^d (d bound^2).
-        """
-        self._pay_gaussian(rho)
+        price = Fraction(price)
+        self._pay(price)
         rows = self._inside(counts, bound, shape)
         d = rows.shape[1]
-        squared = bound**2 * {"ball": 4, "orthant": 2, "box": 4 * d, "positive": d}[shape]
-        variance = Fraction(squared) / (2 * Fraction(rho))
-        return [int(total) + exact.discrete_gaussian(variance, self._bits) for total in rows.sum(axis=0)]
+        squared = bound**2 * SQUARED[shape](d)
+        if not self.pure:
+            noise = [exact.discrete_gaussian(squared / (2 * price), self._bits) for _ in range(d)]
+        elif shape in SPANS:
+            noise = cube.cube_noise(d, SPANS[shape] * bound / price, self._bits)
+        else:
+            noise = ball.ball_noise(d, root_above(squared) / price, self._bits)
+        return [int(total) + z for total, z in zip(rows.sum(axis=0), noise, strict=True)]
 
     def ball_sum(self, counts: Counts, bound: int) -> tuple[list[int], float]:
         """The sum of (n, d) integer rows in the ball of radius bound, with ball noise: the last question.
@@ -163,27 +165,37 @@ class IntegerQueries:
         sums = [int(total) + z for total, z in zip(rows.sum(axis=0), noise, strict=True)]
         return sums, float(scale) * math.sqrt(rows.shape[1] + 1)
 
-    def squares(self, counts: Counts, bound: int, rho: Fraction | float) -> list[list[int]]:
+    def squares(self, counts: Counts, bound: int, price: Fraction | float) -> list[list[Fraction]]:
         """The symmetric matrix sum of k k^T over (n, d) integer rows in the ball of radius bound, with noise.
 
-        Independent discrete Gaussians in the upper triangle, of variance v on the diagonal and v/2 off it,
-        v = 2 bound^4 / (2 rho) (bound^4 / (2 rho) for d = 1). Price: rho; not for pure budgets.
+        zCDP: independent discrete Gaussians in the upper triangle, of variance v on the diagonal and v/2 off
+        it, v = 2 bound^4 / (2 price) (bound^4 / (2 price) for d = 1). Pure: the integers 99 S_ii, 140 S_ij
+        get rounded noise of density exp(-price |x| / D), D their distance, and are divided last.
         """
         if bound > LARGEST_SQUARES:
             raise ValueError(f"squares need a bound of at most 2^18, got {bound}")
-        self._pay_gaussian(rho)
+        price = Fraction(price)
+        self._pay(price)
         rows = self._inside(counts, bound, "ball")
         d = rows.shape[1]
         total = np.zeros((d, d), dtype=np.int64)
         for start in range(0, self.n, CHUNK):
             part = rows[start : start + CHUNK].astype(np.float64)
             total += np.rint(part.T @ part).astype(np.int64)
-        variance = square_variance(d, bound, Fraction(rho))
-        noisy = [[0] * d for _ in range(d)]
-        for i in range(d):
-            for j in range(i, d):
-                drawn = exact.discrete_gaussian(variance if i == j else variance / 2, self._bits)
-                noisy[i][j] = noisy[j][i] = int(total[i, j]) + drawn
+        places = [(i, j) for i in range(d) for j in range(i, d)]
+        if self.pure:
+            weights = [DIAGONAL if i == j else BESIDE for i, j in places]
+            scale = root_above(DIAGONAL**2 * squares_apart(d) * bound**4) / price
+            noise = ball.ball_noise(len(places), scale, self._bits)
+        else:
+            weights = [1] * len(places)
+            variance = squares_apart(d) * bound**4 / (2 * price)
+            noise = [
+                exact.discrete_gaussian(variance if i == j else variance / 2, self._bits) for i, j in places
+            ]
+        noisy = [[Fraction(0)] * d for _ in range(d)]
+        for (i, j), weight, z in zip(places, weights, noise, strict=True):
+            noisy[i][j] = noisy[j][i] = Fraction(weight * int(total[i, j]) + z, weight)
         return noisy
 
     def seal(self, value: Any, *, mechanism: str, public: dict[str, Any]) -> Release:
@@ -201,15 +213,10 @@ class IntegerQueries:
             raise ValueError(f"the budget {float(self.budget):.6g} is overdrawn")
         self.spent += price
 
-    def _pay_gaussian(self, rho: Fraction | float) -> None:
-        if self.pure:
-            raise ValueError("Gaussian noise needs delta > 0 or a rho budget")
-        self._pay(Fraction(rho))
-
     def _inside(self, counts: Counts, bound: int, shape: str) -> Counts:
         """The rows, those outside the promised set set to 0, each by itself, in integers."""
-        if shape not in SHAPES or not 1 <= bound <= LARGEST_BOUND:
-            raise ValueError(f"shape must be one of {', '.join(SHAPES)} and the bound in 1..2^24")
+        if shape not in SQUARED or not 1 <= bound <= LARGEST_BOUND:
+            raise ValueError(f"shape must be one of {', '.join(SQUARED)} and the bound in 1..2^24")
         rows = np.array(counts, dtype=np.int64, ndmin=2)
         if rows.shape[0] != self.n:
             raise ValueError(f"one row a record is needed: {self.n}, got {rows.shape[0]}")
@@ -236,7 +243,33 @@ def level_sets(ordered: Counts, rank: int, low: int, high: int, cap: int) -> tup
     return below + [low] * (cap + 1 - len(below)), above + [high] * (cap + 1 - len(above))
 
 
-def square_variance(d: int, bound: int, rho: Fraction) -> Fraction:
-    """Variance of the diagonal noise of `IntegerQueries.squares`: |k k' - l l'|_F^2 <= 2 bound^4, or bound^4
-    for d = 1."""
-    return Fraction((2 if d > 1 else 1) * bound**4) / (2 * rho)
+def order_price(epsilon: Fraction, pure: bool) -> Fraction:
+    """What an order statistic of this epsilon costs: its loss has range epsilon."""
+    return epsilon if pure else epsilon**2 / 8
+
+
+def root_above(square: int) -> Fraction:
+    """The least integer whose square is at least this one."""
+    return Fraction(math.isqrt(square - 1) + 1)
+
+
+def squares_apart(d: int) -> int:
+    """|k k' - l l'|_F^2 <= 2 bound^4 for rows k, l of a ball of d dimensions, or bound^4 for d = 1."""
+    return 2 if d > 1 else 1
+
+
+def sum_deviation(d: int, price: float, *, pure: bool, shape: str = "ball") -> float:
+    """Standard deviation of one entry of a `noisy_sum` of d columns over its bound; of cube noise, about."""
+    if pure and shape in SPANS:
+        return SPANS[shape] / price * math.sqrt((d + 1) * (d + 2) / 3.0)
+    return math.sqrt(SQUARED[shape](d)) * (
+        math.sqrt(d + 1.0) / price if pure else 1.0 / math.sqrt(2.0 * price)
+    )
+
+
+def squares_deviation(d: int, price: float, *, pure: bool) -> float:
+    """Standard deviation of a diagonal entry of `squares` of d columns over the square of its bound."""
+    entries = d * (d + 1) // 2
+    return math.sqrt(squares_apart(d)) * (
+        math.sqrt(entries + 1.0) / price if pure else 1.0 / math.sqrt(2.0 * price)
+    )
