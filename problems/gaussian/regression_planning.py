@@ -48,8 +48,8 @@ def plan_regression(task: MeanTask, budget: Budget, law: Law | None = None) -> P
     of a likelihood in its linear predictor, where the target of an average record has the law's variance.
 
     Raises:
-        TooFewRecords: with the n that would do. NotOffered: nothing is left for the last sum. ValueError: over
-            50 columns.
+        TooFewRecords: with the n that would do. NotOffered: nothing is left for the last sum. ValueError:
+            over 50 columns.
     """
     if task.d - 1 > LARGEST:
         raise ValueError(f"at most {LARGEST} regressors, got {task.d - 1}: project to fewer by a public map")
@@ -142,7 +142,7 @@ def most_held(k: float) -> float:
 
 
 def last_deviation(budget: Budget, spent: dict[str, Fraction], dimension: int) -> float:
-    """Deviation of the noise of a coordinate of the last sum in radii of its ball; 0 where nothing is left."""
+    """Deviation of the noise of a coordinate of the last sum in radii of its ball; 0 for nothing left."""
     if "sum" in spent:
         return sum_deviation(dimension, float(spent["sum"]), pure=budget.pure)
     if dimension > LARGEST_DIMENSION:

@@ -42,6 +42,7 @@ ROWS = [f"{2 + 0.01 * (i % 7)}".encode() for i in range(60)]
 TWO = [f"{i % 3},{i % 5}".encode() for i in range(60)]
 WIDE = [f"{i % 3},{i % 5}".encode() for i in range(400)]
 LARGE = ["--epsilon", "8", "--delta", "1e-6", "--header"]  # a budget at which 400 records are enough
+PURE = ["--epsilon", "10", "--header"]
 EDGES = [f"{i} {j}".encode() for i in range(6) for j in range(i) if (i + j) % 3]
 NAMED = [f"{'abcdef'[i]},{'abcdef'[j]}".encode() for i in range(6) for j in range(i) if (i + j) % 3]
 BUDGET = ["--epsilon", "1", "--delta", "1e-6"]
@@ -67,6 +68,7 @@ READERS = {
         name: ("t.csv", b"a,b", WIDE, ["private", name, "{file}", *LARGE, "--target", "b"], "numbers")
         for name in ("regression", "logistic", "poisson")
     },
+    "covariance, pure": ("t.csv", b"a,b", WIDE, [*MEAN[:3], *PURE, "--estimate", "covariance"], "numbers"),
     "packing score": (
         "t.csv", b"a,b", WIDE,
         [*MEAN[:3], "--epsilon", "8", *MEAN[5:], "--header", "--method", "packing"], "numbers",

@@ -69,8 +69,13 @@ def test_coefficients_of_likelihoods_by_name(capsys, table, name, target, truth)
     assert all(low < value["coefficients"][name] < high for name, (low, high) in value["interval"].items())
     assert main(["private", name, *table, *BUDGET, "--target", target, *chosen]) == 0
     assert "residual" not in capsys.readouterr().out
-    assert main(["private", name, *table, "--epsilon", "1", "--target", target, "--json"]) == 0
-    assert "delta" in json.loads(capsys.readouterr().out)["public"]["advice"]
+    pure = ("private", name, *table, "--target", target, *chosen, "--json", "--epsilon")
+    assert main([*pure, "4"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["value"]["coefficients"] == pytest.approx(truth, rel=0.3)
+    assert (shown["guarantee"]["epsilon"], shown["guarantee"]["delta"]) == (4.0, 0.0)
+    assert main([*pure, "0.01"]) == 0
+    assert "would do" in json.loads(capsys.readouterr().out)["public"]["advice"]
 
 
 def test_classes_are_stated(capsys, table):
@@ -96,10 +101,10 @@ def test_components(capsys, table):
 
 
 def test_refusals_and_bad_options(capsys, table):
-    assert main(["private", "regression", *table, "--epsilon", "1", "--target", "score", "--json"]) == 0
+    assert main(["private", "regression", *table, "--epsilon", ".01", "--target", "score", "--json"]) == 0
     refused = json.loads(capsys.readouterr().out)
     assert refused["value"] == {"coefficients": None, "released": False}
-    assert refused["guarantee"]["epsilon"] == 0.0 and "delta" in refused["public"]["advice"]
+    assert refused["guarantee"]["epsilon"] == 0.0 and "would do" in refused["public"]["advice"]
     for name, options in (
         ("regression", []),
         ("logistic", []),

@@ -53,7 +53,7 @@ def test_every_neighbour_of_small_tables(recorded, family, bounds, contamination
     for asked in kinds:
         assert sum(asked.count(noisy) for noisy in ("sum", "vector")) >= len(ROUNDS) + (kind != "ball")
         assert asked.count("order") > family.questions
-    assert LAST[kind] <= {asked for run in kinds for asked in run}
+    assert LAST[kind] <= {question for run in kinds for question in run}
 
 
 def test_residuals_that_look_at_the_first_record_are_caught(recorded, monkeypatch):

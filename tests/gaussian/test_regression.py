@@ -68,7 +68,7 @@ def replayed(columns, contamination, kind, likelihood=None):
         table = [rows[i] for i in g.integers(0, len(rows), 3)]
         Transcript.script = None
         own = run_on(table, columns, contamination, kind, likelihood)
-        kinds.append([asked for asked, *_ in own])
+        kinds.append([question for question, *_ in own])
         Transcript.script = own
         for i in range(3):
             for other in g.permutation(len(rows))[:12]:
@@ -94,7 +94,7 @@ def test_every_neighbour_of_small_tables(recorded, bounds, tight, contamination,
     columns = public_columns(bounds, np.array(tight) if bounds else False, d)
     kinds, worst = replayed(columns, contamination, kind)
     assert 0.01 < worst <= 1.0 + 1e-9
-    assert {"order"} | LAST[kind] <= {asked for run in kinds for asked in run}
+    assert {"order"} | LAST[kind] <= {question for run in kinds for question in run}
 
 
 def test_residuals_that_look_at_the_first_record_are_caught(recorded, monkeypatch):

@@ -215,14 +215,14 @@ def test_rounding_waits_until_it_is_decided(monkeypatch, digit, expected):
     one = 1 << 40 + 64
     given = iter([(one * 5 // 4 - 1, 64)] * 2 + [(one, 64), (0, 64), (0, 64)])
     monkeypatch.setattr(ball, "_half_normal", lambda bits: next(given))
-    asked = []
+    digits = []
 
     class Bits:
         def integer(self, count):
-            asked.append(count)
+            digits.append(count)
             return 0b10 if count == 2 else ((1 << count) - 1) * digit
 
-    assert ball.ball_noise(2, Fraction(2), Bits()) == expected and 64 in asked
+    assert ball.ball_noise(2, Fraction(2), Bits()) == expected and 64 in digits
     with pytest.raises(ValueError, match="scale"):
         ball.ball_noise(2, Fraction(0))
 

@@ -113,8 +113,8 @@ def noise_of(monkeypatch, query, rows):
 def farthest(answers: np.ndarray, largest: bool = False) -> int:
     """The square of the l2 distance, or the distance in the largest entry, of any two answers."""
     flat = answers.reshape(len(answers), -1)
-    apart = np.abs(flat[:, None] - flat[None])
-    return apart.max() if largest else (apart**2).sum(axis=2).max()
+    moved = np.abs(flat[:, None] - flat[None])
+    return moved.max() if largest else (moved**2).sum(axis=2).max()
 
 
 @pytest.mark.parametrize("pure", [False, True])
@@ -151,7 +151,7 @@ def test_squares_cost_what_they_say(monkeypatch, d):
 
 @pytest.mark.parametrize(("d", "bound"), [(1, 5), (2, 4), (2, 17), (3, 2)])
 def test_pure_squares_cost_what_they_say(monkeypatch, d, bound):
-    """All pairs of rows of a ball: the integers that get noise are at most price times its scale apart."""
+    """All pairs of rows of a ball: the integers that get noise are at most price times its scale moved."""
     price = Fraction(1, 7)
     rows = [
         row for row in itertools.product(range(-bound, bound + 1), repeat=d) if np.dot(row, row) <= bound**2
@@ -162,9 +162,9 @@ def test_pure_squares_cost_what_they_say(monkeypatch, d, bound):
     weights = 1 / (np.array(query(np.zeros((1, d))), dtype=object))  # of the integers in the released entries
     i, j = np.triu_indices(d)
     images = (answers * weights)[:, i, j].astype(np.int64)
-    apart = max(((images - image) ** 2).sum(axis=1).max() for image in images)
-    assert apart <= (price * scale) ** 2 < apart * Fraction(101, 100) + 1000
-    assert apart > (price * scale / 2) ** 2  # control: half the noise is not enough
+    moved = max(((images - image) ** 2).sum(axis=1).max() for image in images)
+    assert moved <= (price * scale) ** 2 < moved * Fraction(101, 100) + 1000
+    assert moved > (price * scale / 2) ** 2  # control: half the noise is not enough
 
 
 def test_pure_squares_are_integers_with_noise_at_every_place():
