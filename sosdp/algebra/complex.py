@@ -52,6 +52,8 @@ class ComplexPolynomial(WordPolynomial):
         """The conjugate."""
         return self.adjoint
 
+    conjugate = conj  # what numpy calls, of arrays
+
     @property
     def real(self) -> ComplexPolynomial:
         """The real part, a polynomial in variables and conjugates."""

@@ -257,7 +257,7 @@ def minimize_complex(
         ``auto``: the first, and the better of the two where no minimiser is read off and the second is small.
     sparsity
         ``correlative`` (cliques of variables that meet), ``term`` (blocks of squares), ``correlative+term``:
-        smaller, perhaps weaker; None: the full relaxation.
+        smaller, perhaps weaker; None (``dense``, ``auto``): the full relaxation.
     symmetry
         A list of permutations ``{z: w, w: z}`` of variables, checked exactly: moments of an orbit are one.
 
@@ -265,6 +265,7 @@ def minimize_complex(
     Wang and Magron, TSSOS for complex polynomials (2021).
     """
     began = time.perf_counter()
+    sparsity = None if sparsity in ("auto", "dense") else sparsity
     options = read_options(
         "minimize", {**solver_options}, ["solve"], more=("degree", "basis", "sparsity", "symmetry")
     )

@@ -250,6 +250,17 @@ def test_what_is_too_small_for_a_float_is_refused():
         identity_of(z.abs2() * F(1, 10**400), [], order=1)
 
 
+def test_arrays_have_conjugates_and_dense_is_the_full_relaxation():
+    v = sd.complex_variables("array_z", 3)
+    assert (np.conj(v) == np.array([x.conj() for x in v], dtype=object)).all()
+    p, circles = (v * np.roll(v, 1).conj()).sum().real, [x.abs2() == 1 for x in v]
+    plain = sd.minimize(p, circles)
+    for chosen in ("dense", "auto", None):
+        assert sd.minimize(p, circles, sparsity=chosen).bound == plain.bound
+    with pytest.raises(ValueError, match="sparsity"):
+        sd.minimize(p, circles, sparsity="chordal")
+
+
 def test_the_modulus_is_bounded():
     ids = [*z.variable_ids, *w.variable_ids]
     parts = real_parts(ids)

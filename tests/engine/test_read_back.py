@@ -187,3 +187,15 @@ def test_a_measure_far_from_0_has_its_points():
     best = m.maximize(mu((x - 1980) ** 3), degree=4).atomic_measure(mu)
     assert np.sort(best.points[:, 0]) == pytest.approx([1977.5, 2020], abs=1e-2)
     assert np.sort(best.weights) == pytest.approx([1 / 17, 16 / 17], abs=1e-4)
+
+
+def test_a_measure_without_a_set_is_read_off():
+    """Of mean 0 and variance 1, half the mass at most is at 1 and beyond: 1/2 at 1 and at -1 (Chebyshev)."""
+    program = sd.MeasureProgram()
+    far, rest = program.measure([x], on=sd.System(x >= 1)), program.measure([x])
+    program.require([far(x**k) + rest(x**k) == (1, 0, 1)[k] for k in range(3)])
+    found = program.maximize(far(1), degree=4)
+    for measure, place in ((far, 1), (rest, -1)):
+        atoms = found.atomic_measure(measure)
+        assert atoms.points == pytest.approx(np.array([[place]]), abs=1e-4)
+        assert atoms.weights == pytest.approx([0.5], abs=1e-5)
