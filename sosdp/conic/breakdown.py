@@ -68,7 +68,8 @@ class Descriptor:
         self._lock = threading.Lock()
         self._inside = 0
         self._drop = False
-        self._replaced: tuple[int, Any] | None = None  # a copy of the descriptor, and the file in its place
+        self._replaced: int | None = None  # a copy of the descriptor
+        self._scratch: tuple[int, Any] | None = None  # the file in its place, and the process that has it
 
     @contextmanager
     def held(self) -> Iterator[Callable[[], None]]:
@@ -95,23 +96,28 @@ class Descriptor:
             kept = os.dup(self._number)
         except OSError:  # the process has none
             return
-        scratch = tempfile.TemporaryFile()
-        os.dup2(scratch.fileno(), self._number)
-        self._replaced = kept, scratch
+        if self._scratch is None or self._scratch[0] != os.getpid():
+            self._scratch = os.getpid(), tempfile.TemporaryFile()
+        os.dup2(self._scratch[1].fileno(), self._number)
+        self._replaced = kept
 
     def _restore(self) -> None:
-        if self._replaced is None:
+        if self._replaced is None or self._scratch is None:
             return
         flush_output(self._number)
-        (kept, scratch), self._replaced = self._replaced, None
+        kept, self._replaced = self._replaced, None
         os.dup2(kept, self._number)
         os.close(kept)
+        scratch = self._scratch[1]
+        if not os.fstat(scratch.fileno()).st_size:
+            return
         scratch.seek(0)
         lines = [] if self._drop else [line for line in scratch if not line.startswith(_NOISE)]
+        scratch.seek(0)
+        scratch.truncate()
         if lines:
             with os.fdopen(os.dup(self._number), "wb") as out:
                 out.writelines(lines)
-        scratch.close()
 
 
 def flush_output(number: int = 1) -> None:

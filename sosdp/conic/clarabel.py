@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -83,9 +84,9 @@ def solve(
     turning = cones.psd.count(2) > _MANY_PAIRS
     blocks = _blocks(cones, turning)
     columns = program.q.size
-    quadratic = program.P if program.P is not None else sp.csc_matrix((columns, columns))
+    quadratic = program.P if program.P is not None else _nothing(columns)
     turn = _rotation(cones) if turning else None
-    A, b = program.A.sorted_indices(), program.b
+    A, b = program.A if program.A.has_sorted_indices else program.A.sorted_indices(), program.b
     if turn is not None:
         A, b = sp.csc_matrix(turn @ A), turn @ b
     started = time.perf_counter()
@@ -124,7 +125,12 @@ def solve(
     return solution if turn is None else replace(solution, s=turn.T @ solution.s, z=turn.T @ solution.z)
 
 
-def _blocks(cones: Cones, turning: bool = False) -> list[Any]:
+@lru_cache(maxsize=16)
+def _nothing(columns: int) -> sp.csc_matrix:
+    return sp.csc_matrix((columns, columns))
+
+
+def _blocks(cones: Cones, turning: bool) -> list[Any]:
     """The cones as Clarabel names them; ``turning``: 2 x 2 matrices as second-order cones."""
     import clarabel
 
@@ -140,7 +146,7 @@ class _Ends:
     """Whether to end after an iteration: asked to, or (``judging``) solved and the value moved by next to
     nothing."""
 
-    def __init__(self, interrupted: Callable[[], bool] = lambda: False, judging: bool = True) -> None:
+    def __init__(self, interrupted: Callable[[], bool], judging: bool) -> None:
         self.interrupted, self.judging = interrupted, judging
         self.value = np.nan
 
@@ -175,41 +181,6 @@ def _read(program: ConicProgram, answer: Any, seconds: float) -> ConicSolution:
         seconds=seconds,
         message=_WORDS.get(name, name),
     )
-
-
-class Repeated:
-    """One program for many right-hand sides: the solver is set up once, and factors as it did before.
-
-    Presolve and decompositions, which look at the numbers of the first one, are off: the answers are those of
-    a solver that is new each time, bit for bit.
-    """
-
-    def __init__(self, program: ConicProgram) -> None:
-        self.program = program
-        self._solver: Any = None
-
-    def solve(self, b: np.ndarray) -> ConicSolution | None:
-        """The solution for this right-hand side where it is found without ado, None otherwise."""
-        import clarabel
-
-        try:
-            if self._solver is None:
-                settings = _settings(None, None, None, False, _ATTEMPTS[0])
-                settings.presolve_enable = settings.chordal_decomposition_enable = False
-                settings.input_sparse_dropzeros = False
-                none = sp.csc_matrix((self.program.q.size, self.program.q.size))
-                data = none, self.program.q, sp.csc_matrix(self.program.A), b
-                self._solver = clarabel.DefaultSolver(*data, _blocks(self.program.cones), settings)
-            else:
-                self._solver.update(b=b)
-            self._solver.set_termination_callback(_Ends())
-            answer = call("Clarabel", replace(self.program, b=b), self._solver.solve, STANDARD_ERROR)
-        except Breakdown:
-            answer = None
-        if answer is None or _status(answer) != "Solved":
-            self._solver = None  # what stopped one is not left to the next
-            return None
-        return _read(self.program, answer, float(answer.solve_time))
 
 
 def _rotation(cones: Cones) -> sp.csr_matrix:

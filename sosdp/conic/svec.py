@@ -29,9 +29,12 @@ def position(i: np.ndarray, j: np.ndarray) -> np.ndarray:
     return np.asarray(large * (large + 1) // 2 + np.minimum(i, j))
 
 
+@lru_cache(maxsize=256)
 def roots(side: int) -> np.ndarray:
     """What entries are multiplied by in the vector form: 1 on the diagonal, sqrt(2) off it."""
-    return np.where(np.equal(*triangle(side)), 1.0, SQRT2)
+    found = np.where(np.equal(*triangle(side)), 1.0, SQRT2)
+    found.flags.writeable = False
+    return found
 
 
 def units(sides: Iterable[int]) -> np.ndarray:

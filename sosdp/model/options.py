@@ -10,6 +10,7 @@ import inspect
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from numbers import Real
 from typing import Any, Literal, Protocol, TypedDict, TypeVar
 
@@ -297,6 +298,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+@lru_cache(maxsize=16)
 def names(stage: str | None = None, in_files: bool = False) -> tuple[str, ...]:
     """Names of the options of a stage (``build``, ``solve``; None: both), those of problem files only on
     request."""
@@ -317,4 +319,7 @@ def read_options(
     left_out = set(without)
     known = [name for stage in stages for name in names(stage) if name not in left_out]
     check_options(function, given, (*more, *known))
-    return Options(**given)
+    return Options(**given) if given else DEFAULTS
+
+
+DEFAULTS = Options()

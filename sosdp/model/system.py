@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -71,14 +72,16 @@ class System:
             list(foralls),
         )
 
-    def _polynomials(self) -> list[Polynomial]:
+    @cached_property
+    def polynomials(self) -> list[Polynomial]:
+        """Those of equations and inequalities, and the entries of matrices."""
         entries = [p for m in self.matrices for p in m.reshape(-1).tolist()]
         return [*self.equalities, *self.inequalities, *entries]
 
     @property
     def variable_ids(self) -> np.ndarray:
         """Sorted ids of the variables that occur (quantified ones do not count), int32."""
-        result = linear.union_of_ids(self._polynomials())
+        result = linear.union_of_ids(self.polynomials)
         outer = [c.outer_ids for c in self.foralls]
         return np.unique(np.concatenate([result, *outer])).astype(result.dtype) if outer else result
 
@@ -90,13 +93,13 @@ class System:
     @property
     def degree(self) -> int:
         """Largest degree of a constraint; 0 for the empty system."""
-        plain = max((p.degree for p in self._polynomials()), default=0)
+        plain = max((p.degree for p in self.polynomials), default=0)
         return max([plain, *(max(1, c.outer_degree) for c in self.foralls)])
 
     @property
     def is_exact(self) -> bool:
         """Whether every coefficient is exact."""
-        return all(p.is_exact for p in [*self._polynomials(), *(c.polynomial for c in self.foralls)])
+        return all(p.is_exact for p in [*self.polynomials, *(c.polynomial for c in self.foralls)])
 
     def as_exact(self) -> System:
         """The same system with integers and Fractions in the place of floats."""

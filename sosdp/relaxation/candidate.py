@@ -108,7 +108,8 @@ class State:
 
     def __post_init__(self) -> None:
         options = self.options
-        self.options = replace(options, solver=behind(options.solver, options.reductions), reductions=())
+        if options.reductions:
+            self.options = replace(options, solver=behind(options.solver, options.reductions), reductions=())
 
     @property
     def deadline(self) -> float:

@@ -319,26 +319,6 @@ class Built:
         most = max(float(np.abs(y).max(initial=0.0)) for y in every)
         return one >= 0 and float(np.abs(every[demand][one])) <= 1e-9 * most
 
-    def retargeted(self, target: Polynomial, row: np.ndarray) -> Built:
-        """The program of a bound whose variables were not moved, for another objective of the same monomials;
-        ``row``: its coefficients by column."""
-        demand = self.statement.demands[0].retargeted(target, row)
-        statement = replace(self.statement, demands=(demand,))
-        bare = replace(self.scalings[0], value=1.0)
-        height, power = _sizes([bare], [row], self.pieces)
-        scaling = replace(bare, value=power, size=min(1.0, height or 1.0) * power)
-        scaled = replace(self.scaled[0], target=row * scaling.column * power)
-        return replace(
-            self,
-            given=statement,
-            statement=statement,
-            scalings=[scaling],
-            scaled=[scaled],
-            program=replace(self.program, identity=scaled),
-            unit=1 / power,
-            height=height or 1.0,
-        )
-
     def without_target(self) -> Built:
         """The same program with nothing but the unknowns in its identities: what a refutation is about."""
         single = len(self.scaled) == 1

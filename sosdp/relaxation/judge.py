@@ -128,33 +128,35 @@ def violation(built: Built, raw: RawSolution) -> float:
     largest = float(np.abs(raw.moments).max(initial=0.0))
     one = min(1.0, largest) if largest > _NO_MOMENT else 1.0
     y, objective = raw.moments / one, program.objective / one
-    identity = program.identity
-    slopes = objective + identity.unknown @ y
+    identity, tables = program.identity, program.identity.tables
+    slopes = objective + tables.unknown @ y
     free = ~np.isfinite(program.upper)
     if program.quadratic is not None:
         free &= program.quadratic == 0
         slopes = np.where(program.quadratic > 0, 0.0, slopes)
-    terms = np.abs(objective) + abs(identity.unknown) @ np.abs(y)
+    terms = np.abs(objective) + tables.unknown_size @ np.abs(y)
     missed = np.where(free, np.abs(slopes), np.maximum(-slopes, 0.0))
     several = len(built.statement.prices) > 1 and not built.change.trivial
     worst = float((missed / np.maximum(terms, 1.0)).max(initial=0.0))
     worst = max(worst, _missed_together(built, raw, free) if several else 0.0)
-    priced = (objective != 0) & (built.statement.kind in (PROGRAM, MEASURES))
-    pairs = pad(identity.columns, identity.columns.shape[1] + identity.columns.shape[1] % 2)
-    squares = np.flatnonzero((pairs[:, ::2] == pairs[:, 1::2]).all(axis=1))
-    negative = abs(identity.unknown[priced][:, squares]) @ np.maximum(-y[squares], 0.0)
-    # a square below 0 counts by what it does in the equation of an unknown, which its price may make small
-    worst = max(worst, float((negative / terms[priced]).max(initial=0.0)))
+    if built.statement.kind in (PROGRAM, MEASURES):
+        priced = objective != 0
+        pairs = pad(identity.columns, identity.columns.shape[1] + identity.columns.shape[1] % 2)
+        squares = np.flatnonzero((pairs[:, ::2] == pairs[:, 1::2]).all(axis=1))
+        negative = tables.unknown_size[priced][:, squares] @ np.maximum(-y[squares], 0.0)
+        # a square below 0 counts by what it does in the equation of an unknown, which its price may make
+        # small
+        worst = max(worst, float((negative / terms[priced]).max(initial=0.0)))
     if identity.free.shape[0]:
-        size = np.maximum(abs(identity.free) @ np.abs(y), 1.0)
-        worst = max(worst, float((np.abs(identity.free @ y) / size).max()))
+        size = np.maximum(tables.free_size @ np.abs(y), 1.0)
+        worst = max(worst, float((np.abs(tables.free @ y) / size).max()))
     if identity.dominance is not None:
         least = min([0.0, *least_eigenvalues(identity, y)])
         return max(worst, -least / max(1.0, float(np.abs(y).max(initial=0.0))))
-    values = identity.gram @ y
+    values = tables.gram @ y
     if not np.isfinite(values).all():
         return math.inf
-    constant, sizes = identity.constant_column(), abs(identity.gram) @ np.abs(y)
+    constant, sizes = identity.constant_column(), tables.gram_size @ np.abs(y)
     for block, rows in zip(identity.blocks, identity.slices(), strict=True):
         if constant >= 0 and block.kind in ("inequality", "product") and not block.basis[0].any():
             # what misses the constant of a constraint is no satisfaction, however large other terms are
@@ -220,15 +222,15 @@ def _missed_together(built: Built, raw: RawSolution, free: np.ndarray) -> float:
 def shortfall(program: GramProgram, raw: RawSolution) -> float:
     """Estimate of how far a solver's value is from the optimum, to first order: what the moments violate,
     priced with the multipliers found, plus the difference of the two objectives."""
-    identity, y = program.identity, raw.moments
+    identity, tables, y = program.identity, program.identity.tables, raw.moments
     if not np.isfinite(y).all():
         return math.inf
-    missed = float(np.abs(raw.free) @ np.abs(identity.free @ y)) if identity.free.shape[0] else 0.0
+    missed = float(np.abs(raw.free) @ np.abs(tables.free @ y)) if identity.free.shape[0] else 0.0
     least_of = least_eigenvalues(identity, y)
     for block, rows, least in zip(identity.blocks, identity.slices(), least_of, strict=True):
         # what a solver in doubles leaves is not zero, however small the numbers are that are compared
         missed += max(-least, RESOLVED) * abs(float(np.trace(smat(raw.gram[rows], block.side))))
-    slopes = program.objective + identity.unknown @ y
+    slopes = program.objective + tables.unknown @ y
     if program.quadratic is not None:
         bent = program.quadratic > 0
         slopes = np.where(bent, slopes - program.quadratic * raw.unknowns, slopes)

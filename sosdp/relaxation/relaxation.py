@@ -36,7 +36,7 @@ from .assemble.plan import Plan, least_degree, plan
 from .assemble.scaling import find_scaling
 from .ladder import State, run
 from .low_rank.answer import low_rank_answer
-from .many import Bounds, minimize_many
+from .many import Bounds
 from .pseudoexpectation import PseudoExpectation
 from .solve.forms import moment_form
 from .solve.from_solution import nearby
@@ -133,16 +133,17 @@ class Relaxation:
         """Least values of many polynomials, each as ``minimize`` finds it: arrays ``bounds``,
         ``certified_bounds`` and ``status``, and ``answers[k]`` for one of them with its moments.
 
-        One small structure is assembled, set up and certified for all of them (``many``), which takes a
-        fraction of the time of single calls; with options, on large programs, and where an answer is not
-        ``optimal`` at once, they are single calls. An objective's value is within the tolerance of that of a
-        single call, and its certified bound is as true.
+        What small programs of one structure have in common is made once, whatever door asks, and an answer
+        does not depend on it: these are the bounds of single calls.
         """
-
-        def single(p: Polynomial) -> PseudoExpectation:
-            return self.minimize(p, **solver_options)
-
-        return minimize_many(self._demand(ZERO), objectives, single, together=not solver_options)
+        asked = [p if isinstance(p, Polynomial) else Polynomial(p) for p in objectives]
+        found = Bounds.nothing(len(asked), lambda k: self.minimize(asked[k], **solver_options))
+        for k in range(len(asked)):
+            single = found[k]
+            proof = single.certified_bound
+            found.bounds[k], found.status[k] = single.bound, single.status
+            found.certified_bounds[k] = np.nan if proof is None else proof
+        return found
 
     @spelled_out("solve")
     def maximize(

@@ -15,12 +15,11 @@ most one. Numbers are those that were written; a float is the binary number that
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
-
-import numpy as np
 
 from ..algebra.build import polynomial
 from ..algebra.coefficients import to_float
@@ -36,6 +35,7 @@ from .assemble.forced_zeros import without_forced_zeros
 from .assemble.identity import Identity
 from .assemble.plan import Plan, plan
 from .assemble.splitting import split_by_terms
+from .assemble.structure import Structure, recalled, remember, written
 from .assemble.symmetry import with_symmetry
 
 BOUND, FEASIBLE, PROGRAM, MEASURES, PROOF = "bound", "feasible", "program", "measures", "proof"
@@ -69,9 +69,31 @@ class Demand:
     valued: bool = True
 
     @cached_property
+    def key(self) -> Hashable:
+        """What the structure depends on; None where that is more than can be compared."""
+        o, system, degree = self.options, self.system, self.degree
+        plain = self.closed and not (self.equations or self.labels or self.in_expectation or self.known)
+        plain = plain and o.basis is None and o.symmetry in ("sign", "none") and o.quotient != "groebner"
+        if not plain or system.foralls or type(degree) is not int:
+            return None
+        target, *others = self.parts
+        given = (*others, *self.like, *system.polynomials)
+        shapes = len(self.like), len(system.equalities), tuple(m.shape for m in system.matrices)
+        exactly = tuple(written(p) for p in given)
+        chosen = o.products, o.sparsity, o.symmetry, o.prune, o.quotient, o.term_steps, o.cone
+        return target.monos.shape, target.monos.tobytes(), exactly, shapes, degree, self.reduced, chosen
+
+    @cached_property
+    def shared(self) -> Structure | None:
+        """What is remembered of demands of this structure."""
+        return None if self.key is None else recalled(self.key)
+
+    @cached_property
     def bounds(self) -> VariableBounds:
         """A-priori bounds on the variables."""
         system = self.system
+        if self.shared is not None:
+            return self.shared.bounds
         return deduce_bounds(system.equalities, system.inequalities, system.matrices, *self.known)
 
     @cached_property
@@ -80,6 +102,9 @@ class Demand:
         target, unknowns = self.parts[0], list(self.parts[1:])
         if self.equations:
             return assemble([], [], target, unknowns), None
+        known = None if self.shared is None else self.shared.assembled(target)
+        if known is not None:
+            return known
         options = self.options
         layout = plan(
             self.system,
@@ -95,21 +120,15 @@ class Demand:
             found, layout.report["term_steps"] = split_by_terms(found, layout.terms, options)
         if self.reduced and not self.closed and options.prune and options.basis is None:
             found = without_forced_zeros(found)
-        return with_symmetry(with_cone(found, options.cone), layout.actions), layout
+        found = with_symmetry(with_cone(found, options.cone), layout.actions)
+        if self.key is not None:
+            remember(self.key, Structure(target, self.bounds, found, layout))
+        return found, layout
 
     @property
     def identity(self) -> Identity:
         """The identity as matrices."""
         return self.assembled[0]
-
-    def retargeted(self, target: Polynomial, row: np.ndarray) -> Demand:
-        """The same demand of another polynomial of the same monomials, whose coefficients by column are
-        ``row``."""
-        found = replace(self, parts=(target, *self.parts[1:]))
-        identity, layout = self.assembled
-        found.__dict__["assembled"] = replace(identity, target=row), layout
-        found.__dict__["bounds"] = self.bounds
-        return found
 
     @cached_property
     def fixed(self) -> frozenset[int]:

@@ -13,6 +13,7 @@ import certificates
 import sosdp as sd
 from sosdp.conic.exact.integers import is_semidefinite, over_one_denominator
 from sosdp.conic.rigorous import shifted_least_eigenvalue, sparse_least_eigenvalue
+from sosdp.relaxation.low_rank import answer
 from sosdp.relaxation.low_rank.proof import proven_value, slack_of
 from sosdp.relaxation.low_rank.structure import unit_blocks
 from sosdp.relaxation.statement import BOUND, Demand, Statement
@@ -243,3 +244,14 @@ def test_a_thousand_vertices_and_three_hundred_frames():
     assert found.solver == "low_rank" and found.bound - found.certified_bound <= 1e-5 * abs(found.bound)
     found = sd.minimize(*rotations(300), 2)
     assert found.solver == "low_rank" and found.status == "optimal"
+
+
+def test_where_it_proves_nothing_others_are_asked_and_where_it_cannot_be_it_says_so(monkeypatch):
+    x = sd.variables("low_rank_none", 3)
+    signs = [v**2 == 1 for v in x]
+    p = x[0] * x[1] + x[1] * x[2] + x[0] * x[2]
+    monkeypatch.setattr(answer, "staircase", lambda *_, **__: iter(()))
+    found = sd.minimize(p, signs, solver="low_rank")
+    assert found.status == "optimal" and found.certified_bound == pytest.approx(-1.5, abs=1e-6)
+    with pytest.raises(ValueError, match="low_rank"):
+        sd.prove_sos(x[0] ** 2 + 1, solver="low_rank")

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from ...algebra import monomials as mono
 from ...conic.svec import SQRT2, smat, svec_length, triangle
-from .identity import ONE, Block, Identity
+from .identity import ONE, Block, Identity, by_side
 
 if TYPE_CHECKING:
     from .identity import GramProgram, RawSolution
@@ -135,13 +135,8 @@ def least_eigenvalues(identity: Identity, moments: np.ndarray) -> list[float]:
 
 def _least_by_side(identity: Identity, moments: np.ndarray) -> list[float]:
     """Least eigenvalues of all moment and localizing matrices, those of one side at once."""
-    values = identity.gram @ moments
-    sides = np.array(identity.sides, dtype=int)
-    starts = np.array([rows.start for rows in identity.slices()], dtype=int)
-    found = np.zeros(sides.size)
-    for side in np.unique(sides).tolist():
-        blocks = np.flatnonzero(sides == side)
-        rows = starts[blocks][:, None] + np.arange(svec_length(side))
+    values, found = identity.tables.gram @ moments, np.zeros(len(identity.blocks))
+    for side, (blocks, rows) in identity.derive(by_side).items():
         found[blocks] = _least(smat(values[rows], side))
     return found.tolist()
 

@@ -12,10 +12,12 @@ localizing matrices.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,8 +26,30 @@ from ...algebra import monomials as mono
 from ...algebra.pickled_by_name import PickledByName
 from ...algebra.polynomial import Polynomial
 from ...conic.program import Cones, check_status
-from ...conic.svec import units
+from ...conic.svec import svec_length, units
 from ...reduction.quotient import Quotient
+
+_SMALL = 20_000  # entries
+_DENSE = 10_000  # places of a matrix that is faster as a table
+T = TypeVar("T")
+Table: TypeAlias = np.ndarray | sp.csr_matrix
+
+
+def tabled(matrix: sp.csr_matrix) -> Table:
+    """The matrix as a table, where it is so small that its products are faster so."""
+    return matrix.toarray() if matrix.shape[0] * matrix.shape[1] <= _DENSE else matrix
+
+
+class Tables(NamedTuple):
+    """The matrices of an identity and their absolute values, for products with moments."""
+
+    gram: Table
+    free: Table
+    unknown: Table
+    gram_size: Table
+    free_size: Table
+    unknown_size: Table
+
 
 ONE = Polynomial.from_arrays(mono.constant(1), np.ones(1))
 
@@ -168,6 +192,34 @@ class Identity(PickledByName):
     )
 
     @property
+    def derived(self) -> dict[Any, Any]:
+        """What was computed of all but the target, by name or by what computed it; of large identities, as
+        large as the program, that of the last one only."""
+        if self.gram.data.size <= _SMALL:
+            return self._own
+        if self not in _last:
+            _last.clear()
+            _last[self] = {}
+        return _last[self]
+
+    @cached_property
+    def _own(self) -> dict[Any, Any]:
+        return {}
+
+    def derive(self, make: Callable[[Identity], T]) -> T:
+        """``make(self)``, computed once; nothing in it may depend on the target."""
+        known = self.derived
+        if make not in known:
+            known[make] = make(self)
+        return cast("T", known[make])
+
+    def with_target(self, target: np.ndarray) -> Identity:
+        """The same identity of another target, with all that is derived."""
+        found = replace(self, target=target)
+        found.__dict__["_own"] = self._own
+        return found
+
+    @property
     def sides(self) -> list[int]:
         """Sides of the Gram matrices."""
         return [b.side for b in self.blocks]
@@ -181,6 +233,11 @@ class Identity(PickledByName):
     def symmetry_report(self) -> dict[str, Any]:
         """What ``sizes`` says about permutation symmetry."""
         return {} if self.symmetry is None else self.symmetry.report
+
+    @property
+    def tables(self) -> Tables:
+        """The matrices for products with moments."""
+        return self.derive(_tables)
 
     def slices(self) -> list[slice]:
         """Rows of ``gram`` that belong to each block."""
@@ -224,6 +281,22 @@ class Identity(PickledByName):
     def trace_vector(self) -> np.ndarray:
         """Coefficients of ``sum_blocks <I, multiplier * b b'>``, shape (columns,)."""
         return self.gram.T @ units(self.sides)
+
+
+def by_side(identity: Identity) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """Of every side the numbers of its blocks, shape (k,), and their rows of ``gram``, shape (k, entries)."""
+    sides = np.array(identity.sides, dtype=int)
+    starts = np.array([rows.start for rows in identity.slices()], dtype=int)
+    numbers = {side: np.flatnonzero(sides == side) for side in np.unique(sides).tolist()}
+    return {n: (k, starts[k][:, None] + np.arange(svec_length(n))) for n, k in numbers.items()}
+
+
+def _tables(identity: Identity) -> Tables:
+    matrices = identity.gram, identity.free, identity.unknown
+    return Tables(*(tabled(m) for m in matrices), *(tabled(abs(m)) for m in matrices))
+
+
+_last: WeakKeyDictionary[Identity, dict[Any, Any]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,6 +49,7 @@ class Plan:
     report: dict = field(default_factory=dict)
     actions: list[Action] = field(default_factory=list)
     terms: np.ndarray | None = None
+    faster: bool = False  # whether cliques that were not used would take much less time
 
 
 def plan(
@@ -134,7 +135,7 @@ def plan(
     if free:
         ids = np.unique(np.concatenate([ids, *free])).astype(mono.MONOMIAL)
     terms = whole_support(system, support) if options.sparsity.endswith(("term", "chordal")) else None
-    return Plan(blocks, equalities, quotient, ids, cliques, report, actions, terms)
+    return Plan(blocks, equalities, quotient, ids, cliques, report, actions, terms, found_cliques.faster)
 
 
 def hierarchy(cliques: list[np.ndarray], exact: bool, options: Options) -> str:

@@ -112,6 +112,21 @@ def find_scaling(
         exponent = np.pad(exponent, (0, max(0, max(wanted) + 1 - exponent.size)))
         exponent[list(wanted)] = list(wanted.values())
     exponent = _alike(identity, exponent)
+    known = identity.derived.get(find_scaling)
+    if known is None or known[1] is not bounds or not np.array_equal(known[0], exponent):
+        known = exponent, bounds, *_scaling(identity, bounds, exponent)
+        identity.derived[find_scaling] = known
+    _, _, found, least, most = known
+    size = np.abs(identity.target[identity.target != 0])
+    exact = size.min(initial=1.0) * least > TINY and size.max(initial=1.0) * most < 1 / TINY
+    return found if found is not None and (found.trivial or exact) else unscaled(identity, bounds)
+
+
+def _scaling(
+    identity: Identity, bounds: VariableBounds, exponent: np.ndarray
+) -> tuple[Scaling | None, float, float]:
+    """Factors by the exponents of variables (None where powers or scaled entries leave the range of normal
+    floats), and the least and the largest factor of a coefficient of the target."""
     column = np.exp2(exponent[identity.columns].sum(axis=1))
     gram_parts = []
     for block in identity.blocks:
@@ -121,9 +136,10 @@ def find_scaling(
     gram = np.concatenate(gram_parts) if gram_parts else np.ones(0)
     free_parts = [np.exp2(exponent[e.multipliers].sum(axis=1)) for e in identity.equalities]
     free = np.concatenate(free_parts) if free_parts else np.ones(0)
+    ends = float(column.min(initial=1.0)), float(column.max(initial=1.0))
     extreme = np.concatenate([column, gram, free])
     if not ((extreme > _SMALLEST) & (extreme < 1 / _SMALLEST)).all():
-        return unscaled(identity, bounds)  # powers beyond what floats hold would not be exact
+        return None, *ends  # powers beyond what floats hold would not be exact
     # constraints: divide each block by its largest scaled coefficient
     if any(block.kind != "sos" for block in identity.blocks):
         largest = _largest(_times(identity.gram, 1 / gram, column))
@@ -134,21 +150,17 @@ def find_scaling(
         top = _largest(_times(identity.free, 1 / free, column))
         free *= np.exp2(np.round(np.log2(np.where(top > 0, top, 1.0))))
     found = Scaling(column, gram, free, _scaled_bounds(bounds, exponent), exponent)
-    return found if _is_exact(identity, found) else unscaled(identity, bounds)
+    return found if found.trivial or _is_exact(identity, found, ends) else None, *ends
 
 
-def _is_exact(identity: Identity, scaling: Scaling) -> bool:
-    """Whether no scaled entry leaves the range of normal floats."""
-    if scaling.trivial:
-        return True
+def _is_exact(identity: Identity, scaling: Scaling, column: tuple[float, float]) -> bool:
+    """Whether no scaled entry leaves the range of normal floats; ``column``: the ends of its factors."""
     factors = np.concatenate([scaling.gram, scaling.free])
     if not ((factors > TINY) & (factors < 1 / TINY)).all():
         return False
-    column = scaling.column.min(initial=1.0), scaling.column.max(initial=1.0)
     rows = [
         (identity.gram.data, 1 / scaling.gram.max(initial=1.0), 1 / scaling.gram.min(initial=1.0)),
         (identity.free.data, 1 / scaling.free.max(initial=1.0), 1 / scaling.free.min(initial=1.0)),
-        (identity.target, 1.0, 1.0),
         (identity.unknown.data, 1.0, 1.0),
     ]
     for data, low, high in rows:
@@ -185,12 +197,15 @@ def _largest(matrix: sp.csr_matrix) -> np.ndarray:
     return found
 
 
+def _ids_of(identity: Identity) -> tuple[int, np.ndarray]:
+    """The largest variable id of all monomials, and the ids of the columns."""
+    monos = [identity.columns, *(b.basis for b in identity.blocks)]
+    monos += [rows.multipliers for rows in identity.equalities]
+    return max(int(m.max(initial=0)) for m in monos), np.unique(identity.columns)
+
+
 def _variable_exponents(identity: Identity, bounds: VariableBounds) -> np.ndarray:
-    top = int(identity.columns.max(initial=0))
-    for block in identity.blocks:
-        top = max(top, int(block.basis.max(initial=0)))
-    for rows in identity.equalities:
-        top = max(top, int(rows.multipliers.max(initial=0)))
+    top, used = identity.derive(_ids_of)
     rewritten = set(identity.quotient.power)
     limited = [v for v, size in bounds.largest.items() if 0 < size < np.inf and v not in rewritten]
     top = max([top, *limited, *rewritten])
@@ -201,10 +216,11 @@ def _variable_exponents(identity: Identity, bounds: VariableBounds) -> np.ndarra
     exponent[limited] = np.ceil(np.log2([bounds.largest[v] for v in limited]) - 1e-9)
     if not identity.hermitian:
         objective = (identity.columns, identity.target)
-        useful = _largest_useful(objective, exponent, np.isin(np.arange(top + 1), limited))
-        exponent = np.where(exponent > useful + _LIMIT, useful, exponent)
-        if not settled[np.unique(identity.columns)].all():
-            constraints = constraint_terms(identity)
+        if limited:
+            useful = _largest_useful(objective, exponent, np.isin(np.arange(top + 1), limited))
+            exponent = np.where(exponent > useful + _LIMIT, useful, exponent)
+        if not settled[used].all():
+            constraints = identity.derive(constraint_terms)
             more = max([top, *(int(monos.max(initial=0)) for monos, _ in constraints)]) - top
             settled = np.concatenate([settled, np.ones(more, dtype=bool)])
             exponent = np.concatenate([exponent, np.zeros(more)])
@@ -349,13 +365,17 @@ def scale(identity: Identity, scaling: Scaling) -> Identity:
     """The identity in the scaled variables (same blocks and columns, read as monomials in u)."""
     if scaling.trivial:
         return identity
-    column = scaling.column
-    same = np.ones(identity.unknown.shape[0]) if scaling.unknown is None else scaling.unknown
-    return replace(
-        identity,
-        gram=_times(identity.gram, 1 / scaling.gram, column),
-        free=_times(identity.free, 1 / scaling.free, column),
-        target=identity.target * column * scaling.value,
-        unknown=_times(identity.unknown, same, column),
-        dominance=None if identity.dominance is None else identity.dominance.scaled(identity, scaling.gram),
-    )
+    column, factors = scaling.column, (scaling.column, scaling.gram, scaling.free, scaling.unknown)
+    known = identity.derived.get(scale)
+    if known is None or any(a is not b for a, b in zip(known[0], factors, strict=True)):
+        same = np.ones(identity.unknown.shape[0]) if scaling.unknown is None else scaling.unknown
+        dominance = identity.dominance
+        scaled = replace(
+            identity,
+            gram=_times(identity.gram, 1 / scaling.gram, column),
+            free=_times(identity.free, 1 / scaling.free, column),
+            unknown=_times(identity.unknown, same, column),
+            dominance=None if dominance is None else dominance.scaled(identity, scaling.gram),
+        )
+        known = identity.derived[scale] = factors, scaled
+    return known[1].with_target(identity.target * column * scaling.value)

@@ -15,16 +15,15 @@ whatever the solver's status was. Cost: a few matrix-vector products and one Cho
 from __future__ import annotations
 
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...conic.breakdown import OTHER_UNITS
 from ...conic.rigorous import UNIT, least_eigenvalue_bounds, norms, shift_to_positive_semidefinite
-from ...conic.svec import smat, svec, svec_length
+from ...conic.svec import smat, svec
 from ...reduction.bounds import VariableBounds
-from ..assemble.identity import Identity
+from ..assemble.identity import Identity, Table, by_side, tabled
 from .free_directions import NullConditions, null_conditions
 
 _OUTWARD = 1 + 1e-12
@@ -70,84 +69,74 @@ def certify(
 ) -> Certified:
     """The proven shortfall of approximate multipliers (vector form ``gram``, ``free``, and the unknowns
     used)."""
-    (found,) = certify_each(identity, identity.target[None], gram[None], free[None], unknowns[None], bounds)
-    return found
+    target, parts = identity.target, identity.derive(_make_parts)
+    if not all(np.isfinite(v).all() for v in (target, gram, free, unknowns)):
+        zeros = np.zeros_like(gram), np.zeros_like(free)
+        return Certified(*zeros, np.inf, -np.inf, "the solver returned non-finite numbers")
+    settled = in_cones(identity, gram)
+    if isinstance(settled, str):
+        return Certified(gram, free, np.inf, -np.inf, settled)
+    gram, inexact = settled
+    gram = absorbed(identity, gram, free, unknowns)
+    every = np.concatenate([gram, free, unknowns])
+    uncertain = np.abs(parts.residual(target, every))
+    uncertain += parts.error(target, every)
+    if parts.null is not None:
+        uncertain += inexact * parts.null.weight
+        uncertain[parts.null_columns] = 0.0  # exact multipliers have no residual there
+    if not np.isfinite(uncertain).all():
+        return Certified(np.zeros_like(gram), free, np.inf, -np.inf, _TOO_LARGE)
+    # exact multipliers exist within this distance of the plain Gram matrices
+    wide = np.zeros(gram.size)
+    wide[parts.plain] = parts.absorb_size @ (parts.inverse * uncertain)
+    least_of = [_least_after(group, gram, wide) for group in parts.squares]
+    unpaid = np.where(parts.reached, 0.0, uncertain)
+    return _paid(identity, parts.squares, bounds, (gram, free), least_of, unpaid)
 
 
-def certify_each(
-    identity: Identity,
-    targets: np.ndarray,
-    gram: np.ndarray,
-    free: np.ndarray,
-    unknowns: np.ndarray,
-    bounds: VariableBounds,
-) -> list[Certified]:
-    """The proven shortfalls of multipliers, a row each, of identities that differ in their targets alone.
-
-    Cost: that of one, and next to nothing for each other one of a small identity.
-    """
-    finite = [np.isfinite(v).all(axis=1) for v in (targets, gram, free, unknowns)]
-    good = np.logical_and.reduce(finite)
-    why = np.where(good, "", "the solver returned non-finite numbers").astype(object)
-    targets, gram, free, unknowns = (np.where(good[:, None], v, 0.0) for v in (targets, gram, free, unknowns))
-    parts = _parts(identity)
-    plain, reached, inverse = parts.plain, parts.reached, parts.inverse
-    inexact = np.zeros(len(gram))  # how far exact Gram matrices of for-all blocks are from these
-    for row in range(len(gram)):
-        settled = (gram[row], 0.0) if parts.null is None else parts.null.settle(identity, gram[row])
+def in_cones(identity: Identity, gram: np.ndarray) -> tuple[np.ndarray, float] | str:
+    """Gram matrices with those of constraints shifted until they are provably positive semidefinite, and how
+    far exact ones of for-all blocks are from these; or why there are none."""
+    parts, gram, inexact = identity.derive(_make_parts), gram.copy(), 0.0
+    if parts.null is not None:
+        settled = parts.null.settle(identity, gram)
         if settled is None:
-            why[row] = (
-                why[row] or "the multipliers of a for-all constraint could not be moved into their cone"
-            )
-        else:
-            gram[row], inexact[row] = settled
+            return "the multipliers of a for-all constraint could not be moved into their cone"
+        gram, inexact = settled
     for group in parts.others:
         if group.side == 1:
-            gram[:, group.rows] = np.maximum(gram[:, group.rows], 0.0)
+            gram[group.rows] = np.maximum(gram[group.rows], 0.0)
             continue
         least = group.least(gram)
-        for k, j in np.argwhere(least < 0):
+        for j in np.flatnonzero(least < 0):
             here = group.rows[j]
-            if np.isneginf(least[k, j]):
-                why[k] = why[k] or _TOO_LARGE
-            else:
-                gram[k, here] = svec(shift_to_positive_semidefinite(smat(gram[k, here], group.side)))
+            if np.isneginf(least[j]):
+                return _TOO_LARGE
+            gram[here] = svec(shift_to_positive_semidefinite(smat(gram[here], group.side)))
+    return gram, inexact
+
+
+def absorbed(identity: Identity, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray) -> np.ndarray:
+    """Gram matrices of which the plain ones have absorbed the residual of the identity."""
+    parts, found = identity.derive(_make_parts), gram.copy()
     for _ in range(2):  # the second pass removes the rounding of the first
-        missed = inverse * parts.residual(targets, gram, free, unknowns)
-        gram[:, plain] += (parts.absorb @ missed.T).T
-    uncertain = np.abs(parts.residual(targets, gram, free, unknowns))
-    uncertain += parts.error(targets, gram, free, unknowns)
-    if parts.null is not None:
-        uncertain += inexact[:, None] * parts.null.weight
-        uncertain[:, parts.null_columns] = 0.0  # exact multipliers have no residual there
-    for k in np.flatnonzero(~np.isfinite(uncertain).all(axis=1)):
-        why[k], gram[k], uncertain[k] = why[k] or _TOO_LARGE, 0.0, 0.0
-    # exact multipliers exist within this distance of the plain Gram matrices
-    wide = np.zeros(gram.shape)
-    wide[:, plain] = (parts.absorb_size @ (inverse[:, None] * uncertain.T)).T
-    least_of = [_least_after(group, gram, wide) for group in parts.squares]
-    loose = ~reached & (uncertain > 0)
-    found = []
-    for k, reason in enumerate(why):
-        here = gram[k], free[k]
-        rest = [least[k] for least in least_of], np.where(loose[k], uncertain[k], 0.0)
-        failed = Certified(*here, np.inf, -np.inf, reason)
-        found.append(failed if reason else _paid(identity, parts.squares, bounds, here, *rest))
+        missed = parts.residual(identity.target, np.concatenate([found, free, unknowns]))
+        found[parts.plain] += parts.absorb @ (parts.inverse * missed)
     return found
 
 
-def _least_after(group: _Group, gram: np.ndarray, wide: np.ndarray) -> np.ndarray:
+def _least_after(group: Group, gram: np.ndarray, wide: np.ndarray) -> np.ndarray:
     """Proven least eigenvalues of the plain blocks of a side, wherever the exact multipliers are."""
-    moved = norms(wide[:, group.rows]) * _OUTWARD
+    moved = norms(wide[group.rows]) * _OUTWARD
     # the vector form rounds each off-diagonal entry once when divided by sqrt(2)
-    rounding = 4 * UNIT * norms(gram[:, group.rows])
+    rounding = 4 * UNIT * norms(gram[group.rows])
     least = group.least(gram) - (moved + rounding) * _OUTWARD
     return np.where(np.isnan(least), -np.inf, least)
 
 
 def _paid(
     identity: Identity,
-    squares: list[_Group],
+    squares: list[Group],
     bounds: VariableBounds,
     multipliers: tuple[np.ndarray, np.ndarray],
     least_of: list[np.ndarray],
@@ -194,7 +183,7 @@ def _paid(
 
 
 @dataclass(frozen=True, eq=False)
-class _Group:
+class Group:
     """Blocks of one side: their numbers, shape (k,), and their rows of ``gram``, shape (k, entries)."""
 
     side: int
@@ -202,26 +191,18 @@ class _Group:
     rows: np.ndarray
 
     def matrices(self, gram: np.ndarray) -> np.ndarray:
-        """The Gram matrices, shape (..., k, side, side)."""
-        return smat(gram[..., self.rows], self.side)
+        """The Gram matrices, shape (k, side, side)."""
+        return smat(gram[self.rows], self.side)
 
     def least(self, gram: np.ndarray) -> np.ndarray:
-        """Proven lower bounds of their least eigenvalues, a row for each of several Gram vectors."""
-        matrices = self.matrices(gram)
-        flat = matrices.reshape(-1, self.side, self.side)
-        return least_eigenvalue_bounds(flat).reshape(matrices.shape[:-2])
+        """Proven lower bounds of their least eigenvalues, shape (k,)."""
+        return least_eigenvalue_bounds(self.matrices(gram))
 
 
-def _groups(identity: Identity, chosen: list[int]) -> list[_Group]:
+def _groups(identity: Identity, chosen: list[int]) -> list[Group]:
     """The chosen blocks by side."""
-    sides = np.array(identity.sides)
-    starts = np.array([rows.start for rows in identity.slices()])
-    groups = []
-    for side in np.unique(sides[chosen]).tolist():
-        blocks = np.array([k for k in chosen if sides[k] == side])
-        rows = starts[blocks][:, None] + np.arange(svec_length(side))[None, :]
-        groups.append(_Group(side, blocks, rows))
-    return groups
+    every = [(n, k, rows, np.isin(k, chosen)) for n, (k, rows) in identity.derive(by_side).items()]
+    return [Group(n, k[here], rows[here]) for n, k, rows, here in every if here.any()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,53 +211,36 @@ class _Parts:
     ``free``, minus ``unknown``) and its absolute values, the rows of plain blocks and, for each coefficient,
     the inverse of what the plain entries can absorb."""
 
-    up: sp.csr_matrix
-    size: sp.csr_matrix
+    up: Table
+    size: Table
     plain: np.ndarray
-    absorb: sp.csr_matrix
-    absorb_size: sp.csr_matrix
+    absorb: Table
+    absorb_size: Table
     reached: np.ndarray
     inverse: np.ndarray
     terms: np.ndarray
-    squares: list[_Group]
-    others: list[_Group]
+    squares: list[Group]
+    others: list[Group]
     null: NullConditions | None
     null_columns: np.ndarray
 
-    def residual(
-        self, targets: np.ndarray, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray
-    ) -> np.ndarray:
-        """What the multipliers, a row each, miss of every coefficient."""
-        return targets - (self.up @ np.hstack([gram, free, unknowns]).T).T
+    def residual(self, target: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+        """What the multipliers miss of every coefficient."""
+        return np.asarray(target - self.up @ multipliers)
 
-    def error(
-        self, targets: np.ndarray, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray
-    ) -> np.ndarray:
-        """A bound on the rounding in ``residual`` (data conversion included)."""
-        multipliers = np.abs(np.hstack([gram, free, unknowns])).T
-        size = np.abs(targets).T + self.size @ multipliers
+    def error(self, target: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+        """A bound on the rounding in the residual (data conversion included)."""
+        multipliers = np.abs(multipliers)
+        size = np.abs(target) + self.size @ multipliers
         if not (size > _UNDERFLOW).all():  # products may have vanished that are not zero
             size += _UNDERFLOW / UNIT * ((self.size != 0) @ (multipliers > 0))
         # one rounding a product, one a sum, one for each coefficient converted to double, one for sqrt(2)
-        return (self.terms + 8) * UNIT * size.T * _OUTWARD
+        return (self.terms + 8) * UNIT * size * _OUTWARD
 
 
-def plain_groups(identity: Identity) -> list[_Group]:
+def plain_groups(identity: Identity) -> list[Group]:
     """The plain blocks of an identity, by side."""
-    return _parts(identity).squares
-
-
-_remembered: WeakKeyDictionary[Identity, _Parts] = WeakKeyDictionary()  # nothing in them depends on targets
-
-
-def _parts(identity: Identity) -> _Parts:
-    """The parts of an identity; the last ones are remembered, since mixtures are certified many times."""
-    found = _remembered.get(identity)
-    if found is None:
-        found = _make_parts(identity)
-        _remembered.clear()  # one is enough, and large ones are as large as the program
-        _remembered[identity] = found
-    return found
+    return identity.derive(_make_parts).squares
 
 
 def _make_parts(identity: Identity) -> _Parts:
@@ -285,17 +249,16 @@ def _make_parts(identity: Identity) -> _Parts:
         if block.kind == "sos":
             plain[rows] = True
     absorb = identity.gram if plain.all() else sp.csr_matrix(identity.gram[plain])
-    absorb_size = abs(absorb)
     weight = np.zeros(identity.columns.shape[0])
     weight += np.bincount(absorb.indices, weights=absorb.data**2, minlength=weight.size)
     reached = weight > 0
     up = _upright(identity)
     return _Parts(
-        up=up,
-        size=abs(up),
+        up=tabled(up),
+        size=tabled(abs(up)),
         plain=plain,
-        absorb=absorb,
-        absorb_size=absorb_size,
+        absorb=tabled(absorb),
+        absorb_size=tabled(abs(absorb)),
         reached=reached,
         inverse=np.divide(1.0, weight, out=np.zeros_like(weight), where=reached),
         terms=np.diff(up.indptr),

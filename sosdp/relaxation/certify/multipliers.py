@@ -19,7 +19,7 @@ from ..assemble.identity import GramProgram, RawSolution
 from ..change import Built
 from ..judge import ENOUGH, Theorem, proven, tolerance
 from ..solve.solve import centre, cubic_work, solve_program, with_margin
-from ..statement import PROGRAM
+from ..statement import BOUND, PROGRAM
 from ..steps.exact import exact_bound, patience
 from .bound import Certified
 from .shift_constant import lift_constant
@@ -50,12 +50,18 @@ def prove(built: Built, raw: RawSolution, deadline: float = np.inf) -> tuple[The
     own = _from_own_proof(built, raw)
     if own is not None and missing(own) <= _NOTHING:
         return own, None
+    bounds = built.scalings[0].bounds
+    # where nothing is there to pay with, multipliers on the boundary prove nothing as they are
+    early = built.statement.kind == BOUND and not (raw.inside or bounds.largest or bounds.balls)
+    lifted = _lifted(built, raw.gram, raw.free, raw.unknowns) if early else None
+    if lifted is not None and missing(lifted) <= _FINER:
+        return lifted, None
     first = best = proven(built, raw.gram, raw.free, np.minimum(raw.unknowns, program.upper))
     if raw.inside is not None:
         others = [own, proven(built, raw.inside.gram, raw.inside.free, raw.inside.unknowns)]
         best = _best([best, *(t for t in others if t is not None)])
-    single = built.statement.single
-    lifted = _lifted(built, first, raw.unknowns) if missing(best) > _FINER else None
+    if not early and missing(best) > _FINER and not first.final:
+        lifted = _lifted(built, raw.gram, raw.free, raw.unknowns)
     best = best if lifted is None else _best([best, lifted])
     work = cubic_work(identity)
     allowed = 1.0 if lifted or work > _CHEAP_WORK else _FINER
@@ -65,7 +71,7 @@ def prove(built: Built, raw: RawSolution, deadline: float = np.inf) -> tuple[The
     if wanted and not first.final and time.perf_counter() < deadline:
         mixed, inner = _mixture(built, raw)
         best = best if mixed is None else _best([best, mixed])
-    if best.value is None and single and time.perf_counter() < deadline:
+    if best.value is None and built.statement.single and time.perf_counter() < deadline:
         best = _by_conic_program(built, raw, best, patience(raw, deadline))
     return best, inner
 
@@ -89,13 +95,12 @@ def _from_own_proof(built: Built, raw: RawSolution) -> Theorem | None:
     return None if found.value is None else found
 
 
-def _lifted(built: Built, near: Theorem, unknowns: np.ndarray) -> Theorem | None:
-    """What the multipliers prove after the constant was lifted; None of several identities."""
-    if not built.statement.single or near.final or not near.certified:
+def _lifted(built: Built, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray) -> Theorem | None:
+    """What multipliers prove after the constant was lifted; None of several identities."""
+    if not built.statement.single:
         return None
-    identity, bounds = built.program.identity, built.scalings[0].bounds
-    moved = lift_constant(identity, near.certified[0], unknowns, bounds)
-    return None if moved is None else proven(built, moved[1].gram, moved[1].free, *moved)
+    moved = lift_constant(built.program.identity, gram, free, unknowns, built.scalings[0].bounds)
+    return None if moved is None else proven(built, moved[1].gram, free, moved[0], moved[1])
 
 
 def _mixture(built: Built, raw: RawSolution) -> tuple[Theorem | None, np.ndarray | None]:
@@ -169,7 +174,7 @@ def refute(built: Built, raw: RawSolution) -> Theorem | None:
     first = proven(bare, near.gram, near.free, point)
     if first.value is not None and first.value > 0:
         return first
-    lifted = _lifted(bare, first, point)
+    lifted = None if first.final else _lifted(bare, near.gram, near.free, point)
     if lifted is not None and lifted.value is not None and lifted.value > 0:
         return lifted
     if len(bare.scaled) > 1:

@@ -12,87 +12,62 @@ None.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ...algebra import monomials as mono
 from ...conic.rigorous import UNIT
 from ...reduction.bounds import VariableBounds
 from ..assemble.identity import Identity
-from .bound import Certified, certify, plain_groups
+from .bound import Certified, absorbed, certify, in_cones, plain_groups
 
 _ROUNDS = 12
 
 
-@dataclass
-class _State:
-    """A trial: the Gram vector, what it costs, and the numbers of the blocks that lifting does not mend."""
-
-    gram: np.ndarray
-    paid: float
-    stuck: list[int]
-
-
 def lift_constant(
-    identity: Identity, near: Certified, unknowns: np.ndarray, bounds: VariableBounds
+    identity: Identity, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray, bounds: VariableBounds
 ) -> tuple[np.ndarray, Certified] | None:
     """Unknowns with a lower bound (the first of them) and a certificate without loss, or None.
 
-    ``near``: multipliers near an optimum, residual absorbed, at these unknowns. Cost: a few batched linear
-    solves and certifications; no solver is called.
+    The multipliers are near an optimum at these unknowns. Cost: a few batched linear solves and
+    certifications; no solver is called.
     """
-    gram = near.gram.copy()
+    settled = in_cones(identity, gram) if all(np.isfinite(v).all() for v in (gram, free, unknowns)) else ""
+    if isinstance(settled, str):
+        return None
+    gram = absorbed(identity, settled[0], free, unknowns)
     if not np.isfinite(gram).all():
         return None
     scale = 1.0 + float(np.abs(gram).max(initial=0.0))
     margin = 256.0 * UNIT * scale
-    ones = _places_of_one(identity)
     for _ in range(_ROUNDS):
-        state = _lifted(identity, gram, margin, ones)
-        if state.stuck:
+        lifted = _lifted(identity, gram, margin)
+        if lifted is None:
             return None
         moved = unknowns.copy()
-        moved[0] -= state.paid
-        found = certify(identity, state.gram, near.free, moved, bounds)
+        moved[0] -= lifted[1]
+        found = certify(identity, lifted[0], free, moved, bounds)
         if found.loss == 0.0:
             return moved, found
-        if not np.isfinite(found.margin):
+        if not np.isfinite(found.margin) or found.unbounded_residual:
             return None
         margin = max(4.0 * margin, 2.0 * margin - 2.0 * min(found.margin, 0.0))
     return None
 
 
-def lifted(identity: Identity, gram: np.ndarray, roundings: float) -> tuple[np.ndarray, float]:
-    """Gram matrices lifted at the monomial 1 by a margin of so many roundings, and what that costs: the given
-    ones where it does not help, or where they are not finite."""
-    if not np.isfinite(gram).all():
-        return gram, 0.0
-    margin = roundings * UNIT * (1.0 + float(np.abs(gram).max(initial=0.0)))
-    state = _lifted(identity, gram, margin, _places_of_one(identity))
-    return (gram, 0.0) if state.stuck else (state.gram, state.paid)
-
-
-def _lifted(identity: Identity, gram: np.ndarray, margin: float, places: np.ndarray) -> _State:
-    """Every plain block lifted at its monomial 1 until its least eigenvalue is about the margin."""
-    state = _State(gram.copy(), 0.0, [])
-    slices = identity.slices()
+def _lifted(identity: Identity, gram: np.ndarray, margin: float) -> tuple[np.ndarray, float] | None:
+    """Every plain block lifted at its monomial 1 until its least eigenvalue is about the margin, and what it
+    costs; None where that does not mend a block."""
+    found, places = gram.copy(), identity.derive(_places_of_one)
+    paid = 0.0
     for group in plain_groups(identity):
-        matrices = group.matrices(gram)
-        chosen = np.flatnonzero(np.linalg.eigvalsh(matrices)[:, 0] < margin)
-        if not chosen.size:
-            continue
-        ones = places[group.blocks[chosen]]
-        amounts = _amounts(matrices[chosen], ones, margin)
-        for k, one, amount in zip(chosen.tolist(), ones.tolist(), amounts.tolist(), strict=True):
-            number = int(group.blocks[k])
-            if not np.isfinite(amount):
-                state.stuck.append(number)
-                continue
-            # the diagonal entry of the vector form
-            state.gram[slices[number].start + one * (one + 3) // 2] += amount
-            state.paid += amount
-    return state
+        ones = places[group.blocks]
+        amounts = _amounts(group.matrices(gram), ones, margin)
+        if not np.isfinite(amounts).all():
+            return None
+        # the diagonal entry of the vector form; of a block without a 1 nothing is added
+        found[group.rows[np.arange(ones.size), np.maximum(ones * (ones + 3) // 2, 0)]] += amounts
+        paid += float(amounts.sum())
+    return found, paid
 
 
 def _places_of_one(identity: Identity) -> np.ndarray:
@@ -107,23 +82,25 @@ def _places_of_one(identity: Identity) -> np.ndarray:
 
 
 def _amounts(matrices: np.ndarray, ones: np.ndarray, margin: float) -> np.ndarray:
-    """The least d >= 0 with ``Q + d e e' >= margin I``, shape (k,), e the unit vector of each place (-1:
-    none); infinite where no d will do."""
+    """The least d >= 0 with ``Q + d e e' >= margin I``, or a little more, shape (k,), e the unit vector of
+    each place (-1: none); infinite where no d will do."""
     count, side = matrices.shape[:2]
     found = np.full(count, np.inf)
-    able = np.flatnonzero(ones >= 0)
+    able, bare = np.flatnonzero(ones >= 0), np.flatnonzero(ones < 0)
+    if bare.size:
+        found[bare[np.linalg.eigvalsh(matrices[bare])[:, 0] >= margin]] = 0.0
     if side == 1:
         found[able] = np.maximum(2.0 * margin - matrices[able, 0, 0], 0.0)
         return found
     if not able.size:
         return found
     at = ones[able]
-    rest = np.array([np.delete(np.arange(side), one) for one in at])
+    rest = (at[:, None] + np.arange(1, side)) % side
     corner = matrices[able, at, at]
     edge = matrices[able[:, None], rest, at[:, None]]
     body = matrices[able[:, None, None], rest[:, :, None], rest[:, None, :]] - 2.0 * margin * np.eye(side - 1)
     definite = np.linalg.eigvalsh(body)[:, 0] > 0
     solved = np.linalg.solve(body[definite], edge[definite][:, :, None])[:, :, 0]
-    needed = 2.0 * margin - corner[definite] + np.einsum("ki,ki->k", edge[definite], solved)
+    needed = 2.0 * margin - corner[definite] + (edge[definite] * solved).sum(axis=1)
     found[able[definite]] = np.maximum(needed, 0.0)
     return found

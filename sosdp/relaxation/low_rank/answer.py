@@ -22,11 +22,11 @@ from ..change import Built
 from ..judge import ENOUGH, outwards
 from ..ladder import FIRST, run
 from ..pseudoexpectation import PseudoExpectation
-from ..solve.solve import unanswered
+from ..solve.solve import LOW_RANK as NAME
+from ..solve.solve import NO_LOW_RANK, unanswered
 from .proof import proven_value
 from .structure import UnitBlocks, unit_blocks
 
-NAME = "low_rank"
 _FINE = 0.01  # of the tolerance of an optimum, that the gap is closed to,
 _LARGE = 2500  # and ten times that beyond this side
 _QUICK = 0.05  # estimated seconds up to which cliques, or one block, are as good
@@ -90,10 +90,7 @@ def low_rank_answer(state: State, asked: Asked) -> PseudoExpectation | None:
     free = state.options.solver == "auto" and options.sparsity == "auto" and options.symmetry == "sign"
     program = unit_blocks(state.statement) if named or free else None
     if program is None and named:
-        raise ValueError(
-            "solver='low_rank' is for degree 2 and the equations x_i**2 == a_i > 0 of all variables alone, "
-            "or those of matrices with orthonormal rows or columns, with numbers from 1e-90 to 1e90"
-        )
+        raise ValueError(NO_LOW_RANK)
     if program is None or not named and not _suits(program):
         return None
     return _solved(state, asked, program, named)
@@ -132,6 +129,7 @@ def _solved(state: State, asked: Asked, program: UnitBlocks, named: bool) -> Pse
         if best is not None and point.value + constant - float(best[0]) <= slack:
             break
     if best is None:
+        state.options = replace(state.options, solver="auto")  # it proves nothing: the others are asked
         return None
     bound, point = best
     value = max(point.value + constant, float(bound))

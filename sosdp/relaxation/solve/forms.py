@@ -38,11 +38,24 @@ def _row_split(identity: Identity) -> tuple[np.ndarray, np.ndarray, tuple[int, .
 def gram_form(program: GramProgram) -> ConicProgram:
     """The sum-of-squares program: columns are (gram rows, free rows, unknowns)."""
     identity = program.identity
+    limited = np.isfinite(program.upper)
+    key = gram_form, limited.tobytes()
+    if key not in identity.derived:
+        identity.derived[key] = _gram_equations(identity, np.flatnonzero(limited))
+    A, cones = identity.derived[key]
+    rows, others = identity.gram.shape[0], identity.gram.shape[0] + identity.free.shape[0]
+    b = np.concatenate([identity.target, program.upper[limited], np.zeros(rows)])
+    q = np.concatenate([np.zeros(others), -program.objective])
+    P = None
+    if program.quadratic is not None:
+        P = sp.csc_matrix(sp.diags_array(np.concatenate([np.zeros(others), program.quadratic])))
+    return ConicProgram(q=q, A=A, b=b, cones=cones, P=P)
+
+
+def _gram_equations(identity: Identity, bounded: np.ndarray) -> tuple[sp.csc_matrix, Cones]:
+    """Matrix and cones of the Gram form; ``bounded``: unknowns with an upper limit."""
     scalar, matrix, sides = _row_split(identity)
-    rows = identity.gram.shape[0]
-    free = identity.free.shape[0]
-    unknowns = identity.unknown.shape[0]
-    bounded = np.flatnonzero(np.isfinite(program.upper))
+    rows, free, unknowns = (m.shape[0] for m in (identity.gram, identity.free, identity.unknown))
     equations = identity.columns.shape[0]
     # column by column: a Gram entry has its coefficients and one -1 in its cone
     cone_row = np.empty(rows, dtype=np.int64)
@@ -67,13 +80,8 @@ def gram_form(program: GramProgram) -> ConicProgram:
     pointers = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
     shape = (equations + bounded.size + rows, rows + free + unknowns)
     A = sp.csc_matrix((np.concatenate(data), np.concatenate(indices), pointers), shape=shape)
-    b = np.concatenate([identity.target, program.upper[bounded], np.zeros(rows)])
-    q = np.concatenate([np.zeros(rows + free), -program.objective])
-    cones = Cones(zero=equations, nonnegative=bounded.size + scalar.size, psd=sides)
-    P = None
-    if program.quadratic is not None:
-        P = sp.csc_matrix(sp.diags_array(np.concatenate([np.zeros(rows + free), program.quadratic])))
-    return ConicProgram(q=q, A=A, b=b, cones=cones, P=P)
+    A.sort_indices()
+    return A, Cones(zero=equations, nonnegative=bounded.size + scalar.size, psd=sides)
 
 
 def _finite(solution: ConicSolution) -> ConicSolution:

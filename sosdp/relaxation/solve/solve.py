@@ -20,6 +20,11 @@ from .sos_cone.points import NotSampled
 from .sos_cone.solve import NAME as SOS_CONE
 from .sos_cone.solve import at_points, solve_at_points
 
+LOW_RANK = "low_rank"
+NO_LOW_RANK = (
+    "solver='low_rank' is for degree 2 and the equations x_i**2 == a_i > 0 of all variables alone, "
+    "or those of matrices with orthonormal rows or columns, with numbers from 1e-90 to 1e90"
+)
 _NEWTON_COLUMNS = 12  # a side, from which on our Newton-CG method is not slower than SCS
 _SCS_SIDES = 30, INTERIOR_POINT_SIDE  # of the largest block, between which SCS gets a trial:
 _TRIAL, _TRIAL_COLUMNS = 600, 350  # iterations, and moments, where our method at points is next,
@@ -146,6 +151,8 @@ def solve_moments(program: GramProgram, name: str, time_limit: float | None = No
 
 
 def _solve_with(program: GramProgram, name: Any, options: dict) -> RawSolution:
+    if name == LOW_RANK:
+        raise ValueError(NO_LOW_RANK)
     if name == SOS_CONE:
         if program.identity.blocks:
             try:
@@ -174,9 +181,8 @@ def _solve_with(program: GramProgram, name: Any, options: dict) -> RawSolution:
 def unproducible(identity: Identity) -> RawSolution | None:
     """A coefficient of the target or the unknowns that no block and no equality can produce: the functional
     that reads it decides, without a solver. None where there is no such coefficient."""
-    produced = identity.gram.getnnz(axis=0) + identity.free.getnnz(axis=0)
-    wanted = (identity.target != 0) | (identity.unknown.getnnz(axis=0) > 0)
-    missing = np.flatnonzero((produced == 0) & wanted)
+    unproduced, asked = identity.derive(_unproduced)
+    missing = np.flatnonzero(unproduced & (asked | (identity.target != 0)))
     if not missing.size:
         return None
     column = int(missing[0])
@@ -184,6 +190,13 @@ def unproducible(identity: Identity) -> RawSolution | None:
     moments[column] = -np.sign(identity.target[column])
     told = "a monomial of the polynomial is not a product of two basis elements"
     return replace(unanswered(identity, "unbounded", told), moments=moments, value=-np.inf)
+
+
+def _unproduced(identity: Identity) -> tuple[np.ndarray, np.ndarray]:
+    """Which coefficients no block and no equality can produce, and which unknowns ask for, shape (columns,)
+    each."""
+    made = identity.gram.getnnz(axis=0) + identity.free.getnnz(axis=0)
+    return made == 0, identity.unknown.getnnz(axis=0) > 0
 
 
 def unanswered(identity: Identity, status: str, message: str, solver: str = "none") -> RawSolution:

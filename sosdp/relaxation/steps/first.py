@@ -29,7 +29,9 @@ def first(state: State) -> Candidate:
 def _in_cliques(statement: Statement) -> Statement | None:
     demand = statement.demands[0]
     asked = demand.system, demand.degree, list(demand.parts[:1]), demand.options, demand.in_expectation
-    if statement.kind not in (BOUND, FEASIBLE) or statement.curves or not has_faster_cliques(*asked):
+    if statement.kind not in (BOUND, FEASIBLE) or statement.curves:
+        return None
+    if not (has_faster_cliques(*asked) if demand.shared is None else demand.shared.layout.faster):
         return None
     options = replace(demand.options, sparsity="correlative")
     return replace(statement, demands=(replace(demand, options=options),))

@@ -1,0 +1,87 @@
+"""What demands of one structure share: all but the coefficients of what is bounded.
+
+Of small programs the last structures are remembered, whatever door asks: a sweep, ``minimize_many``, one more
+call with other numbers assembles nothing, and what solvers and proofs need of the matrices is made once
+(``Identity.derived``). The coefficients of a set are part of its structure. An answer does not depend on what
+was remembered: the same functions were called with the same arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Lock
+
+import numpy as np
+
+from ...algebra import monomials as mono
+from ...algebra.polynomial import Polynomial
+from ...reduction.bounds import VariableBounds
+from .entries import Coefficients
+from .identity import Identity
+from .plan import Plan
+
+_MOST = 64  # structures that are remembered
+_LARGE = 20_000  # entries of one that is not
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """What was made of a demand about some polynomial."""
+
+    target: Polynomial
+    bounds: VariableBounds
+    identity: Identity
+    layout: Plan
+
+    @cached_property
+    def _places(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Columns (-1: it vanishes) and signs of the polynomial's terms; None where some are added up."""
+        signs, normal = self.identity.quotient.normal_form(self.target.monos)
+        places = np.where(signs != 0, mono.Index(self.identity.columns).find(normal), -1)
+        kept = places[places >= 0]
+        return (places, signs) if np.unique(kept).size == kept.size else None
+
+    def assembled(self, target: Polynomial) -> tuple[Identity, Plan] | None:
+        """Identity and plan for another polynomial of the same monomials; None where rounding is to be looked
+        at."""
+        if self._places is None:
+            return None
+        places, signs = self._places
+        row = np.zeros(self.identity.columns.shape[0])
+        row[places[places >= 0]] = (Coefficients(target.coefs).floats * signs)[places >= 0]
+        return self.identity.with_target(row), self.layout
+
+
+_kept: dict[Hashable, Structure] = {}
+_lock = Lock()
+
+
+def recalled(key: Hashable) -> Structure | None:
+    """The structure of this key, if it is remembered."""
+    with _lock:
+        found = _kept.pop(key, None)
+        if found is not None:
+            _kept[key] = found  # the last one again
+        return found
+
+
+def remember(key: Hashable, made: Structure) -> None:
+    """Remember a small structure, in the place of the one that was asked for longest ago."""
+    with _lock:
+        if made.identity.gram.nnz <= _LARGE:
+            _kept[key] = made
+        if len(_kept) > _MOST:
+            del _kept[next(iter(_kept))]
+
+
+def forget() -> None:
+    """Nothing is remembered."""
+    with _lock:
+        _kept.clear()
+
+
+def written(p: Polynomial) -> Hashable:
+    """A polynomial as a key: monomials and exact coefficients."""
+    return p.monos.shape, p.monos.tobytes(), tuple(p.coefs.tolist())

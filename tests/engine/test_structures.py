@@ -1,0 +1,124 @@
+"""What is remembered of a structure changes no answer: 500 random programs, asked with and without it."""
+
+from __future__ import annotations
+
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sosdp as sd
+from sosdp.relaxation import statement
+from sosdp.relaxation.assemble import structure
+
+x, y, z = sd.variables("structure_x structure_y structure_z")
+MONOMIALS = [x, y, x * y, x**2, y**2, x**3, x * y**2, x**2 * y, sd.polynomial(1)]
+SETS = [
+    [],
+    [x**2 <= 1, y**2 <= 1],
+    [x**2 + y**2 <= 4],
+    [x**2 + y**2 + x * y == 1],
+    [x**2 == 1, y**2 == 1],
+    [x**2 == x],
+    [x * y == 0],
+    [(x - 2000) * (2001 - x) >= 0, (y - 300) * (301 - y) >= 0],
+    [sd.PSD([[1, x], [x, y]]), y <= 2],
+    [x >= 0, y >= 0, x + y <= 1],
+    [x**2 + y**2 <= Fraction(1, 3)],
+    [z**2 + x**2 + y**2 <= 1],
+]
+
+
+def objectives(rng, count):
+    """Quartics whose coefficients are often 0, equal, fractions, or of other sizes."""
+    for _ in range(count):
+        numbers = rng.normal(size=len(MONOMIALS)) * 10.0 ** rng.integers(-3, 4)
+        numbers *= rng.random(numbers.size) < rng.choice([0.3, 0.6, 1.0])
+        if rng.random() < 0.3:  # symmetric
+            numbers[1], numbers[4], numbers[7] = numbers[0], numbers[3], numbers[6]
+            numbers[5:7] = 0
+        coefs = [Fraction(c).limit_denominator(30) if rng.random() < 0.2 else float(c) for c in numbers]
+        lead = float(rng.choice([1.0, 2.5]))
+        yield lead * (x**4 + y**4) + sum(c * m for c, m in zip(coefs, MONOMIALS, strict=True) if c)
+
+
+def facts(found):
+    """All that an answer says, in numbers."""
+    moments = None if found.moments is None else found.moments.tobytes()
+    return found.status, found.bound, found.certified_bound, found.iterations, moments, found.reason
+
+
+def alone(p, system, **options):
+    structure.forget()
+    return sd.minimize(p, system, **options)
+
+
+def test_answers_do_not_depend_on_what_is_remembered():
+    rng, asked = np.random.default_rng(34), []
+    for k in range(504):
+        (p,) = objectives(rng, 1)
+        asked.append((p, SETS[k % len(SETS)], {"symmetry": "auto"} if k % 7 == 3 else {}))
+    structure.forget()
+    together = [facts(sd.minimize(p, system, **options)) for p, system, options in asked]
+    for (p, system, options), found in zip(asked, together, strict=True):
+        assert str(facts(alone(p, system, **options))) == str(found), (p, system)
+
+
+@pytest.mark.parametrize("system", SETS)
+def test_other_numbers_assemble_nothing(system, monkeypatch):
+    every = sum(c * m for c, m in zip(range(1, 10), MONOMIALS, strict=True)) + x**4 + y**4
+    asked = sd.Relaxation(system, 4)._demand(every), sd.Relaxation(system, 4)._demand(2 * every)
+    structure.forget()
+    first = asked[0].assembled
+    monkeypatch.setattr(statement, "plan", None)
+    if system not in (SETS[4], SETS[5]):
+        second = asked[1].assembled
+        assert second[0].gram is first[0].gram and second[1] is first[1]
+        assert (second[0].target == 2 * first[0].target).all() and asked[1].bounds is asked[0].bounds
+    else:
+        with pytest.raises(TypeError):  # terms that are rewritten are added up, each time
+            asked[1].assembled
+
+
+def test_what_is_part_of_a_structure():
+    """Zeros, numbers of the set, its kinds of constraints, degrees and options are told apart."""
+    p, ball = x**4 + y**4 + x * y + x, x**2 + y**2
+    programs = [
+        (p, [ball <= 1], {}),
+        (p - x, [ball <= 1], {}),
+        (p, [ball <= 2], {}),
+        (p, [ball == 1], {}),
+        (p, [ball >= 1], {}),
+        (p, [ball <= 1], {"degree": 6}),
+        (p, [ball <= 1], {"cone": "sdsos"}),
+        (p, [x <= 1, y <= 1, ball <= 1], {"products": "schmudgen"}),
+        (p, [x <= 1, y <= 1, ball <= 1], {}),
+        (p, [sd.PSD([[1, x], [x, 1]]), y**2 <= 1], {}),
+        (p, [sd.PSD([[1, x], [x, 2]]), y**2 <= 1], {}),
+    ]
+    apart = [str(facts(alone(q, system, **options))) for q, system, options in programs]
+    structure.forget()
+    for _ in range(2):
+        assert [str(facts(sd.minimize(q, system, **o))) for q, system, o in programs] == apart
+    with pytest.raises(ValueError, match="integer"):
+        sd.minimize(x, [x**2 <= 1], True)
+
+
+def test_what_is_derived_stays_here():
+    found = sd.minimize(x**4 + y**4 + x, [x**2 + y**2 <= 1])
+    again = pickle.loads(pickle.dumps(found))
+    assert not again.program.identity.derived and again.bound == found.bound
+    other = sd.minimize(x**4 + y**4 - 3 * x, [x**2 + y**2 <= 1])
+    assert other.program.identity.derived is found.program.identity.derived
+    assert other.program.identity.gram is found.program.identity.gram
+
+
+def test_large_structures_are_not_remembered_and_the_last_ones_are(monkeypatch):
+    monkeypatch.setattr(structure, "_LARGE", 10)
+    alone(x**4 + y**4 + x, [])
+    assert not structure._kept
+    monkeypatch.undo()
+    for k in range(70):
+        sd.minimize(x**2 + x, [x**2 <= k + 1], certify_bound=False)
+    assert len(structure._kept) == 64
