@@ -29,12 +29,12 @@ from ..model.system import System
 from ..progress import shown
 from .answers import Asked, answered
 from .atoms import RANK, checked, joint_eigenvalues, size_of_bound, value_at
-from .hermitian import modulus_bounds, stated_in_words, with_symmetry, words_of
+from .hermitian import modulus_bounds, stated_in_words, words_of
 from .ladder import run
 from .operators.assemble import Layout
 from .operators.bases import level_words
 from .operators.demand import WordDemand
-from .operators.stated import by_kind
+from .operators.stated import by_kind, with_symmetry
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import Relaxation
 

@@ -11,12 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from ..algebra import monomials as mono
 from ..algebra.complex import ComplexPolynomial
@@ -25,7 +21,7 @@ from ..algebra.variables import variable_name
 from ..algebra.words import ONE, Letter, Terms, Word, Words
 from ..model.system import System
 from ..reduction.bounds import deduce_bounds
-from .operators.stated import Stated, checked_symmetry, permutations
+from .operators.stated import Stated
 
 Parts = Mapping[int, tuple[Polynomial, Polynomial]]
 
@@ -65,20 +61,6 @@ def stated_in_words(
         given=tuple(2 * i + bar for i in ids for bar in (0, 1)),
         squares=tuple(range(0, 2 * len(ids), 2)),
     )
-
-
-def with_symmetry(stated: Stated, symmetry: Any) -> Stated:
-    """The statement with a symmetry ``{z: w, w: z}`` or several, after an exact check that it changes
-    nothing."""
-    moves = permutations(stated, symmetry)
-    count = len(stated.norms)
-    from_, to = np.tile(np.arange(count), len(moves)), np.concatenate([*moves, []]).astype(int)
-    graph = sp.coo_matrix((np.ones(to.size), (from_, to)), shape=(count, count))
-    orbit = connected_components(graph, directed=False)[1]
-    largest = np.zeros(count)
-    np.maximum.at(largest, orbit, stated.norms)  # interval propagation need not treat an orbit alike
-    alike = replace(stated, norms=tuple(largest[orbit].tolist()))
-    return replace(alike, group=tuple(checked_symmetry(alike, g) for g in moves))
 
 
 def modulus_bounds(ids: Iterable[int], parts: Parts, system: System) -> list[float]:

@@ -9,19 +9,23 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from ...algebra.coefficients import to_float
 from ...algebra.complex import ComplexPolynomial
 from ...algebra.confluence import closed_relations
 from ...algebra.constraint import PSD, Equality, ForAll, Inequality
+from ...algebra.monomials import MONOMIAL
 from ...algebra.operator import LETTERS, MIXED, OperatorPolynomial, WordConstraint, WordPolynomial
+from ...algebra.polynomial import Polynomial
+from ...algebra.variables import variable_id
 from ...algebra.words import ONE, Terms, Word, Words, add_to
 from ...model.expectation import ExpectationConstraint
 from ...model.system import System
-from ...reduction.bounds import TINY
+from ...reduction.bounds import TINY, VariableBounds, deduce_bounds
 from .classes import parties_of
 
-_OUTWARDS = 1 + 1e-12
 _DOMAIN = (
     "vectors are in a common invariant domain of the unbounded operators; for the spectrum it must be a "
     "form core"
@@ -154,8 +158,21 @@ def read(
             )
     norms, hypotheses = _norms(stated)
     stated = replace(stated, norms=norms, hypotheses=hypotheses)
-    group = tuple(checked_symmetry(stated, g) for g in permutations(stated, symmetry))
-    return replace(stated, group=group)
+    return with_symmetry(stated, symmetry)
+
+
+def with_symmetry(stated: Stated, symmetry: Any) -> Stated:
+    """The statement with symmetries, after an exact check that they change nothing; letters of an orbit get
+    one bound, since interval propagation need not treat them alike."""
+    moves = permutations(stated, symmetry)
+    count = len(stated.norms)
+    from_, to = np.tile(np.arange(count), len(moves)), np.concatenate([*moves, []]).astype(int)
+    group = tuple(checked_symmetry(stated, g) for g in moves)
+    graph = sp.coo_matrix((np.ones(to.size), (from_, to)), shape=(count, count))
+    orbit = connected_components(graph, directed=False)[1]
+    largest = np.zeros(count)
+    np.maximum.at(largest, orbit, stated.norms)
+    return replace(stated, norms=tuple(largest[orbit].tolist()), group=group)
 
 
 _MIXED = {
@@ -189,28 +206,24 @@ def by_kind(constraints: Any, about: type[WordPolynomial]) -> dict[str, list[Any
 
 
 def _norms(stated: Stated) -> tuple[tuple[float, ...], tuple[str, ...]]:
-    """A bound on the norm of every letter: its own, or what an operator inequality gives; and the
-    hypotheses."""
+    """A bound on the norm of every letter: its own, or what operator constraints give; and the hypotheses.
+
+    A constraint in which letters stand apart holds for their spectra: what intervals say of commuting
+    variables in the place of letters is true of these (docs/proofs/operators.md).
+    """
     algebra, known = stated.algebra, list(stated.algebra.norms)
+    wanted = {i for i, norm in enumerate(known) if not math.isfinite(norm)}
     equations = [h for h in stated.equalities if algebra.star_of(h) == h]
-    equations += [{**value, word: (Fraction(-1), Fraction(0))} for word, value in algebra.rules.items()]
-    rows = [*stated.inequalities, *equations, *({w: (-c[0], -c[1]) for w, c in h.items()} for h in equations)]
-    low: dict[int, Fraction] = {}
-    high: dict[int, Fraction] = {}
-    for g in rows:
-        for i, value in _ellipsoid(algebra, g).items():
-            known[i] = min(known[i], value)
-        linear = {w: c for w, c in g.items() if w}
-        if len(linear) == 1 and all(len(w) == 1 and not c[1] for w, c in linear.items()):
-            ((word, (c, _)),) = linear.items()
-            ends = low if c > 0 else high
-            end = -g.get((), (Fraction(0), Fraction(0)))[0] / c
-            ends[word[0]] = (max if c > 0 else min)(ends.get(word[0], end), end)
-    for i in low.keys() & high.keys():
-        if algebra.letters[i].star == (ONE, i):
-            known[i] = min(known[i], _size(max(abs(low[i]), abs(high[i]))) * _OUTWARDS)
+    rules = [(w, p) for w, p in algebra.rules.items() if not wanted.isdisjoint(w)]
+    equations += [{**p, w: (Fraction(-1), Fraction(0))} for w, p in rules]
+    equations += [{w: (-c[0], -c[1]) for w, c in h.items()} for h in equations]
+    ids = [variable_id(f"sosdp_letter_{k}") for k in range(len(known))]
+    rows = [q for g in (*stated.inequalities, *equations) if (q := _apart(algebra, g, ids)) is not None]
+    ranges = {v: (-norm, norm) for v, norm in zip(ids, known, strict=True) if math.isfinite(norm)}
+    found = deduce_bounds((), tuple(rows), (), VariableBounds({}, (), ranges), frozenset(ids)).largest
+    deduced = [found.get(v, math.inf) for v in ids]
     for i, letter in enumerate(algebra.letters):  # |x*| = |x|
-        known[i] = known[letter.star[1]] = min(known[i], known[letter.star[1]])
+        known[i] = min(known[i], max(min(deduced[i], deduced[letter.star[1]]), TINY))
     said = [
         f"|{l.name}| <= {l.norm:.6g} (stated)"
         for i, l in enumerate(algebra.letters)
@@ -219,6 +232,29 @@ def _norms(stated: Stated) -> tuple[tuple[float, ...], tuple[str, ...]]:
     if any(not math.isfinite(n) for n in known):
         said.append(_DOMAIN)
     return tuple(known), tuple(said)
+
+
+def _apart(algebra: Words, g: Terms, ids: list[int]) -> Polynomial | None:
+    """A sum of polynomials in one Hermitian letter each, and of multiples of x* x, with the variables ``ids``
+    in the place of letters; None for other polynomials. Terms -a w* w with a > 0 are left out."""
+    rows: list[list[int]] = []
+    coefs: list[Fraction] = []
+    for word, c in g.items():
+        half = len(word) // 2
+        number, star = algebra.adjoint(word[half:])
+        alone = len({*word}) <= 1 and all(algebra.letters[i].star == (ONE, i) for i in word)
+        square = len(word) % 2 == 0 and star == word[:half] and not number[1]
+        if c[1] or not (alone or square):
+            return None
+        value = c[0] if alone else c[0] * number[0]
+        if alone or half == 1:
+            rows.append([ids[i] for i in word] if alone else [ids[word[1]]] * 2)
+            coefs.append(value)
+        elif value >= 0:
+            return None
+    width = max(map(len, rows), default=1) or 1
+    monos = np.array([[0] * (width - len(row)) + row for row in rows], dtype=MONOMIAL).reshape(-1, width)
+    return Polynomial.from_arrays(monos, coefs)
 
 
 def _balls(algebra: Words) -> list[Terms]:
@@ -233,44 +269,6 @@ def _balls(algebra: Words) -> list[Terms]:
             result.append(algebra.reduce({w: (-c[0], -c[1]) for w, c in square.items()}))
             add_to(result[-1], (), (rounded, Fraction(0)))
     return [g for g in result if any(g)]  # not the numbers alone
-
-
-def _size(value: Fraction) -> float:
-    """A number >= 0 as a float, and none so small that digits are lost; ValueError for a large one."""
-    return max(to_float(value), TINY)
-
-
-def _ellipsoid(algebra: Words, g: Terms) -> dict[int, float]:
-    """From ``R - sum a_k x_k* x_k + sum b_k x_k >= 0`` with a_k > 0, by completing squares, a bound on each
-    |x_k|; further terms ``-a w* w`` with a > 0 may only help."""
-    squares: dict[int, Fraction] = {}
-    linear: dict[int, Fraction] = {}
-    level = Fraction(0)
-    for word, c in g.items():
-        if c[1]:
-            return {}
-        half = len(word) // 2
-        number, star = algebra.adjoint(word[half:])
-        if not word:
-            level = c[0]
-        elif len(word) == 1:
-            if algebra.letters[word[0]].star != (ONE, word[0]):
-                return {}
-            linear[word[0]] = c[0]
-        elif len(word) % 2 or star != word[:half] or number[1] or c[0] * number[0] >= 0:
-            return {}
-        elif half == 1:
-            squares[word[1]] = -c[0] * number[0]
-    if not squares or any(i not in squares for i in linear):
-        return {}
-    total = level + sum((b * b / (4 * squares[i]) for i, b in linear.items()), Fraction(0))
-    if total < 0:  # no operators satisfy it: every bound is true
-        total = Fraction(0)
-    result = {}
-    for i, a in squares.items():
-        centre = abs(linear.get(i, Fraction(0))) / (2 * a)
-        result[i] = (_size(centre) + math.sqrt(_size(total / a))) * _OUTWARDS
-    return result
 
 
 def permutations(stated: Stated, symmetry: Any) -> list[tuple[int, ...]]:
@@ -329,7 +327,7 @@ def checked_symmetry(stated: Stated, g: tuple[int, ...]) -> tuple[int, ...]:
     for i, letter in enumerate(a.letters):
         if a.letters[g[i]].star != (letter.star[0], g[letter.star[1]]):
             raise ValueError(f"a symmetry changes the adjoint of {letter.name}")
-        if stated.norms[g[i]] != stated.norms[i]:
+        if a.letters[g[i]].norm != letter.norm:
             raise ValueError(f"a symmetry changes the bound on the norm of {letter.name}")
 
     def image(p: Mapping[Word, Any]) -> Terms:
