@@ -26,6 +26,7 @@ def collins_gisin(matrix):
     return sum(left[i] * right[j] * c for i, row in enumerate(matrix) for j, c in enumerate(row))
 
 
+CH = [[0, -1, 0], [-1, 1, 1], [0, 1, -1]]
 I3322 = [[0, -2, -1, 0], [-1, 1, 1, 1], [0, 1, 1, -1], [0, 1, -1, 0]]
 I4422 = [[0, -3, -2, -1, 0], [-1, 1, 1, 1, 1], [0, 1, 1, 1, -1], [0, 1, 1, -1, 0], [0, 1, -1, 0, 0]]
 
@@ -76,6 +77,85 @@ def elegant():
     A, B = sd.observables("A", 3), sd.observables("B", 4)
     signs = [(1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)]
     return sum(A[i] * B[j] * signs[j][i] for i in range(3) for j in range(4))
+
+
+def chained(n):
+    """The chained inequality: 2 n cos(pi / 2n)."""
+    A, B = sd.observables("A", n), sd.observables("B", n)
+    return sum(A[i] * B[i] + (A[i + 1] if i + 1 < n else -A[0]) * B[i] for i in range(n))
+
+
+def parity(n):
+    """Re prod (A_k[0] + i A_k[1]): 2**(n - 1)."""
+    p = math.prod(a[0] + 1j * a[1] for a in (sd.observables(name, 2) for name in "ABCDEF"[:n]))
+    return (p + p.H) / 2
+
+
+def cycle_of_tests(n, *more, level=1):
+    """Projectors of which neighbours exclude each other (contextuality): the Lovasz number of the cycle."""
+    p = [row[0] for row in sd.projectors("P", n)]
+    orthogonal = [sd.relation(a * b, 0) for i, j in cycle(n) for a, b in ((p[i], p[j]), (p[j], p[i]))]
+    return sd.maximize(sum(p), [*orthogonal, *(sd.E(sum(p)) == v for v in more)], level=level)
+
+
+def anticommuting(n):
+    """n anticommuting involutions: their sum has norm sqrt(n)."""
+    a = sd.observables("A", n)
+    laws = [sd.relation(a[j] * a[i], -a[i] * a[j]) for j in range(n) for i in range(j)]
+    return sd.maximize(sum(a), laws, level=1)
+
+
+def harper(phase, level):
+    """U + V + adjoints for V U = phase U V."""
+    u, v = sd.unitaries("U", 2)
+    turned = sd.relation(v * u, phase * u * v)
+    return sd.maximize(u + u.H + v + v.H, [turned], level=level, complete=True)
+
+
+def spins(n, hamiltonian):
+    """A few spins at the level of their number, where nothing is lost."""
+    return sd.minimize(hamiltonian(sd.paulis(n)), level=n)
+
+
+def quadratic(n, hopping, pairing, potential, edges):
+    """Fermions that only hop and pair: level 1 is exact."""
+    c = sd.fermions(n)
+    h = sum(hopping * c[i].H * c[j] + pairing * c[i] * c[j] for i, j in edges)
+    return sd.minimize(h + h.H + sum(potential * a.H * a for a in c), level=1)
+
+
+def modes(hamiltonian, count=1, level=1):
+    """Bosons, unbounded, where squares have an inside below the bound."""
+    return sd.minimize(hamiltonian(*sd.bosons(count)), level=level)
+
+
+def atom(g):
+    """Jaynes and Cummings in resonance, weakly coupled: the vacuum, -1/2."""
+    b, (s,) = sd.bosons(1)[0], sd.paulis(1)
+    low = (s.x - 1j * s.y) / 2
+    return sd.minimize(b.H * b + s.z / 2 + g * (b.H * low + low.H * b), level=1)
+
+
+def two(objective, constraints, level=1, sense="minimize", **options):
+    """A polynomial in two Hermitian letters of one party."""
+    x, y = sd.operators("x y", party="P")
+    return getattr(sd, sense)(objective(x, y), constraints(x, y), level=level, **options)
+
+
+def bell(expression, level, *values):
+    """The largest value of a Bell expression; or whether it takes a value."""
+    return sd.maximize(expression, [sd.E(expression) == v for v in values], level=level)
+
+
+def triangle():
+    """The trace of three involutions in pairs: -3/2."""
+    x, y, z = sd.observables("x", 3)
+    return sd.minimize((x * y + y * z + z * x + y * x + z * y + x * z) / 2, level=1, trace=True)
+
+
+def commutator():
+    x, y = sd.observables("x", 2)
+    return sd.minimize((x * y - y * x) ** 2, level=2, trace=True)
 
 
 def discrimination(overlap, level=2):
@@ -198,6 +278,7 @@ CASES = {
     "I3322 1": (lambda: sd.maximize(collins_gisin(I3322), level=1), 0.375, 1e-6),
     "I3322 1+AB": (lambda: sd.maximize(collins_gisin(I3322), level="1+AB"), 0.2514709, 1e-6),
     "I3322 2": (lambda: sd.maximize(collins_gisin(I3322), level=2), 0.2509397, 1e-6),
+    "I3322 3": (lambda: sd.maximize(collins_gisin(I3322), level=3), 0.25087556, 2e-6),
     "I4422 1+AB": (lambda: sd.maximize(collins_gisin(I4422), level="1+AB"), 0.29401797, 1e-6),
     "I4422 2": (lambda: sd.maximize(collins_gisin(I4422), level=2), 0.28826688, 1e-6),
     "CGLMP 3 1+AB": (lambda: sd.maximize(cglmp(3), level="1+AB"), 1 + math.sqrt(11 / 3), 1e-6),
@@ -226,4 +307,88 @@ CASES = {
     "heisenberg 16": (lambda: ring(16), -7.2151467, 1e-5),
     "heisenberg 20": (lambda: ring(20), -8.998783, 1e-5),
     "heisenberg 20, windows": (lambda: ring(20, window=3), -10.0, 1e-5),
+    "chained 3": (lambda: bell(chained(3), 1), 3 * math.sqrt(3), 1e-6),
+    "chained 4": (lambda: bell(chained(4), 1), 8 * math.cos(math.pi / 8), 1e-6),
+    "chained 6, 1+AB": (lambda: bell(chained(6), "1+AB"), 12 * math.cos(math.pi / 12), 1e-5),
+    "tilted chsh 0.5": (lambda: bell(chsh(0.5), "1+AB"), math.sqrt(8.5), 1e-6),
+    "clauser horne 1": (lambda: bell(collins_gisin(CH), 1), (math.sqrt(2) - 1) / 2, 1e-6),
+    "elegant 1+AB": (lambda: bell(elegant(), "1+AB"), 4 * math.sqrt(3), 1e-6),
+    "parity 3": (lambda: bell(parity(3), "1+AB+AC+BC"), 4.0, 1e-6),
+    "parity 4": (lambda: bell(parity(4), "1+AB+AC+AD+BC+BD+CD"), 8.0, 1e-5),
+    "pentagon": (lambda: cycle_of_tests(5), math.sqrt(5), 1e-6),
+    "heptagon": (lambda: cycle_of_tests(7), 7 / (1 + 1 / math.cos(math.pi / 7)), 1e-6),
+    "discrimination 0.3": (lambda: discrimination(0.3), (1 + math.sqrt(0.91)) / 2, 1e-6),
+    "guessing 2.2": (lambda: guessing(2.2), 0.5 + 0.5 * math.sqrt(2 - 2.2**2 / 4), 1e-6),
+    "anticommuting 3": (lambda: anticommuting(3), math.sqrt(3), 1e-6),
+    "anticommuting 5": (lambda: anticommuting(5), math.sqrt(5), 1e-6),
+    "harper 1/2": (lambda: harper(-1, 2), 2 * math.sqrt(2), 1e-5),
+    "harper 1/4": (lambda: harper(1j, 2), 2 * math.sqrt(2), 1e-3),
+    "trace of a triangle": (triangle, -1.5, 1e-6),
+    "trace of a commutator": (commutator, -4.0, 1e-6),
+    "dimer": (lambda: spins(2, lambda s: sum(a * b for a, b in zip(*s)) / 4), -0.75, 1e-6),
+    "spin in a field": (lambda: spins(1, lambda s: s[0].x + s[0].y + s[0].z), -math.sqrt(3), 1e-6),
+    "ising 3": (lambda: spins(3, lambda s: -sum(s[i].z * s[j].z + s[i].x for i, j in cycle(3))), -4.0, 1e-6),
+    "twisted 3": (
+        lambda: spins(3, lambda s: sum(s[i].x * s[j].y - s[i].y * s[j].x + s[i].z / 3 for i, j in cycle(3))),
+        -3.79743495,
+        1e-6,
+    ),
+    "xxz 3": (
+        lambda: spins(
+            3,
+            lambda s: sum(
+                s[i].x * s[i + 1].x + s[i].y * s[i + 1].y + 0.7 * s[i].z * s[i + 1].z for i in (0, 1)
+            ),
+        ),
+        -3.61376046,
+        1e-6,
+    ),
+    "hopping 4": (lambda: quadratic(4, -1, 0, 0, cycle(4)[:3]), -math.sqrt(5), 1e-6),
+    "hopping ring 5": (lambda: quadratic(5, -1, 0, 0, cycle(5)), -1 - math.sqrt(5), 1e-6),
+    "pairing 3": (lambda: quadratic(3, -1, 0.5, 0.25, cycle(3)[:2]), -1.29193622, 1e-6),
+    "hubbard 2, u = 8": (lambda: hubbard(2, 8.0), -4 - 2 * math.sqrt(5), 1e-5),
+    "hubbard 2, u = 1": (lambda: hubbard(2, 1.0), -0.5 - math.sqrt(17) / 2, 1e-5),
+    "displaced": (lambda: modes(lambda b: b.H * b + b + b.H), -1.0, 1e-5),
+    "squeezed": (lambda: modes(lambda b: 2 * b.H * b + (b * b + b.H * b.H) / 2), math.sqrt(3) / 2 - 1, 1e-5),
+    "two modes": (
+        lambda: modes(lambda a, b: a.H * a + b.H * b + (a.H * b + b.H * a) / 2 + a + a.H, 2),
+        -4 / 3,
+        1e-5,
+    ),
+    "atom in a cavity": (lambda: atom(0.5), -0.5, 1e-5),
+    "max-cut K3": (lambda: max_cut(3, cycle(3)), 3.0, 1e-5),
+    "max-cut path 3": (lambda: max_cut(3, cycle(3)[:2]), 3.0, 1e-5),
+    "max-cut star 5": (lambda: max_cut(5, [(0, i) for i in range(1, 5)]), 5.0, 1e-5),
+    "max-cut ring 4": (lambda: max_cut(4, cycle(4)), 6.0, 1e-5),
+    "contractions": (
+        lambda: two(lambda x, y: x * y + y * x, lambda x, y: [1 - x * x >= 0, 1 - y * y >= 0]),
+        -2.0,
+        1e-6,
+    ),
+    "ball": (lambda: two(lambda x, y: x * y + y * x, lambda x, y: [1 - x * x - y * y >= 0]), -1.0, 1e-6),
+    "moved ball": (
+        lambda: two(lambda x, y: x + y, lambda x, y: [1 - (x - 30) ** 2 - (y + 7) ** 2 >= 0]),
+        23 - math.sqrt(2),
+        1e-5,
+    ),
+    "small ball": (
+        lambda: two(lambda x, y: x * y + y * x, lambda x, y: [1e-8 - x * x - y * y >= 0]),
+        -1e-8,
+        1e-13,
+    ),
+    "commuting motzkin": (
+        lambda: two(
+            lambda x, y: x**4 * y**2 + x**2 * y**4 - 3 * x**2 * y**2 + 1,
+            lambda x, y: [2 - x * x - y * y >= 0, sd.relation(x * y, y * x)],
+            3,
+        ),
+        0.0,
+        1e-5,
+    ),
+    "chsh = 2.83": (lambda: bell(chsh(), 1, 2.83), "infeasible", 0),
+    "chained 3 = 5.2": (lambda: bell(chained(3), 1, 5.2), "infeasible", 0),
+    "I3322 = 0.2516": (lambda: bell(collins_gisin(I3322), "1+AB", 0.2516), "infeasible", 0),
+    "CGLMP 3 = 2.92": (lambda: bell(cglmp(3), "1+AB", 2.92), "infeasible", 0),
+    "pentagon = 2.24": (lambda: cycle_of_tests(5, 2.24), "infeasible", 0),
+    "mermin = 4.01": (lambda: bell(three("mermin"), "1+AB+AC+BC", 4.01), "infeasible", 0),
 }
