@@ -22,7 +22,7 @@ from . import multiprecision
 from .clock import limited
 from .judge import better, judged
 from .other_solvers import CVXPY, other
-from .plugins import Plugged, Reduction, Solver, SolverOptions, misshapen, name_of, of_package, offered
+from .plugins import Reduction, Solver, SolverOptions, misshapen, name_of, of_package, offered, plugged
 from .program import ConicProgram, ConicSolution, ProblemTooLarge, SolverUnavailable
 from .reformulate import unsolved
 from .svec import svec_length
@@ -78,7 +78,7 @@ def backend(name: Any) -> Any:
     """The backend of a solver: of a name of the list, ``cvxpy:NAME``, the name of an entry point, or of an
     object with a method ``solve``. SolverUnavailable when it cannot be used here."""
     if not isinstance(name, str):
-        return Plugged(name)
+        return plugged(name)
     if name.startswith(CVXPY):
         return other(name)
     if name in offered() and name not in SOLVERS:

@@ -18,11 +18,11 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from io import BytesIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,85 +30,64 @@ import scipy.sparse as sp
 from sosdp.extras import need
 
 from .breakdown import OTHER_UNITS, Breakdown, call, flush_output
+from .plugins import Backend, Found, SolverOptions
 from .program import Cones, ConicProgram, ConicSolution, SolverUnavailable
-from .reformulate import solve_reduced, unpacked, unsolved, weighed
+from .reformulate import unpacked, unsolved
 from .svec import roots, svec, triangle
 from .to_cvxpy import to_cvxpy
 
 _TOLERANCE = 1e-8
 
-Found = tuple[np.ndarray, np.ndarray, int, str]  # x, z, iterations, what the solver says
+Run = Callable[[ConicProgram, SolverOptions], Found]
 
 
-@dataclass(frozen=True)
-class OtherSolver:
-    """A solver of this file as a backend. ``run(program, tolerance, max_iterations, verbose)`` is what it
-    finds; ``solved``: its words for an optimum; ``dense``: bytes an entry of a dense A takes there."""
+def borrowed(
+    name: str, run: Run, solved: tuple[str, ...], equations: bool = False, dense: float = 0.0
+) -> Backend:
+    """A solver of this file as a backend, each solve in a subprocess that is ended at the time limit: the
+    answer is then ``failed``. SolverUnavailable, in one sentence, where a licence is missing.
 
-    name: str
-    run: Callable[[ConicProgram, float, int | None, bool], Found]
-    solved: tuple[str, ...]
-    dense: float = 0.0
-    equations: bool = False  # whether it takes them; they are eliminated first otherwise
-    FORM: str = "moment"
+    ``run(program, options)`` is what it finds; ``dense``: bytes an entry of a dense A takes there.
+    """
 
-    def memory(self, program: ConicProgram) -> float:
+    def memory(program: ConicProgram) -> float:
         """Estimated peak memory in bytes: a dense Schur complement, copies of A, the dense equations."""
         columns, cones = float(program.q.size), program.cones
         blocks = 400.0 * program.A.nnz + 160.0 * sum(n * n for n in cones.psd)
-        return 16.0 * columns**2 + blocks + (32.0 * cones.zero + self.dense * cones.rows) * columns
+        return 16.0 * columns**2 + blocks + (32.0 * cones.zero + dense * cones.rows) * columns
 
-    def solve(
-        self,
-        program: ConicProgram,
-        *,
-        tolerance: float | None = None,
-        time_limit: float | None = None,
-        max_iterations: int | None = None,
-        verbose: bool = False,
-    ) -> ConicSolution:
-        """Solve in a subprocess; ``tolerance`` is of the relative gap and feasibility (default 1e-8).
-
-        At the time limit the subprocess is ended, and the status is ``failed``. Raises SolverUnavailable, in
-        one sentence, where a licence is missing.
-        """
-
-        def answer(reduced: ConicProgram) -> ConicSolution:
-            started = time.perf_counter()
-
-            limits = (tolerance or _TOLERANCE, max_iterations, verbose)
-            try:
-                found = call(self.name.upper(), reduced, lambda: self._elsewhere(reduced, limits, time_limit))
-            except Breakdown as error:
-                return unsolved(reduced, "failed", message=str(error), solver=self.name)
-            seconds = time.perf_counter() - started
-            return weighed(reduced, self.name, found, found[-1] in self.solved, seconds)
-
-        return solve_reduced(program, self.name, answer, self.equations)
-
-    def _elsewhere(self, program: ConicProgram, limits: tuple, seconds: float | None) -> Found:
-        """What ``run`` finds, in a child of this process; beside other threads, which may hold locks that a
-        copy of this process would wait for, and where there is no ``fork``, in a fresh interpreter."""
-        said = self.name.upper()
-        if hasattr(os, "fork") and threading.active_count() == 1:
-            return in_subprocess(said, lambda: self.run(program, *limits), seconds, limits[-1])
-        question = pickle.dumps((self.name, program, *limits))
-        paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
+    def separately(program: ConicProgram, options: SolverOptions) -> Found | ConicSolution:
+        asked: SolverOptions = {**options, "tolerance": options["tolerance"] or _TOLERANCE}
         try:
-            done = subprocess.run(
-                [sys.executable, "-c", f"from {__name__} import answer_from_input; answer_from_input()"],
-                input=question,
-                stdout=subprocess.PIPE,
-                timeout=seconds,
-                env={**os.environ, "PYTHONPATH": paths},
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise Breakdown(f"{said} was stopped at the time limit") from None
-        return _read(said, done.stdout)
+            return call(name.upper(), program, lambda: _elsewhere(name.upper(), run, program, asked))
+        except Breakdown as error:
+            return unsolved(program, "failed", message=str(error), solver=name)
+
+    return Backend(name, separately, solved, equations, memory)
 
 
-def _sdpa(program: ConicProgram, tolerance: float, max_iterations: int | None, verbose: bool) -> Found:
+def _elsewhere(said: str, run: Run, program: ConicProgram, asked: SolverOptions) -> Found:
+    """What ``run`` finds, in a child of this process; beside other threads, which may hold locks that a copy
+    of this process would wait for, and where there is no ``fork``, in a fresh interpreter."""
+    seconds, verbose = asked["time_limit"], asked["verbose"]
+    if hasattr(os, "fork") and threading.active_count() == 1:
+        return in_subprocess(said, lambda: run(program, asked), seconds, verbose)
+    paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", f"from {__name__} import answer_from_input; answer_from_input()"],
+            input=pickle.dumps((run, program, asked)),
+            stdout=subprocess.PIPE,
+            timeout=seconds,
+            env={**os.environ, "PYTHONPATH": paths},
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise Breakdown(f"{said} was stopped at the time limit") from None
+    return _read(said, BytesIO(done.stdout))
+
+
+def _sdpa(program: ConicProgram, asked: SolverOptions) -> Found:
     """The program as the dual of SDPA's standard form: maximise -q'x with b - A x in K."""
     # the level below sdpap.solve, which spends more time on checking than on solving small programs
     from sdpap.param import param
@@ -116,17 +95,10 @@ def _sdpa(program: ConicProgram, tolerance: float, max_iterations: int | None, v
     from sdpap.symcone import SymCone
 
     rows, right = _full_rows(program)
-    options = {
-        "print": "display" if verbose else "no",
-        "numThreads": 1,
-        "epsilonStar": tolerance,
-        "epsilonDash": tolerance,
-        # SDPA stops where its objective leaves this interval: 1e5 by default, which is an ordinary number
-        "lowerBound": -1e12,
-        "upperBound": 1e12,
-    }
-    if max_iterations is not None:
-        options["maxIteration"] = int(max_iterations)
+    # SDPA stops where its objective leaves this interval: 1e5 by default, which is an ordinary number
+    own: dict[str, Any] = {"lowerBound": -1e12, "upperBound": 1e12, "numThreads": 1}
+    own["print"] = "display" if asked["verbose"] else "no"
+    options = _options(asked, ("epsilonStar", "epsilonDash"), "maxIteration", own)
     cost, cone = sp.csc_matrix(-program.q[:, None]), SymCone(l=program.cones.nonnegative, s=program.cones.psd)
     z, x, _, info = sdpacall.solve_sdpa(
         sp.csc_matrix(rows.T), cost, sp.csc_matrix(right[:, None]), cone, param(options)
@@ -135,16 +107,15 @@ def _sdpa(program: ConicProgram, tolerance: float, max_iterations: int | None, v
     return point, _triangles(program.cones, dual), int(info.get("iteration", 0)), str(info["phasevalue"])
 
 
-def _cvxopt(program: ConicProgram, tolerance: float, max_iterations: int | None, verbose: bool) -> Found:
+def _cvxopt(program: ConicProgram, asked: SolverOptions) -> Found:
     import cvxopt
     import cvxopt.solvers
 
     rows, right = _full_rows(program)
     stacked = rows.tocoo()
     G = cvxopt.spmatrix(stacked.data, stacked.row.tolist(), stacked.col.tolist(), stacked.shape)
-    options = {"show_progress": verbose, "abstol": tolerance, "reltol": tolerance, "feastol": tolerance}
-    if max_iterations is not None:
-        options["maxiters"] = int(max_iterations)
+    own = {"show_progress": asked["verbose"]}
+    options = _options(asked, ("abstol", "reltol", "feastol"), "maxiters", own)
     dims = {"l": program.cones.nonnegative, "q": [], "s": list(program.cones.psd)}
     found = cvxopt.solvers.conelp(cvxopt.matrix(program.q), G, cvxopt.matrix(right), dims, options=options)
     # one of the two is None in a certificate
@@ -155,12 +126,20 @@ def _cvxopt(program: ConicProgram, tolerance: float, max_iterations: int | None,
     return x, _triangles(program.cones, z, lower=True), int(found["iterations"]), str(found["status"])
 
 
-def _mosek(program: ConicProgram, tolerance: float, max_iterations: int | None, verbose: bool) -> Found:
-    parameters = {f"MSK_DPAR_INTPNT_CO_TOL_{of}": tolerance for of in ("REL_GAP", "PFEAS", "DFEAS")}
-    options: dict[str, Any] = {**parameters, "MSK_IPAR_NUM_THREADS": 1}
-    if max_iterations is not None:
-        options["MSK_IPAR_INTPNT_MAX_ITERATIONS"] = int(max_iterations)
-    return by_cvxpy(program, "MOSEK", {"verbose": verbose, "mosek_params": options})
+def _mosek(program: ConicProgram, asked: SolverOptions) -> Found:
+    tolerances = [f"MSK_DPAR_INTPNT_CO_TOL_{of}" for of in ("REL_GAP", "PFEAS", "DFEAS")]
+    own = {"MSK_IPAR_NUM_THREADS": 1}
+    options = _options(asked, tolerances, "MSK_IPAR_INTPNT_MAX_ITERATIONS", own)
+    return by_cvxpy(program, "MOSEK", {"verbose": asked["verbose"], "mosek_params": options})
+
+
+def _options(
+    asked: SolverOptions, tolerances: Iterable[str], iterations: str, own: dict[str, Any]
+) -> dict[str, Any]:
+    """A solver's own options and, by the names that it has for them, the tolerance and the iterations."""
+    most = asked["max_iterations"]
+    own |= dict.fromkeys(tolerances, asked["tolerance"])
+    return own if most is None else own | {iterations: int(most)}
 
 
 def by_cvxpy(program: ConicProgram, solver: str, options: Mapping[str, Any]) -> Found:
@@ -187,20 +166,18 @@ def by_cvxpy(program: ConicProgram, solver: str, options: Mapping[str, Any]) -> 
     return x.value, np.concatenate([*z, np.zeros(0)]), int(count), str(problem.status)
 
 
+_CVXPY_SOLVED = ("optimal", "optimal_inaccurate")
 OTHERS = {
-    solver.name: solver
-    for solver in (
-        OtherSolver("mosek", _mosek, ("optimal", "optimal_inaccurate"), equations=True),
-        OtherSolver("sdpa", _sdpa, ("pdOPT", "pdFEAS")),
-        OtherSolver("cvxopt", _cvxopt, ("optimal",), dense=24.0),
-    )
+    "mosek": borrowed("mosek", _mosek, _CVXPY_SOLVED, equations=True),
+    "sdpa": borrowed("sdpa", _sdpa, ("pdOPT", "pdFEAS")),
+    "cvxopt": borrowed("cvxopt", _cvxopt, ("optimal",), dense=24.0),
 }
 """The backends of this file by name."""
 
 CVXPY = "cvxpy:"
 
 
-def other(name: str) -> OtherSolver | None:
+def other(name: str) -> Backend | None:
     """The backend of this name; of ``cvxpy:NAME``, whatever solver cvxpy reaches under that name.
 
     SolverUnavailable where cvxpy has none of that name.
@@ -217,11 +194,12 @@ def other(name: str) -> OtherSolver | None:
             f"cvxpy has no solver {name.removeprefix(CVXPY)!r} here; it has {', '.join(known.values())}"
         )
 
-    def run(program: ConicProgram, tolerance: float, max_iterations: int | None, verbose: bool) -> Found:
-        """The tolerance is the solver's own: cvxpy has no common name for it."""
-        return by_cvxpy(program, inner, {"verbose": verbose})
+    return borrowed(name, partial(_of_cvxpy, inner), _CVXPY_SOLVED, equations=True)
 
-    return OtherSolver(name, run, ("optimal", "optimal_inaccurate"), equations=True)
+
+def _of_cvxpy(solver: str, program: ConicProgram, asked: SolverOptions) -> Found:
+    """The tolerance is the solver's own: cvxpy has no common name for it."""
+    return by_cvxpy(program, solver, {"verbose": asked["verbose"]})
 
 
 def _full_rows(program: ConicProgram) -> tuple[sp.csr_matrix, np.ndarray]:
@@ -256,28 +234,22 @@ def in_subprocess(solver: str, run: Callable[[], Any], seconds: float | None, ve
         os.close(reading)
         _answer(run, writing, verbose)
     os.close(writing)
-    deadline = np.inf if seconds is None else time.monotonic() + seconds
-    parts: list[bytes] = []
     try:
-        while not parts or parts[-1]:
-            left = None if seconds is None else max(0.0, deadline - time.monotonic())
-            if not select.select([reading], [], [], left)[0]:
+        with os.fdopen(reading, "rb") as pipe:
+            if not select.select([pipe], [], [], seconds)[0]:
                 raise Breakdown(f"{solver} was stopped at the time limit")
-            parts.append(os.read(reading, 1 << 20))
-    except BaseException:
-        os.kill(child, signal.SIGKILL)
-        raise
+            return _read(solver, pipe)
     finally:
-        os.close(reading)
+        os.kill(child, signal.SIGKILL)  # it has answered, or is not waited for
         os.waitpid(child, 0)
-    return _read(solver, b"".join(parts))
 
 
-def _read(solver: str, pickled: bytes) -> Any:
+def _read(solver: str, pipe: BinaryIO) -> Any:
     """The answer of a child."""
-    if not pickled:
-        raise Breakdown(f"{solver} ended its process; {OTHER_UNITS}")
-    answer = pickle.loads(pickled)
+    try:
+        answer = pickle.load(pipe)
+    except EOFError:
+        raise Breakdown(f"{solver} ended its process; {OTHER_UNITS}") from None
     if isinstance(answer, Exception):
         raise answer
     return answer
@@ -285,12 +257,10 @@ def _read(solver: str, pickled: bytes) -> Any:
 
 def answer_from_input() -> None:
     """The part of a fresh interpreter: a question on standard input, the answer on standard output."""
-    name, program, *limits = pickle.load(sys.stdin.buffer)
+    run, program, asked = pickle.load(sys.stdin.buffer)
     writing = os.dup(1)
     os.dup2(2, 1)  # where a solver's remarks go when they are asked for
-    solver = other(name)
-    assert solver is not None
-    _answer(lambda: solver.run(program, *limits), writing, limits[-1])
+    _answer(lambda: run(program, asked), writing, asked["verbose"])
 
 
 def _answer(run: Callable[[], Any], writing: int, verbose: bool) -> None:
@@ -304,8 +274,8 @@ def _answer(run: Callable[[], Any], writing: int, verbose: bool) -> None:
             answer = error
         except Exception as error:
             answer = RuntimeError(f"{type(error).__name__}: {error}")
+        flush_output()
         with os.fdopen(writing, "wb") as pipe:
             pickle.dump(answer, pipe)
-        flush_output()
     finally:
         os._exit(0)

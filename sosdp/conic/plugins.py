@@ -8,6 +8,7 @@ solver or a reduction that lies may cost time and leave an answer ``inaccurate``
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
@@ -34,6 +35,9 @@ class SolverOptions(TypedDict, total=False):
     verbose: bool
 
 
+UNASKED = SolverOptions(tolerance=None, time_limit=None, max_iterations=None, verbose=False)
+
+
 @runtime_checkable
 class Solver(Protocol):
     """What ``solver=`` takes besides a name. ``name`` and ``FORM`` are optional attributes.
@@ -57,64 +61,62 @@ class Reduction(Protocol):
         """An answer to ``program``, what ``reduce`` was given, from one to what it returned."""
 
 
-@dataclass(frozen=True, eq=False)
-class Plugged:
-    """A ``Solver`` as a backend; its answers are weighed on the data."""
+Found = tuple[np.ndarray, np.ndarray, int, str]  # x, z, iterations, what the solver says
 
-    solver: Any
+
+@dataclass(frozen=True, eq=False)
+class Backend:
+    """A solver whose answers are weighed on the data. ``run(program, options)`` is what it finds, or an
+    answer that it has failed; ``solved``: its words for an optimum; ``equations``: whether it takes them
+    (they are eliminated first otherwise); ``memory``: bytes that it needs for a program.
+
+    Raises ValueError for a form of relaxations that there is not.
+    """
+
+    name: str
+    run: Callable[[ConicProgram, SolverOptions], Found | ConicSolution]
+    solved: tuple[str, ...]
+    equations: bool = True
+    memory: Callable[[ConicProgram], float] = lambda program: 0.0
+    FORM: str = "moment"
 
     def __post_init__(self) -> None:
         if self.FORM not in FORMS:
             raise ValueError(f"FORM of a solver is one of {', '.join(FORMS)}, not {self.FORM!r}")
 
-    @property
-    def name(self) -> str:
-        """Its ``name``, or that of its class."""
-        return name_of(self.solver)
+    def solve(self, program: ConicProgram, **options: Unpack[SolverOptions]) -> ConicSolution:
+        """Its answer, weighed: the conditions of optimality, or a ray, are checked."""
+        asked: SolverOptions = {**UNASKED, **options}
 
-    @property
-    def FORM(self) -> str:
-        """Which form of a relaxation it gets."""
-        return getattr(self.solver, "FORM", FORMS[0])
-
-    def memory(self, program: ConicProgram) -> float:
-        """Bytes that it says it will need, 0 where it says nothing."""
-        estimate = getattr(self.solver, "memory", None)
-        return 0.0 if estimate is None else float(estimate(program))
-
-    def solve(
-        self,
-        program: ConicProgram,
-        *,
-        tolerance: float | None = None,
-        time_limit: float | None = None,
-        max_iterations: int | None = None,
-        verbose: bool = False,
-    ) -> ConicSolution:
-        """Its answer, weighed. What it raises reaches the caller; an answer of another shape is ``failed``,
-        TypeError for one of another kind."""
-
-        def answer(linear: ConicProgram) -> ConicSolution:
+        def answer(reduced: ConicProgram) -> ConicSolution:
             started = time.perf_counter()
-            found = self.solver.solve(
-                deepcopy(linear),  # what it does to its program, it does to its own
-                tolerance=tolerance,
-                time_limit=time_limit,
-                max_iterations=max_iterations,
-                verbose=verbose,
-            )
-            if not isinstance(found, ConicSolution):
-                raise TypeError(f"{self.name}.solve returned {type(found).__name__}, not a ConicSolution")
-            told = misshapen(linear, found)
-            if told:
-                return unsolved(linear, "failed", message=f"{self.name} {told}", solver=self.name)
-            solved = found.status in ("optimal", "inaccurate")
+            found = self.run(reduced, asked)
+            if isinstance(found, ConicSolution):
+                return found
             seconds = time.perf_counter() - started
-            return weighed(
-                linear, self.name, (found.x, found.z, found.iterations, found.status), solved, seconds
-            )
+            return weighed(reduced, self.name, found, found[-1] in self.solved, seconds)
 
-        return solve_reduced(program, self.name, answer, equations=True)
+        return solve_reduced(program, self.name, answer, self.equations)
+
+
+def plugged(solver: Any) -> Backend:
+    """A ``Solver`` as a backend. What it raises reaches the caller; an answer of another shape is ``failed``,
+    TypeError for one of another kind."""
+    name = name_of(solver)
+
+    def run(program: ConicProgram, options: SolverOptions) -> Found | ConicSolution:
+        found = solver.solve(deepcopy(program), **options)  # what it does to it, it does to its own
+        if not isinstance(found, ConicSolution):
+            raise TypeError(f"{name}.solve returned {type(found).__name__}, not a ConicSolution")
+        wrong = misshapen(program, found)
+        if wrong:
+            return unsolved(program, "failed", message=f"{name} {wrong}", solver=name)
+        return found.x, found.z, found.iterations, found.status
+
+    memory = getattr(solver, "memory", Backend.memory)
+    return Backend(
+        name, run, ("optimal", "inaccurate"), memory=memory, FORM=getattr(solver, "FORM", Backend.FORM)
+    )
 
 
 def name_of(solver: Any) -> str:
@@ -142,7 +144,7 @@ def offered() -> dict[str, Any]:
 
 
 @cache
-def of_package(name: str) -> Plugged:
+def of_package(name: str) -> Backend:
     """The solver of an entry point, a class without arguments or an object; SolverUnavailable for others."""
     found = offered()[name].load()
     found = found() if isinstance(found, type) else found
@@ -150,4 +152,4 @@ def of_package(name: str) -> Plugged:
         raise SolverUnavailable(
             f"the entry point {name!r} of {GROUP} has no method solve(program, **options)"
         )
-    return Plugged(found)
+    return plugged(found)
