@@ -28,13 +28,12 @@ from certificates.exact import (
     Terms,
     add_to,
     fraction,
-    monomials_of,
     multiply,
     terms_of,
     value_at,
 )
 from certificates.find.numbers import over_common
-from certificates.find.rounding import NotCertifiable, Rounder, checked
+from certificates.find.rounding import Linear, NotCertifiable, Rounder, checked, linear
 from certificates.find.zeros import MOST_ZEROS, refined, relations
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
@@ -56,20 +55,6 @@ _GAP = 30.0  # and those on the two sides of the cut differ by this factor at le
 _BITS = (16, 24, 34, 46)
 _DENOMINATORS = (12, 60, 840)  # tried first on small faces: proofs that a person would print
 _SHORT = 400  # entries up to which that is worth a few exact linear solves
-
-
-@dataclass(frozen=True, eq=False)
-class _System:
-    """All numbers that may vary, exactly: entries of Gram matrices, coefficients of equality multipliers.
-
-    `effects[k][e]`: what one unit of lower-triangle entry e of block k adds (normal form, by row number);
-    `free`: (equality, monomial) with its effect; `goal`: what is to be matched.
-    """
-
-    rounder: Rounder
-    effects: list[list[dict[int, fmpq]]]
-    free: list[tuple[tuple[int, Monomial], dict[int, fmpq]]]
-    goal: list[fmpq]
 
 
 @dataclass(eq=False)
@@ -96,7 +81,7 @@ class Faces:
             raise NotCertifiable(
                 f"facial reduction is made up to {LARGEST_ENTRIES} Gram entries, here are {entries}"
             )
-        system = _system(rounder)
+        system = linear(rounder)
         if len(system.goal) > LARGEST_ROWS:
             raise NotCertifiable(
                 f"facial reduction is made up to {LARGEST_ROWS} monomials, here are {len(system.goal)}"
@@ -137,7 +122,7 @@ class Faces:
             faces.append(_shortened(fmpz_mat(rows).transpose()) if rows else fmpz_mat(len(basis), 0))
         return faces
 
-    def _search(self, system: _System, small: float) -> Proof:
+    def _search(self, system: Linear, small: float) -> Proof:
         """Take out one kernel after another until the multipliers on the face can be rounded."""
         reason = ""
         for _ in range(ROUNDS):
@@ -189,7 +174,7 @@ class Faces:
             out.append(([v for v in vectors if any(v)], basis))
         return out
 
-    def _round(self, system: _System, matrix: list, grams: list[np.ndarray], free: np.ndarray) -> Proof:
+    def _round(self, system: Linear, matrix: list, grams: list[np.ndarray], free: np.ndarray) -> Proof:
         """The exact proof near float multipliers on the face."""
         equations = Equations([*matrix, *(effect for _, effect in system.free)], len(system.goal))
         reason = ""
@@ -207,7 +192,7 @@ class Faces:
                 reason = f"{error} ({words} on the face)"
         raise NotCertifiable(reason)
 
-    def _assemble(self, system: _System, numbers: list[fmpq]) -> Proof:
+    def _assemble(self, system: Linear, numbers: list[fmpq]) -> Proof:
         rounder = system.rounder
         multipliers: list[Multiplier] = []
         rest = dict(rounder.target)
@@ -241,28 +226,6 @@ def _integral(values: list[fmpq]) -> list[int]:
     return primitive(over_one_denominator([fraction(v) for v in values])[0])
 
 
-def _system(rounder: Rounder) -> _System:
-    numbers: dict[Monomial, int] = {}
-
-    def by_number(terms: Terms) -> dict[int, fmpq]:
-        normal = rounder.rules.divide(terms, {})
-        return {numbers.setdefault(row, len(numbers)): value for row, value in normal.items()}
-
-    effects = []
-    for k in range(len(rounder.blocks)):
-        entries = zip(*(t.tolist() for t in rounder.triangles[k]), strict=True)
-        effects.append([by_number(rounder.entry_effect(k, i, j, fmpq(1))) for i, j in entries])
-    free = []
-    for j, polynomial in rounder.free:
-        for row in monomials_of(polynomial.monos):
-            free.append(((j, row), by_number(multiply({row: fmpq(1)}, rounder.equalities[j]))))
-    goals = by_number(dict(rounder.target))
-    goal = [fmpq(0)] * len(numbers)
-    for number, value in goals.items():
-        goal[number] = value
-    return _System(rounder, effects, free, goal)
-
-
 def _complement(vectors: list[list[int]], side: int) -> fmpz_mat:
     """Integer basis (columns, reduced) of the vectors orthogonal to all given ones."""
     columns = kernel(vectors, side)
@@ -273,14 +236,14 @@ def _shortened(w: fmpz_mat) -> fmpz_mat:
     return w.transpose().lll().transpose() if w.ncols() and w.nrows() else w
 
 
-def _face_matrix(system: _System, bases: list[fmpz_mat]) -> list[dict[int, fmpq]]:
+def _face_matrix(system: Linear, bases: list[fmpz_mat]) -> list[dict[int, fmpq]]:
     """Effects of the entries of every R, one matrix after another."""
     pairs = zip(system.effects, bases, strict=True)
     return [effect for effects, w in pairs for effect in on_face(effects, table_of(w.transpose()))]
 
 
 def _inside(
-    system: _System, bases: list[fmpz_mat], matrix: list[dict[int, fmpq]]
+    system: Linear, bases: list[fmpz_mat], matrix: list[dict[int, fmpq]]
 ) -> tuple[list[np.ndarray], np.ndarray, float] | None:
     """Float multipliers on the face, as far inside as possible (margin t <= 1); None without convergence."""
     sides = [w.ncols() for w in bases]

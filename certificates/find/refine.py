@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from flint import arb_mat
 
-from certificates.exact import Monomial, fraction, multiply, rational
+from certificates.exact import fraction, rational
 from certificates.find.numbers import short_decimal
-from certificates.find.rounding import NotCertifiable, Rounder
+from certificates.find.rounding import NotCertifiable, Rounder, linear
 from certificates.identity import Claim
 from certificates.proof import Proof
 from sosdp.conic.multiprecision import Block, CentralPath, fraction_of, precision, work_of
@@ -63,22 +63,19 @@ def refined_proof(
     path = _Path(result, claim, dual)
     if quick and path.work > QUICK_WORK:
         raise NotCertifiable("higher precision would take long: ask for it by a slack below 1e-10")
-    sign = -1 if claim.kind == "upper_bound" else 1
     if bound is not None:
-        wanted = sign * bound
+        wanted = path.sign * bound
         centred = path.follow(lambda low, high, gap: low > wanted or high < wanted)
         if centred.bound < wanted:
             raise NotCertifiable(
-                f"the bound {bound} is on the wrong side of the value {float(sign * centred.ceiling):.17g} "
-                "of the relaxation, so this degree cannot prove it"
+                f"the bound {bound} is on the wrong side of the value "
+                f"{float(path.sign * centred.ceiling):.17g} of the relaxation, so this degree cannot prove it"
             )
     else:
         assert slack is not None
-        room = slack
-        centred = path.follow(lambda low, high, gap: gap * 2 < room)
+        centred = path.follow(lambda low, high, gap: gap * 2 < slack)
         wanted = short_decimal(centred.bound - slack / 2, centred.bound)
-    exact = replace(claim, bound=sign * wanted)
-    return path.rounded(exact, centred)
+    return path.rounded(replace(claim, bound=path.sign * wanted), centred)
 
 
 def bracket(result: Any, claim: Claim, dual: Any, digits: int) -> tuple[Fraction, Fraction]:
@@ -107,7 +104,7 @@ class _Path:
             or claim.kind not in ("lower_bound", "upper_bound")
         ):
             raise NotCertifiable("higher precision serves bounds on a set of scalar constraints only")
-        sign = -1 if claim.kind == "upper_bound" else 1
+        self.sign = -1 if claim.kind == "upper_bound" else 1
         # the bound of the claim does not matter here: the objective alone, minimised
         self.claim = replace(claim, bound=Fraction(0))
         rounder = Rounder(self.claim, dual)
@@ -115,73 +112,48 @@ class _Path:
             raise NotCertifiable("higher precision needs equalities with one or two terms")
         if any(b.kind not in ("sos", "inequality", "product") for b in rounder.blocks):
             raise NotCertifiable("higher precision serves scalar constraints only")
-        self.numbers: dict[Monomial, int] = {}
-        parts = [self._parts(rounder, k) for k in range(len(rounder.blocks))]
-        objective: dict[int, Any] = {}
-        for row, value in rounder.target.items():
-            factor, normal = rounder.rules.normal(row)
-            if factor:
-                number = self._number(normal)
-                objective[number] = objective.get(number, 0) + value * factor
-        one = self._number(())
-        if not set(objective) <= {m for of in parts for m in of} | {one}:
+        system = linear(rounder)
+        one = system.rows.index(()) if () in system.rows else -1
+        free = [m for m in range(len(system.rows)) if m != one]
+        reached = {m for effects in system.effects for effect in effects for m in effect}
+        if any(system.goal[m] for m in free if m not in reached):
             raise NotCertifiable("a monomial of the objective is in no block")
-        free = [m for m in range(len(self.numbers)) if m != one]
-        self.constant = objective.get(one, rational(0))
-        self.cost = [objective.get(m, rational(0)) for m in free]
-        self.blocks = [
-            Block(len(basis), of.get(one, []), {column: of[m] for column, m in enumerate(free) if m in of})
-            for basis, of in zip(rounder.bases, parts, strict=True)
-        ]
-        self.sign = sign
+        self.constant = system.goal[one] if one >= 0 else rational(0)
+        self.cost = [system.goal[m] for m in free]
+        self.blocks = []
+        for basis, triangle, effects in zip(rounder.bases, rounder.triangles, system.effects, strict=True):
+            entries: dict[int, list[tuple[int, int, Any]]] = {}
+            for i, j, effect in zip(*(t.tolist() for t in triangle), effects, strict=True):
+                for m, value in effect.items():
+                    entries.setdefault(m, []).append((j, i, value if i == j else value / 2))
+            columns = {column: entries[m] for column, m in enumerate(free) if m in entries}
+            self.blocks.append(Block(len(basis), entries.get(one, []), columns))
         self.work = work_of(len(free), [len(basis) for basis in rounder.bases])
         if self.work > LARGEST_WORK:
             raise NotCertifiable(
-                f"{len(self.numbers)} moments in blocks of side up to {max(map(len, rounder.bases))} are too "
+                f"{len(system.rows)} moments in blocks of side up to {max(map(len, rounder.bases))} are too "
                 "many for higher precision"
             )
-
-    def _number(self, row: Monomial) -> int:
-        return self.numbers.setdefault(row, len(self.numbers))
-
-    def _parts(self, rounder: Rounder, k: int) -> dict[int, list[tuple[int, int, Any]]]:
-        """The entries that every moment has in the moment matrix of a block."""
-        factor = rounder.factors[k]
-        assert factor is not None
-        parts: dict[int, dict[tuple[int, int], Any]] = {}
-        triples = zip(*(t.tolist() for t in rounder.triangles[k]), rounder.numbers[k].tolist(), strict=True)
-        for i, j, number in triples:
-            for row, value in multiply({rounder.rows[number]: rational(1)}, factor).items():
-                scale, normal = rounder.rules.normal(row)
-                if scale:
-                    entries = parts.setdefault(self._number(normal), {})
-                    entries[j, i] = entries.get((j, i), 0) + value * scale
-        return {m: [(i, j, c) for (i, j), c in found.items() if c] for m, found in parts.items()}
 
     def follow(self, enough: Callable[[Fraction, Fraction, Fraction], bool]) -> Centred:
         """Follow the path until ``enough(bound, ceiling, their distance)``; NotCertifiable where it leads to
         none, or 120 digits do not decide."""
-        found: list[Centred] = []
         for digits in _DIGITS:
-            room = Fraction(1, 10**digits)
-
-            def near(path: CentralPath, room: Fraction = room) -> bool:
-                gap = fraction_of(path.gap)
-                if not fraction_of(max(path.missed, path.off)) * 10**6 < gap:
-                    return False
-                high = fraction_of(path.value) + fraction(self.constant)
-                if enough(high - gap, high, gap):
-                    found.append(Centred(high - gap, high, [_rationals(z) for z in path.Z]))
-                return bool(found) or gap < room
-
+            gap, room = Fraction(1), Fraction(1, 10**digits)
             try:
                 with precision(int(digits * 3.33) * 2 + 128):
-                    ended = CentralPath(self.cost, self.blocks).follow(near, _ITERATIONS)
+                    for path in CentralPath(self.cost, self.blocks).follow(_ITERATIONS):
+                        found = fraction_of(path.gap)
+                        if not fraction_of(max(path.missed, path.off)) * 10**6 < found:
+                            continue
+                        gap, high = found, fraction_of(path.value) + fraction(self.constant)
+                        if enough(high - gap, high, gap):
+                            return Centred(high - gap, high, [_rationals(z) for z in path.Z])
+                        if gap < room:
+                            break
             except ZeroDivisionError as error:
                 raise NotCertifiable("a moment matrix became singular at this precision") from error
-            if found:
-                return found[0]
-            if not ended:
+            if not gap < room:
                 raise NotCertifiable(
                     "the method did not converge: the set seems to have no interior, or no multipliers "
                     "attain the optimum"
@@ -205,9 +177,5 @@ class _Path:
 
 
 def _rationals(matrix: arb_mat) -> np.ndarray:
-    side = matrix.nrows()
-    out = np.empty((side, side), dtype=object)
-    for i in range(side):
-        for j in range(i + 1):
-            out[i, j] = out[j, i] = fraction_of(matrix[i, j])
-    return out
+    rows = [[fraction_of(v) for v in row] for row in matrix.table()]
+    return np.array(rows, dtype=object).reshape(matrix.nrows(), matrix.ncols())

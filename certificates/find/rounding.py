@@ -4,14 +4,17 @@ Every multiplier is rounded to dyadic rationals; what the rounded multipliers mi
 divided by the rewriting rules of the system (the cofactors join the equality multipliers), and the rest is
 absorbed into ONE entry per monomial of the plain sum-of-squares Gram matrices, so denominators stay those of
 the data (Peyrl and Parrilo 2008 spread it over all entries instead, which divides by the number of entries).
+Where no plain square reaches a monomial, `certificates.find.facial` solves the whole identity exactly.
 Positive definiteness is screened in floating point here and proven exactly by the checker.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +32,6 @@ from certificates.exact import (
     terms_of,
     times,
 )
-from certificates.find.numbers import reduced
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra import monomials as mono
@@ -37,15 +39,9 @@ from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.products import Products
 from sosdp.relaxation.duals import DualData, GramBlock
 
-_REPAIR_CELLS = 4_000_000  # largest exact linear system (entries) solved for monomials no plain block reaches
-
 
 class CertificateError(Exception):
     """Base of what this package raises on purpose."""
-
-
-# ("free", equality, monomial) or ("gram", block, (i, j)), with what one unit of it adds to the target
-_Column = tuple[tuple[str, int, Any], Terms]
 
 
 class NotCertifiable(CertificateError):
@@ -107,7 +103,6 @@ class Rounder:
         self.rules = Rules(self.equalities[: len(claim.equalities)])
         self.factors = [self._factor(b) for b in self.blocks]
         self._number_products()
-        self._places: dict[Monomial, _Place] | None = None
 
     def _number_products(self) -> None:
         """Number the monomials basis[i] * basis[j], j <= i, of all blocks (`numbers[k]`: lower triangle)."""
@@ -134,29 +129,26 @@ class Rounder:
         of = self.claim if block.kind == "psd" else self.claim.expectations
         return of.matrices[block.index[0]]
 
+    @cached_property
     def places(self) -> dict[Monomial, _Place]:
         """For every monomial in normal form that a plain block reaches: one such entry."""
-        if self._places is None:
-            found: dict[Monomial, _Place] = {}
-            for k, block in enumerate(self.blocks):
-                if block.kind != "sos":
-                    continue
-                row, column = self.triangles[k]
-                # an off-diagonal entry moves by half of what it absorbs: those first
-                order = np.argsort(row == column, kind="stable")
-                numbers, first = np.unique(self.numbers[k][order], return_index=True)
-                chosen = order[first]
-                entries = zip(numbers.tolist(), row[chosen].tolist(), column[chosen].tolist(), strict=True)
-                for number, i, j in entries:
-                    product = self.rows[number]
-                    factor, normal = self.rules.normal(product)
-                    if not factor:
-                        continue
-                    known = found.get(normal)
-                    if known is None or (i != j and known.i == known.j):
-                        found[normal] = _Place(k, i, j, factor, product)
-            self._places = found
-        return self._places
+        found: dict[Monomial, _Place] = {}
+        for k, block in enumerate(self.blocks):
+            if block.kind != "sos":
+                continue
+            row, column = self.triangles[k]
+            # an off-diagonal entry moves by half of what it absorbs: those first
+            order = np.argsort(row == column, kind="stable")
+            numbers, first = np.unique(self.numbers[k][order], return_index=True)
+            chosen = order[first]
+            entries = zip(numbers.tolist(), row[chosen].tolist(), column[chosen].tolist(), strict=True)
+            for number, i, j in entries:
+                product = self.rows[number]
+                factor, normal = self.rules.normal(product)
+                known = found.get(normal)
+                if factor and (known is None or (i != j and known.i == known.j)):
+                    found[normal] = _Place(k, i, j, factor, product)
+        return found
 
     def multipliers(self, bits: int) -> tuple[Multiplier, ...]:
         """Exact multipliers with entries rounded to `bits` binary places; the identity holds exactly.
@@ -177,10 +169,12 @@ class Rounder:
 
         updates: list[dict[tuple[int, int], fmpq]] = [{} for _ in self.blocks]
         rest = self.rules.divide(residual, cofactors)
-        places = self.places()
-        loose = [row for row in rest if row not in places]
-        if loose:
-            rest = self._repair(rest, loose, cofactors, updates)
+        loose = next((row for row in rest if row not in self.places), None)
+        if loose is not None:
+            raise NotCertifiable(
+                f"no plain square reaches the monomial {polynomial_of({loose: fmpq(1)})}, whose coefficient "
+                "is rounded (try a higher degree)"
+            )
         self._absorb(rest, cofactors, updates)
         out = [self._finish(k, grams[k], updates[k], scale) for k in range(len(self.blocks))]
         return (*(m for m in out if m is not None), *self.others(cofactors))
@@ -262,10 +256,9 @@ class Rounder:
         self, rest: Terms, cofactors: dict[int, Terms], updates: list[dict[tuple[int, int], fmpq]]
     ) -> None:
         """Move a remainder in normal form into one Gram entry per monomial, rewriting cofactors included."""
-        places = self.places()
         left: Terms = {}
         for row, value in rest.items():
-            block, i, j, factor, product = places[row]
+            block, i, j, factor, product = self.places[row]
             share = value if factor == 1 else value / factor
             moved = share if i == j else share / 2
             into, entry = updates[block], (i, j)
@@ -275,75 +268,6 @@ class Rounder:
                 add_to(left, {product: share}, -1)
         if self.rules.divide(left, cofactors):
             raise RuntimeError("rewriting is not deterministic: please report this problem")
-
-    def _repair(
-        self,
-        rest: Terms,
-        loose: list[Monomial],
-        cofactors: dict[int, Terms],
-        updates: list[dict[tuple[int, int], fmpq]],
-    ) -> Terms:
-        """Change equality multipliers and constraint Gram entries so that the `loose` monomials cancel.
-
-        Those are the ones no plain block reaches.  Solves one exact linear system (reduced row echelon form
-        over the rationals) and returns the remainder after the change.  Raises NotCertifiable when the system
-        has no solution.
-        """
-        columns, loose = self._connected(loose)
-        example = str(polynomial_of({loose[0]: fmpq(1)}))
-        if not columns or len(loose) * len(columns) > _REPAIR_CELLS:
-            raise NotCertifiable(
-                f"no multiplier reaches the monomial {example}: the identity cannot hold exactly "
-                "(try a higher degree)"
-            )
-        wanted = [*(effect for _, effect in columns), rest]
-        after = dict(rest)
-        for c, line in reduced([[terms.get(row, fmpq(0)) for terms in wanted] for row in loose]):
-            if c == len(columns):
-                raise NotCertifiable(
-                    f"the coefficients of {example} and {len(loose) - 1} more monomials cannot be matched "
-                    "exactly: no multiplier can be changed to cancel them (add a ball you can justify)"
-                )
-            change = line[-1]
-            if not change:
-                continue
-            (kind, where, what), effect = columns[c]
-            if kind == "free":
-                add_to(cofactors.setdefault(where, {}), {what: change})
-                # the rewriting part of the effect, whose cofactors are needed as well
-                self.rules.divide(multiply({what: -change}, self.equalities[where]), cofactors)
-            else:
-                updates[where][what] = updates[where].get(what, fmpq(0)) + change
-                self.rules.divide(self.entry_effect(where, what[0], what[1], -change), cofactors)
-            add_to(after, effect, -change)
-        return after
-
-    def _connected(self, loose: list[Monomial]) -> tuple[list[_Column], list[Monomial]]:
-        """The adjustable numbers that touch `loose`, and all unreached monomials they touch in turn."""
-        places = self.places()
-        everything = [(column, [row for row in column[1] if row not in places]) for column in self._columns()]
-        wanted = set(loose)
-        chosen: list[_Column] = []
-        while True:
-            near = [item for item in everything if not wanted.isdisjoint(item[1])]
-            if not near:
-                return chosen, [*loose, *sorted(wanted.difference(loose))]
-            everything = [item for item in everything if wanted.isdisjoint(item[1])]
-            for column, rows in near:
-                chosen.append(column)
-                wanted.update(rows)
-
-    def _columns(self) -> Iterator[_Column]:
-        """Every adjustable number outside the plain blocks, with its effect on the target in normal form."""
-        for j, polynomial in self.free:
-            for row in monomials_of(polynomial.monos):
-                yield ("free", j, row), self.rules.divide(multiply({row: fmpq(1)}, self.equalities[j]), {})
-        for k, block in enumerate(self.blocks):
-            if block.kind == "sos":
-                continue
-            for i in range(len(self.bases[k])):
-                for j in range(i + 1):
-                    yield ("gram", k, (i, j)), self.rules.divide(self.entry_effect(k, i, j, fmpq(1)), {})
 
     def entry_effect(self, k: int, i: int, j: int, change: fmpq) -> Terms:
         """What changing entries (i, j) and (j, i) of block k by `change` adds to the target."""
@@ -375,6 +299,41 @@ class Rounder:
                 "the boundary of the cone for this number of bits"
             )
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """All numbers that may vary, exactly: entries of Gram matrices, coefficients of equality multipliers.
+
+    `rows`: the monomials in normal form; `effects[k][e]`: what one unit of lower-triangle entry e of block k
+    adds, by row number; `free`: (equality, monomial) with its effect; `goal`: what is to be matched.
+    """
+
+    rounder: Rounder
+    rows: list[Monomial]
+    effects: list[list[dict[int, fmpq]]]
+    free: list[tuple[tuple[int, Monomial], dict[int, fmpq]]]
+    goal: list[fmpq]
+
+
+def linear(rounder: Rounder) -> Linear:
+    """The identity as linear equations in the numbers of its multipliers."""
+    numbers: dict[Monomial, int] = {}
+
+    def by_number(terms: Terms) -> dict[int, fmpq]:
+        normal = rounder.rules.divide(terms, {})
+        return {numbers.setdefault(row, len(numbers)): value for row, value in normal.items()}
+
+    effects = []
+    for k, triangle in enumerate(rounder.triangles):
+        entries = zip(*(t.tolist() for t in triangle), strict=True)
+        effects.append([by_number(rounder.entry_effect(k, i, j, fmpq(1))) for i, j in entries])
+    free = []
+    for j, polynomial in rounder.free:
+        for row in monomials_of(polynomial.monos):
+            free.append(((j, row), by_number(multiply({row: fmpq(1)}, rounder.equalities[j]))))
+    goal = by_number(rounder.target)
+    return Linear(rounder, list(numbers), effects, free, [goal.get(n, fmpq(0)) for n in range(len(numbers))])
 
 
 def _dyadic(gram: np.ndarray, bits: int) -> np.ndarray:

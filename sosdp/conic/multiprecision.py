@@ -11,7 +11,7 @@ Hara (SIAM J. Optim. 7, 1997).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -73,24 +73,20 @@ def solve(
 def _solved(
     program: ConicProgram, tolerance: float, time_limit: float | None, iterations: int, verbose: bool
 ) -> ConicSolution:
-    started, count = time.perf_counter(), 0
-
-    def enough(path: CentralPath) -> bool:
-        nonlocal count
-        count += 1
-        gap, missed = path.gap / max(1.0, abs(path.value)), path.missed
-        if verbose:
-            print(f"{count:3d} {float(path.value):+.12e} gap {float(gap):.1e} missed {float(missed):.1e}")
-        return bool(gap <= tolerance and missed <= _MISSED)
-
-    def late() -> bool:
-        took = (time.perf_counter() - started) / max(1, count)  # an iteration
-        return time_limit is not None and (count + 1) * took > time_limit
-
+    started, count, solved = time.perf_counter(), 0, False
     try:
         with precision(_BITS):
             path = CentralPath(program.q.tolist(), _blocks(program))
-            solved = path.follow(enough, iterations, late)
+            for _ in path.follow(iterations):
+                count += 1
+                gap, missed = path.gap / max(1.0, abs(path.value)), path.missed
+                if verbose:
+                    said = f"gap {float(gap):.1e} missed {float(missed):.1e}"
+                    print(f"{count:3d} {float(path.value):+.12e} {said}")
+                solved = bool(gap <= tolerance and missed <= _MISSED)
+                took = (time.perf_counter() - started) / count  # an iteration
+                if solved or time_limit is not None and (count + 1) * took > time_limit:
+                    break
             x = np.array([float(v) for v in path.y.entries()])
             z = np.concatenate([svec(_floats(matrix)) for matrix in path.Z])
     except ZeroDivisionError as error:  # a singular matrix in 300 bits
@@ -171,19 +167,13 @@ class CentralPath:
         self.Z, self.S = start, list(start)
         self._half = arb(0.5)
 
-    def follow(
-        self,
-        enough: Callable[[CentralPath], bool],
-        iterations: int,
-        late: Callable[[], bool] = lambda: False,
-    ) -> bool:
-        """Iterate until ``enough``; whether it came to that. ZeroDivisionError at a singular matrix."""
+    def follow(self, iterations: int) -> Iterator[CentralPath]:
+        """The path after each of at most so many iterations, until one does not move it. ZeroDivisionError at
+        a singular matrix."""
         for _ in range(iterations):
-            if late() or not self._step():
-                return False
-            if enough(self):
-                return True
-        return False
+            if not self._step():
+                return
+            yield self
 
     def _matrix(self, side: int, entries: list[tuple[int, int, Any]]) -> Any:
         from flint import arb

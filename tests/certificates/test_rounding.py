@@ -11,6 +11,7 @@ from flint import fmpq
 
 import sosdp as sd
 from certificates.exact import Rules, monomials_of, monos_of, multiply, polynomial_of, terms_of
+from certificates.find.facial import Faces
 from certificates.find.numbers import short_decimal
 from certificates.find.rounding import NotCertifiable, Rounder
 from certificates.identity import Claim, Multiplier
@@ -130,13 +131,16 @@ def test_general_equalities_use_the_float_multipliers():
     proved(statement, Dual([block("sos", gram, ONE, x, y)], [(0, multiplier.as_float())]))
 
 
-def test_monomials_no_plain_block_reaches_are_repaired_exactly():
+def test_monomials_no_plain_block_reaches_are_solved_for_exactly():
     """lambda h has terms of degree 3 that no Gram entry reaches: they must cancel exactly."""
     statement = claim("infeasible", equalities=(x * y**2 + x - 1, 3 * x * y**2 + 3 * x + 1))
     # -1 = e + (1 + e) (3/4 h_0 - 1/4 h_1) for every e; perturbed floats leave x y^2 and x unmatched
     multipliers = [(0, sd.polynomial(0.75 * 1.001 + 1e-8)), (1, sd.polynomial(-0.25 * 1.001 + 3e-8))]
-    proof = proved(statement, Dual([block("sos", [[1e-3]], ONE)], multipliers), 34)
-    assert len(proof.multipliers) == 3
+    dual = Dual([block("sos", [[1e-3]], ONE)], multipliers)
+    with pytest.raises(NotCertifiable, match="no plain square reaches"):
+        Rounder(statement, dual).multipliers(34)
+    proof = Faces(statement, dual).prove()
+    assert proof.verify() and len(proof.multipliers) == 3
 
 
 def test_what_cannot_be_matched_is_refused_in_words():
@@ -144,8 +148,8 @@ def test_what_cannot_be_matched_is_refused_in_words():
         Rounder(claim("sos", x**2 + x * y), Dual([block("sos", [[1]], x)])).multipliers(20)
     statement = claim("sos", x**2 + y, equalities=(x**3 * y - y - 1, x**3 * y - y + 1))
     dual = Dual([block("sos", [[1]], x)], [(0, sd.polynomial(0.5)), (1, sd.polynomial(-0.5))])
-    with pytest.raises(NotCertifiable, match="matched"):
-        Rounder(statement, dual).multipliers(20)
+    with pytest.raises(NotCertifiable, match="the identity has no exact solution"):
+        Faces(statement, dual).prove()
 
 
 def test_indefinite_and_broken_multipliers_are_refused():
@@ -197,9 +201,11 @@ def test_matrix_inequalities():
             block("psd", gram, ONE, ONE, index=(0,), entry=np.array([0, 1])),
         ]
     )
-    # x is reached by the matrix block alone: its entry must be repaired
-    proof = proved(statement, dual, 34)
-    assert proof.multipliers[-1].kind == "psd"
+    # x is reached by the matrix block alone
+    with pytest.raises(NotCertifiable, match="reaches the monomial x"):
+        Rounder(statement, dual).multipliers(34)
+    proof = Faces(statement, dual).prove()
+    assert proof.verify() and proof.multipliers[-1].kind == "psd"
 
 
 def test_zero_rows_are_left_out():

@@ -42,6 +42,12 @@ def test_a_chain_is_proven_at_its_irrational_zero():
         extract(sd.minimize(objective, degree=4, sparsity="chordal")).exact(bound=Fraction(1, 1000))
 
 
+def test_one_block_is_proven_at_its_irrational_zero():
+    """In one dense block the kernel at the zero is seen by relations of many digits alone."""
+    proof = extract(sd.minimize(_chain(4)[0])).exact(bound=0)
+    assert proof.bound == 0 and proof.verify()
+
+
 def test_relations_are_those_of_the_zero():
     """1, s, s^2, s^3 at s = sqrt 2: 2 - s^2 = 0 and 2 s - s^3 = 0, and no shorter span holds both."""
     root = zeros.refined(
