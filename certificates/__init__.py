@@ -30,7 +30,7 @@ _HOME = {
     "Outcome": "find.float_certificate",
     "attained": "find.optimum",
     "InExpectation": "identity",
-    "MeasureCertificate": "find.measures",
+    "MeasureCertificate": "find.program",
     "ProgramCertificate": "find.program",
     "semidefinite_bound": "derive.convex",
     "nearest_correlation_bound": "derive.convex",
@@ -91,9 +91,8 @@ if TYPE_CHECKING:
     from .derive.convex import nearest_correlation_bound, semidefinite_bound, unique_labels
     from .find.extract import decide, extract, with_proof
     from .find.float_certificate import FloatCertificate, Outcome
-    from .find.measures import MeasureCertificate
     from .find.optimum import attained
-    from .find.program import ProgramCertificate
+    from .find.program import MeasureCertificate, ProgramCertificate
     from .find.rounding import CertificateError, NotCertifiable
     from .identity import Claim, InExpectation, Multiplier
     from .into_kernel import replay

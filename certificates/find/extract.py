@@ -10,9 +10,8 @@ import numpy as np
 
 from certificates.find.float_certificate import FloatCertificate, Outcome
 from certificates.find.for_all import matrix_of
-from certificates.find.measures import MeasureCertificate
 from certificates.find.numbers import dyadic, exact_number
-from certificates.find.program import ProgramCertificate
+from certificates.find.program import MeasureCertificate, ProgramCertificate
 from certificates.find.rounding import CertificateError, NotCertifiable
 from certificates.find.series import of_chebyshev, of_circle
 from certificates.find.univariate import critical_points

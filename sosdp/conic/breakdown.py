@@ -1,4 +1,4 @@
-"""What a borrowed solver does when its numbers break down: an answer ``failed`` with a line that says why.
+"""What a solver does on Ctrl-C, and when its numbers break down: an answer ``failed``, and one line why.
 
 Clarabel panics (an exception that is no `Exception`, and a trace on file descriptor 2), SCS raises ValueError
 and complains on descriptor 1, others divide by zero. None of that is for the caller of a relaxation.
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from types import FrameType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -118,6 +120,34 @@ class Descriptor:
         if lines:
             with os.fdopen(os.dup(self._number), "wb") as out:
                 out.writelines(lines)
+
+
+@contextmanager
+def interruptible() -> Iterator[Callable[[], bool]]:
+    """Within it, SIGINT is noted instead of raised; the value is a function that says whether it came: the
+    first asks the solver to stop and keep what it has, the second raises.
+
+    Only in the main thread and while Python's own handler is in place: a program that handles SIGINT itself
+    keeps doing so.
+    """
+    pressed: list[int] = []
+    ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if not ours:
+        yield lambda: False
+        return
+
+    def note(number: int, frame: FrameType | None) -> None:
+        pressed.append(number)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(pressed)
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def flush_output(number: int = 1) -> None:

@@ -23,8 +23,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .breakdown import interruptible
 from .conjugate_gradients import Leg, conjugate_gradients, newton_path
-from .interrupt import interruptible
 from .positive_part import PositivePart, layout, positive_part
 from .program import ConicProgram, ConicSolution
 from .reformulate import checked_ray, constant_program, linear_objective, unsolved

@@ -148,17 +148,12 @@ def least_eigenvalue_bounds(stack: np.ndarray) -> np.ndarray:
 
 
 def _cholesky_succeeds_each(stack: np.ndarray) -> np.ndarray:
-    """For which matrices Cholesky's method runs to completion; column by column, all matrices at once."""
-    count, side = stack.shape[:2]
-    factor = np.zeros_like(stack)
-    succeeds = np.ones(count, dtype=bool)
-    for j in range(side):
-        column = stack[:, j:, j] - np.einsum("kil,kl->ki", factor[:, j:, :j], factor[:, j, :j])
-        succeeds &= column[:, 0] > 0
-        root = np.sqrt(np.where(succeeds, column[:, 0], 1.0))
-        factor[:, j:, j] = np.where(succeeds[:, None], column / root[:, None], 0.0)
-        factor[:, j, j] = root
-    return succeeds & np.isfinite(factor).all(axis=(1, 2))
+    """For which matrices Cholesky's method runs to completion: all at once, or one by one."""
+    try:
+        np.linalg.cholesky(stack)
+    except np.linalg.LinAlgError:
+        return np.array([_cholesky_succeeds(matrix) for matrix in stack], dtype=bool)
+    return np.ones(len(stack), dtype=bool)
 
 
 def is_positive_semidefinite(matrix: np.ndarray) -> bool:

@@ -2,8 +2,8 @@
 
 Solvers end on the boundary of the cones, where rounding proves nothing; the same program with its cones
 shrunk by a little has its solution inside. Where there is no inside, the program is restricted to a face: to
-one that integers show (``exact_restriction`` for the points, ``exact_face`` for the dual vectors), and then
-to one that a solver's numbers suggest (``guessed_faces``). Last, for small programs, dual vectors are points
+one that integers show (``restrict`` for the points, ``exact_face`` for the dual vectors), and then
+to one that a solver's numbers suggest (``exact.guesses``). Last, for small programs, dual vectors are points
 of the dual program (``dual_program``). Every number that comes out is proven by ``brackets`` or in exact
 arithmetic.
 """

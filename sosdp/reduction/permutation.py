@@ -269,8 +269,9 @@ class _Search:
         # from the smallest stabiliser up: what was found before fixes all earlier variables
         for point in range(len(bases) - 1, -1, -1):
             base = bases[point]
-            for other in np.flatnonzero(base == base[point]).tolist():
-                if other > point and other not in _orbit(point, [g for g, _ in generators]):
+            for other in (np.flatnonzero(base[point + 1 :] == base[point]) + point + 1).tolist():
+                orbits = orbit_numbers([np.arange(count), *(g for g, _ in generators)])
+                if orbits[other] != orbits[point]:
                     result = self.extend(base, base, point, other)
                     if result is not None:
                         generators.append(result)
@@ -331,18 +332,6 @@ def _individual(colour: np.ndarray, point: int) -> np.ndarray:
     out = colour.copy()
     out[point] = _mix(out[point : point + 1] ^ np.uint64(0xA5A5A5A5A5A5A5A5))[0]
     return out
-
-
-def _orbit(point: int, generators: list[np.ndarray]) -> set[int]:
-    reached, frontier = {point}, [point]
-    while frontier:
-        k = frontier.pop()
-        for g in generators:
-            image = int(g[k])
-            if image not in reached:
-                reached.add(image)
-                frontier.append(image)
-    return reached
 
 
 def orbit_numbers(images: Sequence[np.ndarray]) -> np.ndarray:

@@ -67,18 +67,14 @@ class Quotient(PickledByName):
         return hit
 
     @cached_property
-    def _squares(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of each variable id: the exponent that its square is replaced by (-1: no rule), and the factor."""
-        squares = {v: rule for v, rule in self.power.items() if rule[0] == 2}
-        table = np.full(max(squares, default=-1) + 1, -1)
-        factor = np.zeros(table.size)
-        for variable, (_, low, c) in squares.items():
-            table[variable], factor[variable] = low, c
-        return table, factor
-
-    @cached_property
-    def _higher_powers(self) -> list[tuple[int, tuple[int, int, float]]]:
-        return [(v, rule) for v, rule in self.power.items() if rule[0] != 2]
+    def _rules(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of each variable id up to the largest with a rule, and of all beyond: the power that is replaced
+        (0: none is), the one that replaces it, and the factor."""
+        high, low = np.zeros((2, max(self.power, default=0) + 2), dtype=mono.MONOMIAL)
+        factor = np.ones(high.size)
+        for variable, rule in self.power.items():
+            high[variable], low[variable], factor[variable] = rule
+        return high, low, factor
 
     @cached_property
     def _zero_by_degree(self) -> list[tuple[int, mono.Index]]:
@@ -87,36 +83,24 @@ class Quotient(PickledByName):
         return [(d, mono.Index(self.zero[degrees == d])) for d in np.unique(degrees).tolist()]
 
     def _apply_powers(self, monos: np.ndarray, coefs: np.ndarray) -> None:
-        table, factor = self._squares
-        if table.size and monos.shape[1] > 1:
-            top = int(monos.max(initial=0))
-            if top >= table.size:
-                table = np.concatenate([table, np.full(top + 1 - table.size, -1)])
-                factor = np.concatenate([factor, np.zeros(top + 1 - factor.size)])
-            changed = True
-            while changed:
-                changed = False
-                for j in range(monos.shape[1] - 1, 0, -1):
-                    factors = monos[:, j]
-                    doubled = (factors > 0) & (monos[:, j - 1] == factors)
-                    rows = np.flatnonzero(doubled & (table[factors] >= 0))
-                    if rows.size:
-                        hit = monos[rows, j]
-                        coefs[rows] *= factor[hit]
-                        monos[rows, j - 1] = 0
-                        monos[rows, j] = np.where(table[hit] == 1, hit, 0)
-                        changed = True
-                monos.sort(axis=1)
-        for variable, (high, low, c) in self._higher_powers:
-            while True:
-                rows = np.flatnonzero((monos == variable).sum(axis=1) >= high)
-                if rows.size == 0:
-                    break
-                coefs[rows] *= c
-                place = np.cumsum(monos[rows] == variable, axis=1)
-                erase = (monos[rows] == variable) & (place <= high - low)
-                monos[rows] = np.where(erase, 0, monos[rows])
-                monos.sort(axis=1)
+        high, low, factor = self._rules
+        rows = np.arange(len(monos))
+        while rows.size and monos.shape[1] > 1:
+            rows = rows[((monos[rows, 1:] == monos[rows, :-1]) & (monos[rows, 1:] > 0)).any(axis=1)]
+            own = monos[rows]
+            known = np.minimum(own, high.size - 1)
+            copies = np.ones_like(own)  # of the same factor, up to and with this one
+            for j in range(1, own.shape[1]):
+                copies[:, j] += copies[:, j - 1] * (own[:, j] == own[:, j - 1])
+            here, last = np.nonzero((copies == high[known]) & (own > 0))
+            ids = known[here, last]
+            np.multiply.at(coefs, rows[here], factor[ids])
+            gone = high[ids] - low[ids]
+            for back in range(int(gone.max(initial=0))):
+                of = back < gone
+                own[here[of], last[of] - back] = 0
+            own.sort(axis=1)
+            monos[rows], rows = own, rows[np.unique(here)]
 
     def is_normal(self, monos: np.ndarray) -> np.ndarray:
         """Which rows no rule can rewrite, shape (m,)."""

@@ -16,7 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
-from sosdp.conic.quiet_solve import matrix_program
+from sosdp.conic.clarabel import solve_quietly
+from sosdp.conic.program import Cones, ConicProgram
 from sosdp.conic.rigorous import UNIT
 from sosdp.conic.svec import roots, smat, triangle, units
 
@@ -262,7 +263,7 @@ def _conic(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     A = sp.vstack([-sp.eye_array(count), capped, sp.csr_matrix(coefficients.T)], format="csc")
     bounds = count + capped.shape[0]
     b = np.concatenate([np.zeros(count), np.ones(capped.shape[0]), units([k])])
-    answer = matrix_program(-1.0 / lengths, A, b, bounds, [k])
+    answer = solve_quietly(ConicProgram(-1.0 / lengths, A, b, Cones(0, bounds, (k,))))
     if answer is None:
         return None
     return np.clip(answer[0] / lengths, 0.0, 1.0), smat(answer[1][bounds:], k)

@@ -424,7 +424,7 @@ def test_a_keyboard_interrupt_keeps_a_certified_bound(monkeypatch, interrupts_ra
 def test_a_second_interrupt_raises_and_foreign_handlers_are_left_alone(interrupts_raise):
     import signal
 
-    from sosdp.conic.interrupt import interruptible
+    from sosdp.conic.breakdown import interruptible
 
     with pytest.raises(KeyboardInterrupt):
         with interruptible() as interrupted:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sosdp.conic.quiet_solve import matrix_program
+from sosdp.conic.clarabel import solve_quietly
+from sosdp.conic.program import Cones, ConicProgram
 from sosdp.structured import packing
 
 
@@ -32,7 +33,7 @@ class Panics:
 def solved():
     """A small program that Clarabel solves."""
     eye = sp.csc_matrix(-np.eye(1))
-    return matrix_program(np.ones(1), eye, -np.ones(1), 1, [])
+    return solve_quietly(ConicProgram(np.ones(1), eye, -np.ones(1), Cones(0, 1)))
 
 
 def test_a_panic_leaves_no_trace(monkeypatch, capfd):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....conic.interrupt import interruptible
+from ....conic.breakdown import interruptible
 from .newton import Residuals, Scaled, State, advance
 from .normal import NotDefinite
 from .polish import Centre
