@@ -6,7 +6,7 @@ Data only: `certificates.proof.Proof` verifies and shows it, `certificates.write
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -203,6 +203,18 @@ class Multiplier(PickledByName):
             return self.polynomial.degree
         return 2 * max((len(row) for row in self.basis), default=0)
 
+    def trimmed(self) -> Multiplier | None:
+        """The multiplier without basis elements whose row is zero; None when nothing is left of it."""
+        if self.kind in FREE_KINDS:
+            empty = self.polynomial is not None and not self.polynomial.coefs.size
+            return None if empty and self.kind != "square" else self
+        kept = [k for k, row in enumerate(self.gram) if any(row)]
+        if len(kept) == len(self.gram) > 0:
+            return self
+        gram = tuple(tuple(self.gram[i][j] for j in kept) for i in kept)
+        basis, entry = (tuple(of[k] for k in kept) if of else () for of in (self.basis, self.entry))
+        return replace(self, basis=basis, gram=gram, entry=entry) if kept else None
+
     def squares(self) -> list[tuple[Fraction, Polynomial]]:
         """[(d, q), ...], d > 0, with sum of d q^2 equal to the multiplier, by exact LDL^T.
 
@@ -231,6 +243,15 @@ class Identity:
     def bound(self) -> Fraction | None:
         """The bound of the claim; None for claims without one."""
         return self.claim.bound
+
+    @property
+    def ids(self) -> list[int]:
+        """The ids of all variables, ascending."""
+        others = [self.functional, *(m.polynomial for m in self.multipliers)]
+        polynomials = (*self.claim.polynomials(), *(p for p in others if p is not None))
+        rows = [row for m in self.multipliers for row in m.basis]
+        rows += [(v,) for v, _ in (*(self.claim.point or ()), *self.claim.values)]
+        return sorted({int(v) for p in polynomials for v in p.variable_ids}.union(*rows))
 
     @property
     def degree(self) -> int:

@@ -192,18 +192,15 @@ class Rounder:
 
     def multiplier(self, k: int, whole: Sequence[Sequence[int]], common: int) -> Multiplier | None:
         """Block k with a matrix over one denominator, zero rows left out; None when nothing is left."""
-        keep = [i for i, row in enumerate(whole) if any(row)]
-        if not keep:
-            return None
-        block, every = self.blocks[k], len(keep) == len(whole)
+        block = self.blocks[k]
         return Multiplier(
             block.kind,
             tuple(int(v) for v in block.index) if block.kind != "sos" else (),
-            tuple(self.bases[k][i] for i in keep),
-            tuple(tuple(whole[i] if every else [whole[i][j] for j in keep]) for i in keep),
+            tuple(self.bases[k]),
+            tuple(map(tuple, whole)),
             common,
-            () if block.entry is None else tuple(int(block.entry[i]) for i in keep),
-        )
+            () if block.entry is None else tuple(np.asarray(block.entry).tolist()),
+        ).trimmed()
 
     def proof(self, places: Sequence[int]) -> Proof:
         """The proof at the first of these numbers of bits that the checker accepts; raises NotCertifiable."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from certificates.check import digest
 from certificates.checker.reading import FORMAT
 from certificates.exact import Monomial, monomials_of
-from certificates.identity import FREE_KINDS, Claim, Identity, InExpectation, Multiplier
+from certificates.identity import Claim, Identity, InExpectation, Multiplier
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import variable_name
 from sosdp.write import write_whole
@@ -22,12 +21,7 @@ class _Names:
     """Numbers the variables of a proof in the order of their ids."""
 
     def __init__(self, proof: Identity) -> None:
-        cofactors = [m.polynomial for m in proof.multipliers if m.polynomial is not None]
-        functional = [] if proof.functional is None else [proof.functional]
-        ids = {int(v) for p in (*proof.claim.polynomials(), *cofactors, *functional) for v in p.variable_ids}
-        ids.update(v for m in proof.multipliers for row in m.basis for v in row)
-        ids.update(identifier for identifier, _ in (*(proof.claim.point or ()), *proof.claim.values))
-        self.ids = sorted(ids)
+        self.ids = proof.ids
         self.position = {identifier: k for k, identifier in enumerate(self.ids)}
         self.names = ascii_names([variable_name(identifier) for identifier in self.ids])
         self._monomials: dict[Monomial, list[list[int]]] = {}
@@ -72,26 +66,6 @@ def _multiplier_dict(multiplier: Multiplier, names: _Names) -> dict[str, Any]:
     return about | {"basis": [names.monomial(row) for row in multiplier.basis], **entry, "gram": gram}
 
 
-def _without_zeros(multiplier: Multiplier) -> Multiplier | None:
-    """The multiplier without basis elements whose row is zero; None when nothing is left of it."""
-    if multiplier.kind in FREE_KINDS:
-        empty = multiplier.polynomial is not None and not multiplier.polynomial.coefs.size
-        return None if empty and multiplier.kind != "square" else multiplier
-    kept = [k for k, row in enumerate(multiplier.gram) if any(row)]
-    if len(kept) == len(multiplier.gram) > 0:
-        return multiplier
-    return (
-        None
-        if not kept
-        else replace(
-            multiplier,
-            basis=tuple(multiplier.basis[k] for k in kept),
-            gram=tuple(tuple(multiplier.gram[i][j] for j in kept) for i in kept),
-            entry=tuple(multiplier.entry[k] for k in kept) if multiplier.entry else (),
-        )
-    )
-
-
 def _set_dict(constraints: Claim | InExpectation, names: _Names) -> dict[str, Any]:
     return {
         "equalities": [names.polynomial(p) for p in constraints.equalities],
@@ -130,7 +104,7 @@ def to_dict(proof: Identity) -> dict[str, Any]:
         "unique": claim.unique or None,
         "root": claim.root and [names.position[claim.root[0]], *map(str, claim.root[1:])],
     }
-    multipliers = [_multiplier_dict(m, names) for m in map(_without_zeros, proof.multipliers) if m]
+    multipliers = [_multiplier_dict(m, names) for m in map(Multiplier.trimmed, proof.multipliers) if m]
     content = {
         "format": FORMAT,
         "claim": {key: value for key, value in may.items() if value is not None},

@@ -159,12 +159,9 @@ def _attained(claim: Claim, name: str, names: Mapping[int, str]) -> list[str]:
 
 def lean_names(proof: Identity) -> dict[int, str]:
     """A Lean identifier for every variable, all different, and none that the text uses for something else."""
-    cofactors = (m.polynomial for m in proof.multipliers if m.polynomial is not None)
-    ids = {int(v) for p in (*proof.claim.polynomials(), *cofactors) for v in p.variable_ids}
-    ids |= {v for m in proof.multipliers for row in m.basis for v in row}
-    taken = {variable_name(v) for v in ids}
+    taken = {variable_name(v) for v in proof.ids}
     out = {}
-    for v in sorted(ids):
+    for v in proof.ids:
         name = variable_name(v)
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             raise NoLean(f"the variable name {name!r} is no Lean identifier")
