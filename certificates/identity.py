@@ -212,7 +212,7 @@ class Multiplier(PickledByName):
         if len(kept) == len(self.gram) > 0:
             return self
         gram = tuple(tuple(self.gram[i][j] for j in kept) for i in kept)
-        basis, entry = (tuple(of[k] for k in kept) if of else () for of in (self.basis, self.entry))
+        basis, entry = tuple(self.basis[k] for k in kept), tuple(self.entry[k] for k in kept if self.entry)
         return replace(self, basis=basis, gram=gram, entry=entry) if kept else None
 
     def squares(self) -> list[tuple[Fraction, Polynomial]]:
