@@ -162,7 +162,7 @@ COMMANDS = {
             _option(
                 "--classes",
                 metavar="A,B",
-                help="logistic: the two labels (0,1), numbers; any other counts as the first",
+                help="logistic: the two labels (0,1), or texts of a category; any other counts as the first",
             ),
             _option("--components", type=int, metavar="K", help="pca: how many"),
             _option("--clusters", type=int, metavar="K", help="public: number of clusters"),

@@ -56,7 +56,8 @@ def facts(arguments: Namespace, table: Table) -> dict[str, Any]:
     if arguments.name == "regression":
         result |= {"y_bounds": pairs[place], "y_tight": bool(tight[place])}
     if arguments.classes is not None:
-        result["classes"] = _classes(arguments.classes)
+        texts = table.categories[place] if table.categories else ()
+        result["classes"] = _classes(arguments.classes, texts)
     return result
 
 
@@ -98,14 +99,17 @@ def _bounds(arguments: Namespace) -> Any:
     return pairs[0] if len(pairs) == 1 else pairs
 
 
-def _classes(given: str) -> tuple[float, float]:
-    """The two labels, which are numbers as the columns are; InputError for others."""
+def _classes(given: str, categories: tuple[str, ...]) -> tuple[float, float]:
+    """The two labels as they are read: numbers, or places among the categories of the target; InputError for
+    others."""
+    texts = [text.strip() for text in next(csv.reader([given]))]
+    kind = f"two of {', '.join(categories)}" if categories else "two different numbers"
     try:
-        first, second = (float(label) for label in given.split(","))
+        first, second = (float(categories.index(text) if categories else text) for text in texts)
     except ValueError:
         first = second = math.nan
     if not (math.isfinite(first) and math.isfinite(second)) or first == second:
-        raise InputError(f"sosdp private logistic: --classes: {given!r} is not A,B: two different numbers")
+        raise InputError(f"sosdp private logistic: --classes: {given!r} is not A,B: {kind}")
     return first, second
 
 

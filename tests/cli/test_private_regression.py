@@ -90,6 +90,27 @@ def test_classes_are_stated(capsys, table):
     capsys.readouterr()
 
 
+def test_classes_are_texts_of_a_category(capsys, table, tmp_path):
+    """As the schema spells them; a text that it does not know counts as the first."""
+    g = np.random.default_rng(1)
+    age = g.normal(40, 10, 8000)
+    ill = np.where(g.random(8000) < 1.0 / (1.0 + np.exp(-0.2 * (age - 40))), "yes, often", "no")
+    ill[:5] = "secret"
+    lines = [f'{one:.4f},"{two}"' for one, two in zip(age, ill, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["age,ill", *lines, ""]))
+    columns = {"age": {"type": "number", "low": 0, "high": 120}}
+    columns["ill"] = {"type": "category", "values": ["yes, often", "no", "unknown"]}
+    (tmp_path / "s.json").write_text(json.dumps({"format": "sosdp-schema/1", "columns": columns}))
+    texts = [str(tmp_path / "t.csv"), "--schema", str(tmp_path / "s.json")]
+    for classes, slope in (('no,"yes, often"', 0.2), ('"yes, often",no', -0.2)):
+        value = released(capsys, "logistic", texts, "--target", "ill", "--classes", classes)[1]["value"]
+        assert value["coefficients"] == pytest.approx({"age": slope}, rel=0.3)
+    for classes in ("no,maybe", "no,no", "0,1"):
+        assert main(["private", "logistic", *texts, *BUDGET, "--target", "ill", "--classes", classes]) == 2
+        printed = capsys.readouterr()
+        assert "two of yes, often, no, unknown" in printed.err and printed.out == ""
+
+
 def test_components(capsys, table):
     table = [*table, "--columns", "age,smokes,score"]
     code, found = released(capsys, "pca", table, "--components", "2")

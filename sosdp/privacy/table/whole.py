@@ -52,12 +52,14 @@ class Table:
     Attributes:
         values: (n, d) float64, NaN for a missing entry. names: of the columns where they are public.
         assumptions: what the reading rests on. bounds: (low, high) of every column, from a schema.
+        categories: texts of every column, which are read as their places, from a schema; others have none.
     """
 
     values: npt.NDArray[np.float64]
     names: list[str] | None = None
     assumptions: tuple[str, ...] = ()
     bounds: list[tuple[float, float]] | None = None
+    categories: list[tuple[str, ...]] | None = None
 
 
 def read_table(
@@ -125,7 +127,8 @@ def _by_schema(source: str, schema: Schema, columns: Sequence[str] | None) -> Ta
     if not parts:
         raise InputFileError(source, "file", "no lines of data")
     rests = _rests(source, COLUMNS_STATED) if suffix_of(source) in SEPARATORS else ()
-    return Table(np.concatenate(parts), wanted, rests, [column.bounds for column in chosen])
+    bounds, texts = [column.bounds for column in chosen], [column.values for column in chosen]
+    return Table(np.concatenate(parts), wanted, rests, bounds, texts)
 
 
 def _text(source: str, form: Form, columns: Sequence[str] | int | None) -> Table:
