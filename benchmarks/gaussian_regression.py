@@ -1,8 +1,8 @@
 """Regression, components, ill-conditioned covariances, the mean of all rows: errors, plans, coverage.
 
 Regression: residual deviation 1, signal deviation 1.5, excess error sqrt((b' - b)^T Sigma (b' - b)),
-medians of runs at (epsilon, 1e-6); ours is given no bounds. Rivals are given exact bounds, centres and
-scales for nothing. "wrong": 3 % of the rows are far and lie.
+medians of runs at (epsilon, 1e-6), and at epsilon alone; ours is given no bounds. Rivals are given exact
+bounds, centres and scales for nothing, CoinPress the condition and the largest deviation of any direction. "wrong": 3 % of the rows are far and lie.
 """
 
 from __future__ import annotations
@@ -13,11 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.gaussian_baselines import covariance_coinpress
 from benchmarks.gaussian_regression_rivals import RIVALS, analyze_gauss
 from benchmarks.harness import Table
 from problems.gaussian import PrivateGaussian, PrivateLinearRegression, PrivateMean, PrivatePCA, TooFewRecords
+from sosdp.privacy.calibrate import zcdp_rho
 
 DELTA = 1e-6
+SEED = 33
+RHO = zcdp_rho(1.0, DELTA)  # what CoinPress may spend
 OPTIONS: dict[str, Any] = {"delta": DELTA, "bounds": None}
 Law = Callable[[np.random.Generator, int], np.ndarray]
 REGRESSIONS = (
@@ -54,7 +58,7 @@ LAWS: dict[str, tuple[Law, float, tuple[float, float]]] = {
 def drawn(n: int, d: int, condition: float, law: str, run: int) -> tuple[np.ndarray, ...]:
     """Regressors (n, d), target (n,), coefficients (d,), and a root (d, d) of the covariance of the
     regressors."""
-    g = np.random.default_rng([n, d, run])
+    g = np.random.default_rng([SEED, n, d, run])
     root = np.linalg.qr(g.normal(size=(d, d)))[0] * np.sqrt(np.geomspace(1.0, 1.0 / condition, d))
     heavy = law == "t3"
     z = g.standard_t(3, (n, d)) / math.sqrt(3.0) if heavy else g.normal(size=(n, d))
@@ -75,21 +79,34 @@ def regressions(runs: int) -> Table:
     """Median excess errors of ours, the plan, least squares and rivals."""
     rows = []
     for n, d, condition, law, epsilon in REGRESSIONS:
-        model = PrivateLinearRegression(epsilon, contamination=0.05 if law == "wrong" else 0.0, **OPTIONS)
-        errors: dict[str, list[float]] = {name: [] for name in ("ours", "least squares", *RIVALS)}
+        wrong = 0.05 if law == "wrong" else 0.0
+        model = PrivateLinearRegression(epsilon, contamination=wrong, **OPTIONS)
+        pure = PrivateLinearRegression(epsilon, contamination=wrong, bounds=None)
+        without = planned(pure, n, d)
+        errors: dict[str, list[float]] = {name: [] for name in ("ours", "pure", "least squares", *RIVALS)}
         for run in range(runs):
             X, y, b, root = drawn(n, d, condition, law, run)
             g = np.random.default_rng([run, 9])
             away = {"ours": model.fit(X, y).coef_ - b, "least squares": least_squares(X, y) - b}
+            away["pure"] = pure.fit(X, y).coef_ - b if without else np.full(d, np.nan)
             away |= {name: rival(X, y, epsilon, DELTA, g) - b for name, rival in RIVALS.items()}
             for name, vector in away.items():
                 errors[name].append(float(np.linalg.norm(root.T @ vector)))
         medians = {name: _median(v) for name, v in errors.items()}
-        plan = model.plan(n, d).total_error
-        rows.append([n, d, condition, law, epsilon, medians.pop("ours"), round(plan, 3), *medians.values()])
-    columns = ("n", "d", "condition", "law", "epsilon", "ours", "plan", "least squares", *RIVALS)
-    note = "none: the rival's own test refused"
+        ours = [medians.pop("ours"), planned(model, n, d), medians.pop("pure"), without]
+        rows.append([n, d, condition, law, epsilon, *ours, *medians.values()])
+    names = ("ours", "plan", "epsilon alone", "its plan", "least squares", *RIVALS)
+    columns = ("n", "d", "condition", "law", "epsilon", *names)
+    note = "none: the rival's own test, or the plan of epsilon alone, refused"
     return Table("Regression: median excess error", columns, rows, (note,))
+
+
+def planned(model: Any, n: int, d: int) -> float | None:
+    """The forecast error; None where the plan refuses."""
+    try:
+        return round(model.plan(n, d).total_error, 3)
+    except TooFewRecords:
+        return None
 
 
 def _median(values: list[float]) -> float | None:
@@ -131,12 +148,18 @@ def conditions(runs: int) -> Table:
     flagged."""
     rows = []
     for n, d, condition in CONDITIONS:
-        errors, flags, told = [], 0, []
+        errors, rival, alone, flags, told = [], [], [], 0, []
+        pure = PrivateGaussian(1.0, contamination=0.0, bounds=None)
+        without = planned(pure, n, d)
         for run in range(runs):
             X, _, _, root = drawn(n, d, condition, "normal", run)
             model = PrivateGaussian(1.0, contamination=0.0, **OPTIONS).fit(X)
             inverse = np.linalg.inv(root)
-            errors.append(float(np.linalg.norm(inverse @ model.covariance_ @ inverse.T - np.eye(d))))
+            errors.append(off(model.covariance_, inverse))
+            alone.append(off(pure.fit(X).covariance_, inverse) if without else np.nan)
+            g = np.random.default_rng([SEED, run, 9])
+            noisy = covariance_coinpress(X / root_size(root), RHO, condition, g) * root_size(root) ** 2
+            rival.append(off(noisy, inverse))
             flags += int(not model.within_plan_)
             told.append(model.error_)
         plan = model.plan_
@@ -150,10 +173,26 @@ def conditions(runs: int) -> Table:
                 *(round(x, 3) for x in found),
                 float(f"{plan.condition:.2g}"),
                 f"{flags} of {runs}",
+                _median(alone),
+                without,
+                _median(rival),
             ]
         )
-    columns = ("n", "d", "condition", "error", "worst", "error_", "plan", "reach of the plan", "flagged")
+    columns = (
+        "n", "d", "condition", "error", "worst", "error_", "plan", "reach of the plan", "flagged",
+        "epsilon alone", "its plan", "CoinPress",
+    )  # fmt: skip
     return Table("Whole Gaussians: error by condition at epsilon 1", columns, rows)
+
+
+def off(covariance: np.ndarray, inverse: np.ndarray) -> float:
+    """Frobenius error of a covariance relative to the truth, of the given inverse root."""
+    return float(np.linalg.norm(inverse @ covariance @ inverse.T - np.eye(len(inverse))))
+
+
+def root_size(root: np.ndarray) -> float:
+    """The largest standard deviation of any direction, which CoinPress is told."""
+    return float(np.linalg.norm(root, 2))
 
 
 def mean_coverage(runs: int) -> Table:
@@ -165,7 +204,7 @@ def mean_coverage(runs: int) -> Table:
             for delta in (0.0, DELTA):
                 held, wide = 0, []
                 for run in range(runs):
-                    X = law(np.random.default_rng([run, n]), n)
+                    X = law(np.random.default_rng([SEED, run, n]), n)
                     model = PrivateMean(1.0, delta=delta, bounds=bounds, contamination=0.0).fit(X[:, None])
                     assert model.interval_ is not None
                     low, high = model.interval_[0]
@@ -181,26 +220,35 @@ def mean_coverage(runs: int) -> Table:
 def components(runs: int) -> Table:
     """Angles of the span of three components (eigenvalues 9, 5, 3 and 1)."""
     rows = []
-    names = ("ours", "forecast", "sample", "Analyze Gauss")
+    names = ("ours", "forecast", "epsilon alone", "sample", "Analyze Gauss", "CoinPress")
     shapes = ((2000, 3, False), (5000, 5, False), (20000, 10, False), (20000, 10, True))
     for n, d, far in shapes:
         found: dict[str, list[float]] = {name: [] for name in names}
         k = min(3, d - 1)
         for run in range(runs):
-            g = np.random.default_rng([n, d, run])
+            g = np.random.default_rng([SEED, n, d, run])
             axes = np.linalg.qr(g.normal(size=(d, d)))[0]
             values = np.array([9.0, 5.0, 3.0] + [1.0] * (d - 3))
             X = g.normal(size=(n, d)) * np.sqrt(values) @ axes.T
             if far:
                 X[: 3 * n // 100] = 100.0 * axes[:, -1]
-            model = PrivatePCA(1.0, n_components=k, contamination=0.05 if far else 0.0, **OPTIONS).fit(X)
-            plain = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[2][:k]
-            noisy = analyze_gauss(X, k, 1.0, DELTA, g)
-            for name, rows_found in zip(names[::2], (model.components_, plain), strict=True):
-                found[name].append(sine(rows_found, axes[:, :k]))
+            options: dict[str, Any] = {"n_components": k, "contamination": 0.05 if far else 0.0}
+            model = PrivatePCA(1.0, **options, **OPTIONS).fit(X)
+            pure = PrivatePCA(1.0, bounds=None, **options)
+            away = X - X.mean(axis=0)
+            rival = np.linalg.eigh(covariance_coinpress(away / 3.0, RHO, 9.0, g))[1][:, ::-1][:, :k].T
+            spans = {
+                "ours": model.components_,
+                "sample": np.linalg.svd(away, full_matrices=False)[2][:k],
+                "Analyze Gauss": analyze_gauss(X, k, 1.0, DELTA, g),
+                "CoinPress": rival,
+            }
+            if planned(pure, n, d):
+                spans["epsilon alone"] = pure.fit(X).components_
+            for name, span in spans.items():
+                found[name].append(sine(span, axes[:, :k]))
             found["forecast"].append(model.subspace_angle_)
-            found["Analyze Gauss"].append(sine(noisy, axes[:, :k]))
-        medians = [round(float(np.median(v)), 3) for v in found.values()]
+        medians = [_median(values) if values else None for values in found.values()]
         rows.append([n, d, k, "3 % far" if far else "normal", *medians])
     return Table("Components: sine of the largest angle, medians", ("n", "d", "k", "law", *names), rows)
 
