@@ -2,7 +2,8 @@
 
 Regression: residual deviation 1, signal deviation 1.5, excess error sqrt((b' - b)^T Sigma (b' - b)),
 medians of runs at (epsilon, 1e-6), and at epsilon alone; ours is given no bounds. Rivals are given exact
-bounds, centres and scales for nothing, CoinPress the condition and the largest deviation of any direction. "wrong": 3 % of the rows are far and lie.
+bounds, centres and scales for nothing, CoinPress the condition and the largest deviation of any direction.
+"wrong": 3 % of the rows are far and lie.
 """
 
 from __future__ import annotations
