@@ -12,7 +12,6 @@ from fractions import Fraction
 import numpy as np
 
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
 
 from .budgets import Budget
 from .columns import Columns
@@ -35,6 +34,7 @@ THIN = 0.1  # variance of a column in squares of its scale
 LARGEST = 50  # columns
 MOST_PRIVATE = 0.5  # error of pure noise beyond which nothing is said
 DIGITS = 1e-13  # least eigenvalue of correlations that floats can tell from 0
+NAMES = {True: "gaussian.learner", False: "gaussian.covariance"}  # of releases with and without a mean
 MORE = 1.25  # an error that is so many times the plan's is flagged
 
 
@@ -108,7 +108,11 @@ def private_gaussian(
     plan: what `plan_covariance` said for the same task, budget and `mean`.
     """
     queries = budget.queries(task.n, insecure_seed)
-    frame, whitening, last = whitened(queries, entries, columns, task, plan, slack=slack_of(mean))
+    frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)
+    whitening = Whitening(queries, frame.into(entries), task.contamination, frame.degenerate | columns.tight)
+    whitening.coarse(plan.spent["coarse"], plan.steps)
+    left = sum(plan.spent.values(), -queries.spent) - radius_price(task.n, queries.pure)
+    last = whitening.moments(left, MEAN_SLACK if mean else COARSE_SLACK)
     value = _covariance(frame, whitening, last, plan)
     if mean:
         centre = whitening.centre + whitening.transform @ last.shift
@@ -120,33 +124,7 @@ def private_gaussian(
         "contamination": task.contamination,
         "bounds": columns.bounds,
     }
-    return queries.seal(value, mechanism="gaussian.learner" if mean else "gaussian.covariance", public=public)
-
-
-def slack_of(mean: bool) -> float:
-    """a^2 / C^2 of the last question."""
-    return MEAN_SLACK if mean else COARSE_SLACK
-
-
-def whitened(
-    queries: IntegerQueries,
-    entries: np.ndarray,
-    columns: Columns,
-    task: MeanTask,
-    plan: Plan,
-    *,
-    slack: float,
-) -> tuple[Frame, Whitening, Moments]:
-    """Frame, coarse steps, and the last question with all that is left of what `plan` gives to both."""
-    total = sum(plan.spent.values(), Fraction(0))
-    frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)
-    whitening = Whitening(queries, frame.into(entries), task.contamination, frame.degenerate | columns.tight)
-    whitening.coarse(plan.spent["coarse"], plan.steps)
-    return (
-        frame,
-        whitening,
-        whitening.moments(total - queries.spent - radius_price(task.n, queries.pure), slack),
-    )
+    return queries.seal(value, mechanism=NAMES[mean], public=public)
 
 
 def _covariance(frame: Frame, whitening: Whitening, last: Moments, plan: Plan) -> dict[str, object]:

@@ -22,7 +22,7 @@ from .fold import combined, image, integers, norms
 from .frame import log_quantile
 from .regression import BIG, LEAST_CURVATURE, Pilot, Step, leverage_weights, tilted, z_and_one
 from .regression_planning import HELD, ROUNDS, Law, most_held
-from .whitening import RADIUS_RANK, Whitening, radius_epsilon
+from .whitening import RADIUS_RANK, Whitening, rank_epsilon
 
 LONGEST = 1.5  # step of a round, in standard deviations of the regressors
 SHORT = 0.5  # a last step beyond it, of the linear predictor, began too far away for its curvature
@@ -102,7 +102,7 @@ class Poisson(Family):
 
     def start(self, step: Step, y: np.ndarray) -> float:
         """The logarithm of the .8-quantile of the counts."""
-        epsilon = radius_epsilon(step.task.n)
+        epsilon = rank_epsilon(step.task.n)
         return math.log(log_quantile(step.queries, y, RADIUS_RANK, (-1.0, 33), epsilon)[1])
 
     def scale(self, step: Step, eta: np.ndarray, y: np.ndarray) -> float:

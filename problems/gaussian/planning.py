@@ -184,16 +184,14 @@ def _without_noise(method: str, task: MeanTask, budget: Budget) -> str:
     return "" if budget.rho is not None else "Gaussian noise needs delta > 0 or rho"
 
 
-def _deviation(method: str, task: MeanTask, budget: Budget, spent: dict[str, Fraction]) -> float:
-    """Deviation of the noise of an average, of rows in a cube or ball of radius 1; 0 where there is no such
-    ball."""
-    n, d = task.n, task.d
-    if method != "ball":
-        shape = "box" if method == "cube" else "ball"
-        return sum_deviation(d, float(spent["sum"]), pure=method == "cube", shape=shape) / n
+def last_deviation(budget: Budget, spent: dict[str, Fraction], d: int, shape: str = "ball") -> float:
+    """Deviation of the noise of a coordinate of the last sum over the radius of its ball (or box, with pure
+    noise), by the prices of a plan; 0 where nothing is left for a ball after them."""
+    if "sum" in spent:
+        return sum_deviation(d, float(spent["sum"]), pure=budget.pure or shape == "box", shape=shape)
     assert budget.epsilon is not None
     rate = largest_rate(budget.epsilon, budget.delta, sum(spent.values(), Fraction(0)), d)
-    return sum_deviation(d, rate, pure=True) / n if rate else 0.0
+    return sum_deviation(d, rate, pure=True) if rate else 0.0
 
 
 NO_BALL = "this budget leaves nothing for noise in a ball: choose a larger delta"
@@ -217,7 +215,8 @@ def _folded(method: str, task: MeanTask, budget: Budget) -> Plan | int | str:
         spent["radius"] = _radius_price(task, base * RADIUS[method])
     if method != "ball":
         spent["sum"] = total - sum(spent.values(), Fraction(0))
-    deviation, kappa = _deviation(method, task, budget, spent), 0.0 if pure else _kappa(task)
+    deviation = last_deviation(budget, spent, task.d, "box" if pure else "ball") / task.n
+    kappa = 0.0 if pure else _kappa(task)
     if not deviation:
         return NO_BALL
     # a tight column reaches one half-width of its bounds, a robust one so many scales
@@ -244,12 +243,14 @@ def _whole(method: str, task: MeanTask, budget: Budget) -> Plan | int | str:
     spent, each = _whole_shares(method, task, budget)
     if spent is None:
         return enough_records(task, lambda more: _whole_shares(method, more, budget)[0] is not None)
-    noise = _deviation(method, task, budget, spent) * (1.0 if method == "cube" else math.sqrt(task.d))
+    cube = method == "cube"
+    noise = last_deviation(budget, spent, task.d, "box" if cube else "ball") / task.n
+    noise *= 1.0 if cube else math.sqrt(task.d)
     if not noise:
         return NO_BALL
     learnt, z = task.d - task.known, 0.0
     if learnt:
-        z = float(ndtri(1.0 - clip_rank(each_epsilon(spent["clip"], 2 * learnt, method == "cube")) / task.n))
+        z = float(ndtri(1.0 - clip_rank(each_epsilon(spent["clip"], 2 * learnt, cube)) / task.n))
     private = noise * math.sqrt(task.known + learnt * z * z)
     seconds = 0.05 + 4e-7 * task.n * task.d + 1e-3 * task.d + order_seconds(task, each, 4 * learnt)
     return Plan(method, each, spent, private, math.sqrt(task.d / task.n), seconds, noise=noise)

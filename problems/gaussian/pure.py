@@ -74,15 +74,14 @@ def pure_covariance(
     lam = 2.0 * (1.0 + 1.5 * math.sqrt(size / n))  # covariance of svec(x x^T), x ~ N(0, I), with its sampling
     if task.contamination > 0:
         lam *= 1.0 + 3.0 * task.contamination * math.log(1.0 / task.contamination) ** 2
-    domain = DOMAIN
-    spacing = max(_spacing(n, math.sqrt(lam) * domain[0]), Fraction(1, 2**FINEST))
-    diagonal = (math.ceil(Fraction(domain[0]) / spacing), math.floor(Fraction(domain[1]) / spacing))
-    reach = math.floor(Fraction(math.sqrt(2.0) * domain[1]) / spacing)
+    spacing = max(_spacing(n, math.sqrt(lam) * DOMAIN[0]), Fraction(1, 2**FINEST))
+    diagonal = (math.ceil(Fraction(DOMAIN[0]) / spacing), math.floor(Fraction(DOMAIN[1]) / spacing))
+    reach = math.floor(Fraction(math.sqrt(2.0) * DOMAIN[1]) / spacing)
     i, j = np.triu_indices(d)
     box = tuple(diagonal if a == b else (-reach, reach) for a, b in zip(i.tolist(), j.tolist(), strict=True))
     problem = PackingProblem("covariance", d, lam, relative=True)
     second = pure_exponential(
-        PackingScore(problem, Lattice(spacing, size, box), n, domain=domain),
+        PackingScore(problem, Lattice(spacing, size, box), n, domain=DOMAIN),
         rows,
         epsilon=float(plan.spent["draw"]),
         sampler=DyadicBoxes(),

@@ -26,8 +26,8 @@ from .budgets import Budget
 from .columns import Columns
 from .fold import combined, image, integers, norms
 from .frame import Frame, frame_dict, log_quantile, radius_quantile, release_frame
-from .planning import MeanTask, Plan
-from .regression_planning import HELD, SCALES, last_deviation, left_for_polish, leverage_quantile, slope_of
+from .planning import MeanTask, Plan, last_deviation
+from .regression_planning import HELD, SCALES, left_for_polish, leverage_quantile, slope_of
 from .whitening import (
     CLEAR,
     RADIUS_RANK,
@@ -35,7 +35,7 @@ from .whitening import (
     Whitening,
     entry_deviation,
     noise_norm,
-    radius_epsilon,
+    rank_epsilon,
 )
 
 WIDEST = 8.0
@@ -221,7 +221,7 @@ class Step:
         z = image(x - pilot.centre[:-1], pilot.inverse())
         size = norms(z)
         rank = RADIUS_RANK * (1.0 - self.task.contamination)
-        quantile = radius_quantile(self.queries, size, rank, d, radius_epsilon(self.task.n))
+        quantile = radius_quantile(self.queries, size, rank, d, rank_epsilon(self.task.n))
         radius = quantile * math.sqrt(leverage_quantile(d) / chi2.ppf(RADIUS_RANK, d))
         return z, leverage_weights(size, radius, redescend=far), radius
 
@@ -229,7 +229,7 @@ class Step:
         """Deviation of residuals e (n,), by a quantile of the logarithm of their size, from grid[0] over
         grid[1] octaves; one question."""
         rank = SCALE_RANK * (1.0 - self.task.contamination)
-        _, size = log_quantile(self.queries, np.abs(e), rank, grid, radius_epsilon(self.task.n))
+        _, size = log_quantile(self.queries, np.abs(e), rank, grid, rank_epsilon(self.task.n))
         return size / float(ndtri((1.0 + rank) / 2.0))
 
     def _curvature(

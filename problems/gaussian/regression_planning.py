@@ -11,11 +11,10 @@ from typing import NamedTuple
 
 from scipy.stats import norm
 
-from sosdp.privacy.ball_accounting import LARGEST_DIMENSION, largest_rate
 from sosdp.privacy.mechanisms.integer_queries import sum_deviation
 
 from .budgets import Budget
-from .planning import MeanTask, NotOffered, Plan, enough_records, frame_share, too_few
+from .planning import MeanTask, NotOffered, Plan, enough_records, frame_share, last_deviation, too_few
 from .whitening import entry_deviation, noise_norm, radius_price, schedule
 
 BEFORE = tuple(Fraction(part, 100) for part in (30, 45, 60, 70))  # of zCDP, for all but the last question
@@ -139,17 +138,6 @@ def most_held(k: float) -> float:
     """The most that a residual of variance 1, held at k, is from its mean a: k, and |a| <= E (|r| - k)+ <=
     E r^2 / 4k = 1 / 4k."""
     return k + 1.0 / (4.0 * k)
-
-
-def last_deviation(budget: Budget, spent: dict[str, Fraction], dimension: int) -> float:
-    """Deviation of the noise of a coordinate of the last sum in radii of its ball; 0 for nothing left."""
-    if "sum" in spent:
-        return sum_deviation(dimension, float(spent["sum"]), pure=budget.pure)
-    if dimension > LARGEST_DIMENSION:
-        return 0.0
-    assert budget.epsilon is not None
-    rate = largest_rate(budget.epsilon, budget.delta, sum(spent.values(), Fraction(0)), dimension)
-    return sum_deviation(dimension, rate, pure=True) if rate else 0.0
 
 
 def leverage_quantile(d: int) -> float:

@@ -39,24 +39,19 @@ NATS = 24.0  # twice the nats between a quantile and the empty top of its grid
 OCTAVES = 24  # of the grid of a direction's scale
 
 
-def radius_epsilon(n: int) -> Fraction:
-    """Epsilon of an order statistic of norms."""
-    return Fraction(NATS / (n * (1.0 - RADIUS_RANK)))
-
-
-def direction_epsilon(n: int) -> Fraction:
-    """Epsilon of an order statistic along a direction."""
-    return Fraction(NATS / (n * (1.0 - DIRECTION_RANK)))
+def rank_epsilon(n: int, rank: float = RADIUS_RANK) -> Fraction:
+    """Epsilon of an order statistic of this rank, by default of norms."""
+    return Fraction(NATS / (n * (1.0 - rank)))
 
 
 def radius_price(n: int, pure: bool) -> Fraction:
     """What a radius costs."""
-    return order_price(radius_epsilon(n), pure)
+    return order_price(rank_epsilon(n), pure)
 
 
 def step_overhead(n: int, d: int, pure: bool) -> Fraction:
     """Price of all that a coarse step may ask beside its matrix."""
-    return radius_price(n, pure) + d * order_price(direction_epsilon(n), pure)
+    return radius_price(n, pure) + d * order_price(rank_epsilon(n, DIRECTION_RANK), pure)
 
 
 def noise_norm(d: int, deviation: float) -> float:
@@ -163,7 +158,7 @@ class Whitening:
         z = image(self.y - self.centre, self.inverse)
         size = norms(z)
         rank = RADIUS_RANK * (1.0 - self.contamination)
-        quantile = radius_quantile(self.queries, size, rank, self.d, radius_epsilon(self.n))
+        quantile = radius_quantile(self.queries, size, rank, self.d, rank_epsilon(self.n))
         radius = quantile * math.sqrt(chi2.ppf(0.95, self.d) / chi2.ppf(RADIUS_RANK, self.d))
         folded, weights = whole_rows(z, size, radius)
         a = math.sqrt(slack) * radius
@@ -201,7 +196,8 @@ class Whitening:
         along = np.abs(combined(self.y - self.centre, direction @ self.inverse))
         rank = DIRECTION_RANK * (1.0 - self.contamination)
         top = math.log2(4.0 * math.sqrt(noise * self.d))
-        _, size = log_quantile(self.queries, along, rank, (top - OCTAVES, OCTAVES), direction_epsilon(self.n))
+        epsilon = rank_epsilon(self.n, DIRECTION_RANK)
+        _, size = log_quantile(self.queries, along, rank, (top - OCTAVES, OCTAVES), epsilon)
         return size / float(ndtri((1.0 + rank) / 2.0))
 
     def coarse(self, share: Fraction, steps: int) -> None:

@@ -19,7 +19,7 @@ from sosdp.privacy.terms import join
 
 from ..budgets import Budget
 from ..columns import Columns
-from ..covariances import judged, plan_covariance, private_gaussian
+from ..covariances import NAMES, judged, plan_covariance, private_gaussian
 from ..frame import frame_dict
 from ..means import private_mean
 from ..planning import MeanTask, Plan, least_error, plan_mean
@@ -111,16 +111,12 @@ class PrivateGaussian(TableEstimator):
             parts.append(private_mean(entries, columns, folded, second, plan_mean(folded, second), seed))
             value["mean"] = parts[-1].value["mean"]
         public = {"records": task.n, "dimension": task.d, "method": plan.method}
-        return join(parts, value, mechanism=_name(self._mean), public=public)
+        return join(parts, value, mechanism=NAMES[self._mean], public=public)
 
 
 def _folded(task: MeanTask) -> MeanTask:
     """The mean of a whole Gaussian is that of folded rows, whatever is promised of them."""
     return replace(task, contamination=task.contamination or LEAST_CONTAMINATION)
-
-
-def _name(mean: bool) -> str:
-    return "gaussian.learner" if mean else "gaussian.covariance"
 
 
 class PrivateCovariance(PrivateGaussian):
