@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import product
 from operator import mul
 from typing import Any
 
@@ -16,6 +17,7 @@ from certificates.checker.semidefinite import cholesky
 from certificates.kernel import Answer, NotProven
 
 Square = tuple[Fraction, list[Fraction]]  # weight, and the vector that is squared
+_BITS = 46  # binary places of a factor
 _SIGN = {"upper_bound": "maximize", "lower_bound": "minimize"}
 
 
@@ -105,50 +107,35 @@ def squares_of(gram: Sequence[Sequence[Any]]) -> list[Square]:
 
 
 def _dominant(matrix: list[list[Fraction]]) -> list[Square]:
-    """The squares of M M^T + R, or [] where that way does not apply."""
+    """The squares of M M^T + R, in units that bring the diagonal near 1; [] where that way does not apply."""
     side = len(matrix)
     if side < 3 or any(matrix[i][i] <= 0 for i in range(side)):
         return []
-    diagonal = [row[i] for i, row in enumerate(matrix)]
-    half = [(d.numerator.bit_length() - d.denominator.bit_length()) // 2 for d in diagonal]
-    unit = [Fraction(2) ** h for h in half]
-    for bits in (40, 52):
-        try:
-            scaled = [[float(matrix[i][j] / (unit[i] * unit[j])) for j in range(i + 1)] for i in range(side)]
-        except OverflowError:
-            return []
-        factor = cholesky(scaled, side * 2.0 ** (6 - bits))
-        if factor is None:
-            return []
-        whole = [[round(v * 2.0**bits) for v in row] for row in factor]
-        small = Fraction(1, 1 << bits)
-        rest = [[Fraction(0)] * side for _ in range(side)]
-        for i in range(side):
-            for j in range(i + 1):
-                product = Fraction(sum(map(mul, whole[i], whole[j])), 1 << 2 * bits) * unit[i] * unit[j]
-                rest[i][j] = rest[j][i] = matrix[i][j] - product
-        # dominance in the scaled coordinates: vectors unit_i e_i
-        size = [[rest[i][j] / (unit[i] * unit[j]) for j in range(side)] for i in range(side)]
-        slack = [size[i][i] - sum(abs(v) for v in size[i]) + abs(size[i][i]) for i in range(side)]
-        if min(slack) >= 0:
-            columns = [[row[k] * small * unit[i] if k <= i else Fraction(0) for i, row in enumerate(whole)]
-                       for k in range(side)]  # fmt: skip
-            return [(Fraction(1), column) for column in columns] + _differences(size, slack, unit)
-    return []
-
-
-def _differences(size: list[list[Fraction]], slack: list[Fraction], unit: list[Fraction]) -> list[Square]:
-    """A diagonally dominant matrix as squares of sums and differences of two coordinates, and of one."""
-    side, out = len(size), []
-    for i in range(side):
-        for j in range(i):
-            if size[i][j]:
-                vector = [Fraction(0)] * side
-                vector[i], vector[j] = unit[i], unit[j] if size[i][j] > 0 else -unit[j]
-                out.append((abs(size[i][j]), vector))
-        if slack[i]:
-            out.append((slack[i], [unit[i] if j == i else Fraction(0) for j in range(side)]))
-    return out
+    sizes = [row[i].numerator.bit_length() - row[i].denominator.bit_length() for i, row in enumerate(matrix)]
+    unit = [Fraction(2) ** (size // 2) for size in sizes]
+    rest = [
+        [v / (u * w) for v, w in zip(row, unit, strict=True)] for row, u in zip(matrix, unit, strict=True)
+    ]
+    if any(abs(v) > 4 for row in rest for v in row):
+        return []
+    factor = cholesky(
+        [[float(v) for v in row[: i + 1]] for i, row in enumerate(rest)], side * 2.0 ** (6 - _BITS)
+    )
+    if factor is None:
+        return []
+    whole = [[round(v * 2.0**_BITS) for v in row] + [0] * (side - len(row)) for row in factor]
+    found = [(Fraction(1, 1 << 2 * _BITS), [Fraction(row[k]) for row in whole]) for k in range(side)]
+    for i, j in product(range(side), repeat=2):
+        rest[i][j] -= Fraction(sum(map(mul, whole[i], whole[j])), 1 << 2 * _BITS)
+    for i, row in enumerate(
+        rest
+    ):  # what a diagonally dominant matrix is: sums and differences of coordinates
+        ends = [(abs(v), {i: 1, j: 1 if v > 0 else -1}) for j, v in enumerate(row[:i])]
+        ends.append((2 * row[i] - sum(map(abs, row)), {i: 1}))
+        found += [(w, [Fraction(at.get(k, 0)) for k in range(side)]) for w, at in ends if w]
+    if any(w < 0 for w, _ in found):
+        return []
+    return [(w, [a * u for a, u in zip(v, unit, strict=True)]) for w, v in found]
 
 
 def exact_squares(matrix: Sequence[Sequence[Fraction]]) -> list[Square]:

@@ -117,7 +117,7 @@ class Derivation:
         ValueError for a negative number, or a polynomial that is not known to be nonnegative.
         """
         if not isinstance(other, Derivation):
-            return self._scaled(other)
+            return self.times(other) if self.equality else self * square(1, other)
         left, right = (self, other) if self.equality or not other.equality else (other, self)
         product = left.conclusion * right.conclusion
         if left.equality:
@@ -141,26 +141,6 @@ class Derivation:
         return _make(theorem, (left, right), product, squares, cofactors, left.equality, bound)
 
     __rmul__ = __mul__
-
-    def _scaled(self, factor: Any) -> Derivation:
-        if isinstance(factor, Polynomial) and not factor.is_constant:
-            if self.equality:
-                return self.times(factor)
-            raise ValueError(
-                "an inequality can be multiplied by a number >= 0 or by another derivation, not by a "
-                "polynomial: write square(q) * derivation for q**2"
-            )
-        value = _exact(factor)
-        if self.equality:
-            return self.times(Polynomial(value))
-        if value < 0:
-            raise ValueError(f"an inequality cannot be multiplied by the negative number {value}")
-        squares = (
-            {k: tuple((w * value, q) for w, q in found) for k, found in self.squares.items()} if value else {}
-        )
-        cofactors = {k: c * value for k, c in self.cofactors.items()}
-        theorem = kernel.weighted_sum([(value, self.theorem)])
-        return _make(theorem, (self,), self.conclusion * value, squares, cofactors, False, self.bound)
 
     def times(self, polynomial: Any) -> Derivation:
         """An equality times any polynomial; ValueError for an inequality."""
@@ -299,7 +279,7 @@ def sum_of_squares(squares: Iterable[tuple[Any, Any]]) -> Derivation:
     for weight, q in squares:
         w = _exact(weight)
         if w < 0:
-            raise ValueError(f"the weight of a square must be >= 0, not {w}")
+            raise ValueError(f"the weight of a square must be >= 0: {w} is negative")
         p = _exact_polynomial(q)
         if w and p.coefs.size:
             found.append((w, p))
