@@ -6,6 +6,7 @@ of a proof, are found here too.)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import product
@@ -13,7 +14,6 @@ from operator import mul
 from typing import Any
 
 import certificates.kernel as kernel
-from certificates.checker.semidefinite import cholesky
 from certificates.kernel import Answer, NotProven
 
 Square = tuple[Fraction, list[Fraction]]  # weight, and the vector that is squared
@@ -136,6 +136,21 @@ def _dominant(matrix: list[list[Fraction]]) -> list[Square]:
     if any(w < 0 for w, _ in found):
         return []
     return [(w, [a * u for a, u in zip(v, unit, strict=True)]) for w, v in found]
+
+
+def cholesky(lower: list[list[float]], shift: float) -> list[list[float]] | None:
+    """The lower triangular factor in doubles of a matrix less shift * I; None if a pivot is not positive."""
+    factor: list[list[float]] = []
+    for i, row in enumerate(lower):
+        new: list[float] = []
+        for j in range(i):
+            new.append((row[j] - sum(map(mul, new, factor[j]))) / factor[j][j])
+        pivot = row[i] - shift - sum(map(mul, new, new))
+        if not 0.0 < pivot < 8.0:
+            return None
+        new.append(math.sqrt(pivot))
+        factor.append(new)
+    return factor
 
 
 def exact_squares(matrix: Sequence[Sequence[Fraction]]) -> list[Square]:

@@ -34,6 +34,7 @@ _LEVEL = {"+": 1, "-": 1, "*": 2, "/": 2, "**": 4}
 _ASKED, _MEASURE = {"minimize", "maximize", "feasible", "sos"}, {"subject_to", "variables", "mass", "psd"}
 _PLAIN = {"format", "name", "description", "comment", "source", "variables", "degree", "products", "options"}
 DEGREE, BITS, DEPTH, WORK, LONG = 1000, 14000, 400, 1 << 22, 1 << 26  # limits; LONG: of proofs too
+PLACES = 64  # binary places of eliminations that are rounded
 FREE = "sosdp_free_"  # variables of for-all constraints
 MULTIPLIER = "sosdp_multiplier_"  # in certificates about measures: of the relations, masses first
 
@@ -245,18 +246,36 @@ def quadratic_form(matrix: Any, vector: Any, weights: Any = None, places: Any = 
 
 
 def _semidefinite(matrix: Iterable[Iterable[Any]]) -> tuple[tuple[Fraction, ...], ...]:
-    """The matrix of numbers, if elimination without fractions (Bareiss) finds no negative pivot."""
+    """The matrix of numbers, if it is symmetric and positive semidefinite."""
     rows = tuple(tuple(number(v) for v in row) for row in matrix)
     _need(rows == tuple(zip(*rows, strict=True)), "a Gram matrix is symmetric")
-    den, last = lcm(*{v.denominator for row in rows for v in row}), 1
-    left = [[v.numerator * (den // v.denominator) for v in row[i:]] for i, row in enumerate(rows)]
-    while left:  # rows from the diagonal on
-        (p, *top), *rest = left
-        _need(p > 0 or (p == 0 and not any(top)), "a Gram matrix is not positive semidefinite")
-        for i, (c, row) in enumerate(zip(top, rest, strict=True)):
-            rest[i] = [(p * v - c * t) // last for v, t in zip(row, top[i:], strict=True)] if p else row
-        left, last = rest, p or last
+    den = lcm(*{v.denominator for row in rows for v in row})
+    whole = [[v.numerator * (den // v.denominator) for v in row] for row in rows]
+    good = _rank(whole, PLACES) is not None or _rank(whole) is not None
+    _need(good, "a Gram matrix is not positive semidefinite")
     return rows
+
+
+def _rank(
+    whole: list[list[Any]], places: int | None = None, pay: Any = lambda size, step: None
+) -> int | None:
+    """The rank of a symmetric matrix of integers, None if elimination without fractions (Bareiss) finds a
+    negative minor.  With `places`, entries are rounded down to so many binary ones, and the diagonal pays for
+    what that adds, less than 1 an entry: a rank is then no more than the true one, and None says nothing."""
+    left, last, rank = [[v << (places or 0) for v in row[i:]] for i, row in enumerate(whole)], 1, 0
+    while left:  # rows from the diagonal on
+        pay(len(left), rank)
+        (p, *top), *rest = left
+        if p < 0 or any(c * c > p * row[0] for c, row in zip(top, rest, strict=True)):
+            return None
+        for i, (c, row) in enumerate(zip(top, rest, strict=True) if p else ()):
+            if places is None:
+                rest[i] = [(p * v - c * t) // last for v, t in zip(row, top[i:], strict=True)]
+            else:
+                rest[i] = [v - c * t // p for v, t in zip(row, top[i:], strict=True)]
+                rest[i][0] -= len(rest)
+        left, last, rank = rest, p or last, rank + (p > 0)
+    return rank
 
 
 def integral(p: Polynomial, measure: str = "E") -> Polynomial:

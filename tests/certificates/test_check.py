@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from certificates import kernel
 from certificates.check import check_certificate, check_file, digest, main
 from certificates.checker import semidefinite
 from certificates.checker.reading import WORK, Meter
-from certificates.checker.semidefinite import _dominant_remainder, is_positive_semidefinite
+from certificates.checker.semidefinite import definite, is_positive_semidefinite
 from tests.certificates.classics import CLASSICS, ONE, X, Y, certificate
 from tests.certificates.forgeries import get
 
@@ -179,6 +180,7 @@ def test_semidefinite_corner_cases(with_flint, monkeypatch):
     assert not is_positive_semidefinite([[0, 1], [1, 5]])
     assert is_positive_semidefinite([[1, 1], [1, 1]])
     assert not is_positive_semidefinite([[1, 2], [2, 1]])
+    assert definite([[2, 1], [1, 1]], Meter(WORK)) and not definite([[1, 1], [1, 1]], Meter(WORK))
     # zero pivot after elimination with something beside it
     assert not is_positive_semidefinite([[1, 1, 1], [1, 1, 2], [1, 2, 9]])
     assert is_positive_semidefinite([[1, 1, 1], [1, 1, 1], [1, 1, 9]])
@@ -238,7 +240,7 @@ def test_the_quick_test_never_accepts_an_indefinite_matrix():
         minus = [[v - (i == j) for j, v in enumerate(row)] for i, row in enumerate(scaled)]
         assert is_positive_semidefinite(plus)
         assert not is_positive_semidefinite(minus)
-        assert not _dominant_remainder(minus, Meter(WORK))
+        assert kernel._rank(minus, kernel.PLACES) is None and definite(plus, Meter(WORK))
 
 
 def hilbert(size):
@@ -250,42 +252,48 @@ def hilbert(size):
 @pytest.mark.parametrize("with_flint", [True, False])
 @pytest.mark.parametrize("size", [16, 25, 40])
 def test_matrices_beyond_doubles_need_no_elimination(size, with_flint, monkeypatch):
-    """A factor with more digits decides matrices whose smallest eigenvalue is 1e-22 to 1e-59 of the largest,
-    and refuses them just beyond the boundary of the cone."""
+    """Rounded elimination decides matrices whose smallest eigenvalue is 1e-22 to 1e-59 of the largest, and
+    refuses them just beyond the boundary of the cone."""
     if not with_flint:
         monkeypatch.setattr(semidefinite, "flint", None)
-    monkeypatch.setattr(semidefinite, "_elimination", lambda *_: pytest.fail("eliminated"))
     matrix = [[v << 40 for v in row] for row in hilbert(size)]
-    assert semidefinite.is_positive_semidefinite(matrix)
+    assert kernel._rank(matrix, kernel.PLACES) == size
+    assert semidefinite.definite(matrix, Meter(WORK))
     # the inverse of the Hilbert matrix begins with size^2: less 1 / size^2 there it is singular, and less
     # another unit of the last place indefinite
     matrix[0][0] -= matrix[0][0] // size**2 + 1
-    assert not _dominant_remainder(matrix, Meter(WORK))
+    assert kernel._rank(matrix, kernel.PLACES) is None
+    if size < 40:
+        assert not semidefinite.is_positive_semidefinite(matrix)
 
 
-def test_whatever_the_factor_is_a_dominant_remainder_proves_semidefiniteness():
-    """All small matrices and factors, for both directions of rounding: none that passes is indefinite."""
+def test_what_a_rounded_elimination_accepts_is_semidefinite():
+    """All matrices of side 3 with small entries, rounded to 0, 1 and 2 binary places: none is indefinite; and
+    the exact elimination finds their rank."""
     passed = 0
-    for half, bits, first, last in ((1, 0, 12, 12), (0, 1, 3, 4)):
-        for left, right in product(range(1, 3), repeat=2):
-            for below in range(-2, 3):
-                factor = [[left], [below, right]]
-                for a, d in product(range(1, first + 1), range(1, last + 1)):
-                    for b in range(-first, first + 1):
-                        if semidefinite._remainder_dominates([[a, b], [b, d]], [half] * 2, factor, bits):
-                            passed += 1
-                            assert a * d >= b * b, (half, bits, factor, a, b, d)
-    assert passed > 100
+    for a, d, f in product(range(-1, 5), repeat=3):
+        for b, c, e in product(range(-3, 4), repeat=3):
+            matrix = [[a, b, c], [b, d, e], [c, e, f]]
+            minors = [a, d, f, a * d - b * b, a * f - c * c, d * f - e * e]
+            whole = a * (d * f - e * e) - b * (b * f - c * e) + c * (b * e - c * d)
+            good = min(*minors, whole) >= 0
+            rank = 3 if whole else 2 if any(minors[3:]) else int(any(map(any, matrix)))
+            assert kernel._rank(matrix) == (rank if good else None)
+            for places in range(3):
+                found = kernel._rank(matrix, places)
+                passed += found is not None
+                assert found is None or (good and found <= rank), (matrix, places)
+    assert passed > 1000
+    ones = [[10, 3, 3, 3], [3, 1, 0, 0], [3, 0, 1, 0], [3, 0, 0, 1]]  # 9/10 is rounded to 0 in nine entries
+    assert kernel._rank(ones, 0) is None and kernel._rank(ones) is None
 
 
-def test_a_factor_of_a_matrix_far_from_semidefinite_stays_short():
-    """Entries that no semidefinite matrix has beside its diagonal are given up at once."""
+def test_numbers_of_a_matrix_far_from_semidefinite_stay_short():
+    """Entries that no semidefinite matrix has beside its diagonal are refused at once: each step of a rounded
+    elimination would double their length."""
     size = 40
-    matrix = [[int(i == j) for j in range(size)] for i in range(size)]
-    for j in range(size - 1):
-        matrix[size - 1][j] = matrix[j][size - 1] = 1 << 100_000
-    assert semidefinite.integer_cholesky(matrix, [0] * size, 128) is None
-    assert not semidefinite._dominant_remainder(matrix, Meter(WORK))
+    matrix = [[1 << 100_000 if i != j else 1 for j in range(size)] for i in range(size)]
+    assert kernel._rank(matrix, kernel.PLACES) is None and kernel._rank(matrix) is None
 
 
 # --------------------------------------------------------------------------------------------------- files
