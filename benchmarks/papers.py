@@ -11,12 +11,12 @@ from dataclasses import astuple, fields
 from typing import Any
 
 from benchmarks.harness import Table
-from benchmarks.papers_alternatives import MEASURES as ALTERNATIVES
 from benchmarks.papers_gaussian import MEASURES as GAUSSIAN
 from benchmarks.papers_graphs import MEASURES as GRAPHS
 from benchmarks.papers_row import Row
+from benchmarks.papers_tuples import MEASURES as TUPLES
 
-MEASURES: tuple[Callable[[bool], list[Row]], ...] = (*GAUSSIAN, *GRAPHS, *ALTERNATIVES)
+MEASURES: tuple[Callable[[bool], list[Row]], ...] = (*GAUSSIAN, *GRAPHS, *TUPLES)
 
 
 def run(quick: bool) -> dict[str, Any]:

@@ -260,6 +260,26 @@ PICTURES: dict[str, tuple[Picture, ...]] = {
             keep={"model": "diamond 8", "rho": 0.5},
             log="xy",
         ),
+        Picture(
+            "Moments and Frank-Wolfe",
+            "Matchings of weight .4, 10 000 records, (1, 1e-6): largest error of a weight",
+            "nodes",
+            ("error",),
+            "error",
+            by="method",
+            log="xy",
+        ),
+    ),
+    "tuples": (
+        Picture(
+            "Samples needed",
+            "k Gaussians, samples needed for five successes in six: published noisy centres and averages",
+            "test",
+            ("published", "center, 300", "members, 600", "friends, 400"),
+            "samples",
+            kind="bars",
+            log="y",
+        ),
     ),
     "sos_cone": (
         Picture(

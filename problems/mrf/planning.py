@@ -10,15 +10,15 @@ from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_prof
 
 from .theory import balanced_iterations
 
-FEWEST, MOST = 20, 2000
+MOST = 2000
 
 
-def choose_iterations(n: int, radius: float, rho: float, candidates: int) -> int:
-    """T of `iterations="auto"`: a tenth of the balanced number, between 20 and 2000.
+def choose_iterations(n: int, radius: float, rho: float, candidates: int, part: int = 10) -> int:
+    """T of `iterations="auto"`: a tenth (one in `part`) of the balanced number, between 20 and 2000.
 
     The balance is that of a worst case; measured, the optimisation error is a hundred times below its bound.
     """
-    return min(max(balanced_iterations(radius, n, rho, candidates) // 10, FEWEST), MOST)
+    return min(max(balanced_iterations(radius, n, rho, candidates) // part, 200 // part), MOST)
 
 
 @dataclass(frozen=True)

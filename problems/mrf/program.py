@@ -69,10 +69,11 @@ def symbol_pairs(alphabet: int) -> list[tuple[int, int]]:
     return list(combinations(range(alphabet), 2))
 
 
-def pairwise_regressions(table: Symbols, alphabet: int) -> Regressions:
+def pairwise_regressions(table: Symbols, alphabet: int, groups: bool = False) -> Regressions:
     """Regressions (i, u < v) in this order: features the indicators of the other nodes and 1.
 
-    The loss of (i, u, v) is divided by n, not by the private number of records in {u, v}.
+    The loss of (i, u, v) is divided by n, not by the private number of records in {u, v}. groups: the symbols
+    of a node are one group of features; a last feature, which is 0, fills the group of the constant.
     """
     n, p = table.shape
     pairs = symbol_pairs(alphabet)
@@ -83,7 +84,10 @@ def pairwise_regressions(table: Symbols, alphabet: int) -> Regressions:
     features = np.concatenate([indicators, np.ones((1, n), dtype=bool)]).astype(np.int8)
     own = np.arange(p * alphabet + 1) // alphabet
     columns = np.array([np.flatnonzero(own != i) for i in range(p) for _ in pairs], dtype=np.intp)
-    return Regressions(features, table.T, (labels,) * p, columns)
+    if groups:
+        features = np.concatenate([features, np.zeros((1, n), dtype=np.int8)])
+        columns = np.pad(columns, ((0, 0), (0, alphabet - 1)), constant_values=p * alphabet + 1)
+    return Regressions(features, table.T, (labels,) * p, columns, group=alphabet if groups else 1)
 
 
 def centre(coefficients: Array, p: int, alphabet: int) -> tuple[Array, float]:
@@ -102,7 +106,7 @@ def pairwise_parameters(coefficients: Array, p: int, alphabet: int) -> tuple[Arr
     weights = np.zeros((p, p, alphabet, alphabet))
     field = np.zeros((p, alphabet))
     pairs = symbol_pairs(alphabet)
-    for r, row in enumerate(coefficients):
+    for r, row in enumerate(coefficients[:, : p * alphabet + 1]):
         i, (u, v) = r // len(pairs), pairs[r % len(pairs)]
         blocks, constant = centre(row, p, alphabet)
         blocks[i] = 0.0

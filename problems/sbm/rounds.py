@@ -17,6 +17,7 @@ from sosdp.privacy import randomness as noise
 from sosdp.privacy.calibrate import gaussian_sigma_tight
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_rule
 from sosdp.privacy.randomness.bits import RandomBits
+from sosdp.structured.directions import unit_rows
 
 from .edges import CanonicalEdges
 from .labelling import cluster
@@ -280,21 +281,6 @@ ROW = 1024
 """Length of a row in grid units: a vertex counts as much as one sign in `GaussianRounds`."""
 
 
-def unit_rows(values: np.ndarray) -> np.ndarray:
-    """Rows (n, r) scaled to length `ROW` and truncated towards zero, as integers of length at most `ROW`.
-
-    A row that is not finite or too short to have a direction becomes zero: the length bound, on which privacy
-    rests, holds for every input and is checked in integers.
-    """
-    with np.errstate(all="ignore"):
-        lengths = np.sqrt((values * values).sum(axis=1))
-        rows = np.trunc(values / lengths[:, None] * ROW)
-    rows = np.where(np.isfinite(rows).all(axis=1)[:, None], rows, 0.0).astype(np.int64)
-    rows[np.abs(rows).max(axis=1) > ROW] = 0
-    rows[(rows * rows).sum(axis=1) > ROW * ROW] = 0
-    return rows
-
-
 def whitened(values: np.ndarray) -> np.ndarray:
     """Rows centred and multiplied by the inverse square root of their covariance."""
     rows = values - values.mean(axis=0)
@@ -310,7 +296,7 @@ def whitened(values: np.ndarray) -> np.ndarray:
 def group_start(n: int, width: int, key: int) -> np.ndarray:
     """Public random rows (n, width) of length at most `ROW`, with mean near zero."""
     columns = [public_words(n, key, WORD // 2 + c).astype(np.float64) / WORD - 0.5 for c in range(width)]
-    return unit_rows(whitened(np.column_stack(columns)))
+    return unit_rows(whitened(np.column_stack(columns)), ROW)
 
 
 def group_rounds(
@@ -330,7 +316,7 @@ def group_rounds(
     for _ in range(plan.rounds):
         drawn = noise.gaussian((n, width), sigma, grid, law="rounded", source=bits)
         seen = noise.add(edges.counts(rows), drawn).astype(np.float64) / (edges.unit * ROW)
-        rows = unit_rows(whitened(seen))
+        rows = unit_rows(whitened(seen), ROW)
     groups = cluster(whitened(seen), communities)
     return group_vote(edges, groups, communities, epsilons[1], key, bits)
 

@@ -1,11 +1,12 @@
 """Logistic regressions over an l1 ball by Frank-Wolfe, many at once, in exact integers.
 
-minimise (1/n) sum_m log(1 + exp(-y_m <w, x_m>)) over |w|_1 <= radius, several labels y for the same x.
+minimise (1/n) sum_m log(1 + exp(-y_m <w, x_m>)) over |w|_1 <= radius, several labels y for the same x; or,
+where features come in groups of which one at most is not 0, over sum_groups |w_group|_2 <= radius.
 
 Everything that depends on the data is an integer function of each record by itself, so that sums are the same
 in any order, grouped or not. After t - 1 steps of size 2 / (k + 2) from 0 the iterate is
-radius / (t (t + 1)) times the integer vector sum_k 2 (k + 1) s_k, s_k the chosen signed coordinates: margins
-are integers, and residuals come from one public table.
+radius / (length t (t + 1)) times the integer vector sum_k 2 (k + 1) s_k, s_k the chosen vertices (signed
+coordinates and length 1 for the l1 ball): margins are integers, and residuals come from one public table.
 
 Source: Jaggi 2013 (the step); integers: docs/proofs/mrf_frank_wolfe.md, section 2.
 """
@@ -22,13 +23,18 @@ import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
 Array = npt.NDArray[np.float64]
-Select = Callable[[Integers], npt.NDArray[np.intp]]
+Vertices = tuple[npt.NDArray[np.intp], Integers]
+"""Of every regression the places (q, k) among its columns, and what stands there, where not 0."""
+Select = Callable[[Integers], Vertices]
 
 QUANTUM = 1 << 20
 """Residuals are multiples of 1 / QUANTUM."""
 
 MARGINS = 1 << 16
 """Margins are rounded to multiples of radius / MARGINS."""
+
+LENGTH = 256
+"""The integer that stands for the radius in vertices of groups."""
 
 _CHUNK = 1 << 13
 _EXACT = 1 << 53
@@ -48,6 +54,8 @@ class Regressions:
         columns: (q, m) public: the features that each of the q regressions may use.
         unit: public: the integer that stands for the feature 1.
         counts: (N,) how often each record occurs; all 1 if None.
+        group: public: columns come in groups of so many; of the features of a group at most one differs from
+            0 in any record.
     """
 
     features: npt.NDArray[np.integer]
@@ -56,6 +64,7 @@ class Regressions:
     columns: npt.NDArray[np.intp]
     unit: int = 1
     counts: Integers | None = None
+    group: int = 1
 
     def __post_init__(self) -> None:
         d, size = self.features.shape
@@ -80,6 +89,11 @@ class Regressions:
     def size(self) -> int:
         """q, the number of regressions."""
         return len(self.columns)
+
+    @property
+    def length(self) -> int:
+        """The integer that stands for the radius in a vertex."""
+        return 1 if self.group == 1 else LENGTH
 
     @cached_property
     def points(self) -> npt.NDArray[np.integer]:
@@ -145,10 +159,10 @@ def frank_wolfe(data: Regressions, *, radius: float, iterations: int, select: Se
 
     Args:
         data: the records.
-        radius: of the l1 ball, public.
+        radius: of the ball, public.
         iterations: T, public: nothing stops earlier.
-        select: from (q, 2 m) integer scores, the lower the better, to one index a row: which of the vertices
-            +radius e_j (first m) and -radius e_j, j over `data.columns`, to move to.
+        select: from the (q, m) integer gradients over `data.columns` to vertices of length at most
+            `data.length`; see `corners`.
 
     Raises:
         ValueError: radius or iterations out of range.
@@ -157,26 +171,26 @@ def frank_wolfe(data: Regressions, *, radius: float, iterations: int, select: Se
     """
     if not (math.isfinite(radius) and radius > 0.0):
         raise ValueError(f"radius must be a finite number > 0, got {radius!r}")
-    if iterations < 2 or data.unit * iterations * (iterations + 1) >= 1 << 53:
+    reach = data.unit * data.length
+    if iterations < 2 or reach * iterations * (iterations + 1) >= 1 << 53:
         raise ValueError(f"iterations must be at least 2 and not beyond 64-bit integers, got {iterations}")
     table = residual_table(float(radius))
-    q, m = data.columns.shape
-    kind = np.int32 if data.unit * iterations * (iterations + 1) < 1 << 31 else np.int64
-    margins = np.zeros((q, data.points.shape[1]), dtype=kind)
-    weights = np.zeros((q, data.points.shape[0]), dtype=np.int64)
-    every = np.arange(q)
+    kind = np.int32 if reach * iterations * (iterations + 1) < 1 << 31 else np.int64
+    margins = np.zeros((data.size, data.points.shape[1]), dtype=kind)
+    weights = np.zeros((data.size, data.points.shape[0]), dtype=np.int64)
+    every = np.arange(data.size)
     for t in range(1, iterations):
-        gradient = integer_gradient(data, margins, data.unit * t * (t + 1), table)
-        allowed = np.take_along_axis(gradient, data.columns, axis=1)
-        chosen = np.asarray(select(np.concatenate([allowed, -allowed], axis=1)))
-        column = data.columns[every, chosen % m]
-        step = np.where(chosen < m, 2 * (t + 1), -2 * (t + 1)).astype(kind)
-        weights[every, column] += step
-        for start in range(0, margins.shape[1], _CHUNK):
-            part = slice(start, start + _CHUNK)
-            moved = np.multiply(data.points[column, part], data.labels[:, part], dtype=data.points.dtype)
-            margins[:, part] += step[:, None] * moved
-    return np.asarray(weights * (radius / (iterations * (iterations + 1.0))), dtype=np.float64)
+        gradient = integer_gradient(data, margins, reach * t * (t + 1), table)
+        places, entries = select(np.take_along_axis(gradient, data.columns, axis=1))
+        for place, entry in zip(places.T, entries.T, strict=True):
+            column, step = data.columns[every, place], (2 * (t + 1) * entry).astype(kind)
+            weights[every, column] += step
+            for start in range(0, margins.shape[1], _CHUNK):
+                part = slice(start, start + _CHUNK)
+                moved = np.multiply(data.points[column, part], data.labels[:, part], dtype=data.points.dtype)
+                margins[:, part] += step[:, None] * moved
+    units = data.length * iterations * (iterations + 1.0)
+    return np.asarray(weights * (radius / units), dtype=np.float64)
 
 
 def project_l1(rows: Array, radius: float) -> Array:
@@ -229,9 +243,21 @@ def projected_gradient(
     return total / (iterations - tail)
 
 
-def lowest(scores: Integers) -> npt.NDArray[np.intp]:
-    """The selection without privacy: the lowest score of every row, the first of equals."""
-    return scores.argmin(axis=1)
+def corners(pick: Callable[[Integers], npt.ArrayLike]) -> Select:
+    """Vertices of the l1 ball: `pick` takes (q, 2 m) scores, the lower the better, to one index a row.
+
+    The first m of them are those of e_j, j over the columns, the others those of -e_j.
+    """
+
+    def select(gradient: Integers) -> Vertices:
+        turns, places = np.divmod(pick(np.concatenate([gradient, -gradient], axis=1)), gradient.shape[1])
+        return places[:, None], 1 - 2 * turns[:, None]
+
+    return select
+
+
+lowest = corners(lambda scores: scores.argmin(axis=1))
+"""The selection without privacy: the lowest score of every row, the first of equals."""
 
 
 def one_label(features: npt.NDArray[np.integer], labels: Sequence[int] | Integers, unit: int) -> Regressions:

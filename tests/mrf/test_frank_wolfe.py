@@ -21,11 +21,14 @@ from problems.mrf.program import (
     t_wise_regressions,
 )
 from sosdp.privacy.calibrate import zcdp_rho
+from sosdp.privacy.mechanisms import frank_wolfe as mechanism
 from sosdp.privacy.mechanisms.frank_wolfe import overlap, plan_selection, private_frank_wolfe
+from sosdp.privacy.randomness.bits import InsecureBits
 from sosdp.structured.l1_logistic import (
     MARGINS,
     QUANTUM,
     Regressions,
+    corners,
     frank_wolfe,
     integer_gradient,
     largest_residual,
@@ -145,7 +148,7 @@ def path_law(data, radius, iterations, rate):
             seen.append(scores[0])
             return np.array([prefix[len(seen) - 1] if len(seen) <= len(prefix) else 0])
 
-        frank_wolfe(data, radius=radius, iterations=len(prefix) + 2, select=select)
+        frank_wolfe(data, radius=radius, iterations=len(prefix) + 2, select=corners(select))
         if len(prefix) == iterations - 1:
             law[prefix] = probability
             return
@@ -213,7 +216,7 @@ def test_the_same_for_four_records_of_three_signs():
 
 def follow(path):
     picks = iter(path)
-    return lambda scores: np.array([next(picks)])
+    return corners(lambda scores: np.array([next(picks)]))
 
 
 def test_the_release_has_the_law_that_was_enumerated():
@@ -233,6 +236,70 @@ def test_the_release_has_the_law_that_was_enumerated():
         result[tuple(release.value[0].round(9))] += 1
     statistic = sum((result[key] - runs * p) ** 2 / (runs * p) for key, p in wanted.items())
     assert statistic < len(wanted) + 6 * math.sqrt(2 * len(wanted))
+
+
+def group_gradients(database, radius):
+    """(2, q, groups, 3): at the start and after one step to fixed vertices; two symbols of three."""
+    seen = []
+
+    def select(gradient):
+        seen.append(gradient.reshape(len(gradient), -1, 3))
+        return np.tile(np.arange(3), (len(gradient), 1)), np.tile([100, -200, 60], (len(gradient), 1))
+
+    data = pairwise_regressions(np.array(database), 3, groups=True)
+    frank_wolfe(data, radius=radius, iterations=3, select=select)
+    return np.array(seen), data
+
+
+def group_divergence(first, second, plan, alpha):
+    """D_alpha of (the group, its noisy gradient) of all regressions together, for one step."""
+    choice = []
+    for blocks in (first, second):
+        lengths = np.floor(np.sqrt((blocks.astype(float) ** 2).sum(axis=2)))
+        weights = np.exp((lengths - lengths.max(axis=1, keepdims=True)) / float(plan.scale))
+        choice.append(weights / weights.sum(axis=1, keepdims=True))
+    shift = ((first - second).astype(float) ** 2).sum(axis=2) / (2 * plan.sigma**2)
+    terms = choice[0] ** alpha * choice[1] ** (1 - alpha) * np.exp(alpha * (alpha - 1) * shift)
+    return np.log(terms.sum(axis=1)).sum() / (alpha - 1)
+
+
+@pytest.mark.parametrize("radius, rho", [(0.5, 0.3), (3.0, 2.0)])
+def test_groups_enumerated_stay_within_rho(radius, rho):
+    """All data sets of two records of two symbols of three, all neighbours, both of two steps."""
+    records = list(itertools.product(range(3), repeat=2))
+    gradients = {pair: group_gradients(pair, radius) for pair in itertools.product(records, repeat=2)}
+    plan = plan_selection(gradients[records[0], records[0]][1], radius=radius, iterations=3, rho=rho)
+    weak = replace(plan, each=4 * plan.each)  # control: a quarter of both noises
+    worst, beyond = 0.0, 0.0
+    for (_, kept), (seen, _) in gradients.items():
+        for other in records:
+            for first, second in zip(seen, gradients[other, kept][0], strict=True):
+                for alpha in (1.1, 2.0, 10.0):
+                    allowed = alpha * rho / plan.selections
+                    worst = max(worst, group_divergence(first, second, plan, alpha) / allowed)
+                    if alpha == 2.0:
+                        beyond = max(beyond, group_divergence(first, second, weak, alpha) / allowed)
+    assert 0.2 < worst <= 1.0 < beyond
+
+
+def test_groups_are_drawn_with_the_noise_of_the_plan(monkeypatch):
+    data = pairwise_regressions(np.array([[0, 1], [2, 1]]), 3, groups=True)
+    plan = plan_selection(data, radius=2.0, iterations=5, rho=0.5)
+    blocks = np.array([[3, -4, 0], [int(plan.scale), 0, 0]])
+    seen = []
+    monkeypatch.setattr(mechanism, "unit_rows", lambda values, length: seen.append(values) or values)
+    places, _ = mechanism._noisy_direction(np.tile(blocks.ravel(), (4000, 1)), plan, InsecureBits(7))
+    chosen = places[:, 0] // 3
+    assert (places == chosen[:, None] * 3 + np.arange(3)).all()
+    ratio = math.exp(-(5 - int(plan.scale)) / float(plan.scale))
+    assert abs(chosen.mean() - ratio / (1 + ratio)) < 0.04
+    noise = seen[0] + blocks[chosen]
+    assert abs(noise.std() / plan.sigma - 1) < 0.04 and abs(noise.mean()) < 0.05 * plan.sigma
+    step = plan.each**2 / 8 + Fraction(plan.sensitivity) ** 2 / (2 * Fraction(plan.sigma) ** 2)
+    assert Fraction(0.5) * (1 - Fraction(1, 10**12)) < step * plan.selections * plan.overlap <= Fraction(0.5)
+    for wrong in ({"epsilon": 1.0}, {"rho": 1.0, "calibration": "paper"}):
+        with pytest.raises(ValueError, match="groups"):
+            plan_selection(data, radius=2.0, iterations=5, **wrong)
 
 
 def laplace_pair_loss(shift, gap):
@@ -358,7 +425,7 @@ def raw(table):
 
 def noisy(seed):
     rng = np.random.default_rng(seed)
-    return lambda scores: (scores + rng.integers(-(10**6), 10**6, size=scores.shape)).argmin(axis=1)
+    return corners(lambda scores: (scores + rng.integers(-(10**6), 10**6, size=scores.shape)).argmin(axis=1))
 
 
 def test_grouped_permuted_and_looped_are_the_same_bitwise():

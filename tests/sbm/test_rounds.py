@@ -175,10 +175,10 @@ def test_rows_are_never_longer_than_their_bound(width):
     generator = np.random.default_rng(width)
     values = generator.standard_normal((400, width)) * 10.0 ** generator.integers(-300, 300, (400, 1))
     values[:5] = [[0.0], [np.nan], [np.inf], [-np.inf], [1e-320]]
-    rows = rounds.unit_rows(values)
+    rows = rounds.unit_rows(values, rounds.ROW)
     assert rows.dtype == np.int64 and (rows**2).sum(axis=1).max() <= rounds.ROW**2
     # n = 2, k = 4: whitening a covariance of rank one gives no NaN that reaches the counts
-    tiny = rounds.unit_rows(rounds.whitened(np.array([[1.0] * width, [2.0] * width])))
+    tiny = rounds.unit_rows(rounds.whitened(np.array([[1.0] * width, [2.0] * width])), rounds.ROW)
     assert (tiny**2).sum(axis=1).max() <= rounds.ROW**2
 
 

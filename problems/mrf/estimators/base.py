@@ -85,12 +85,15 @@ class Iterated(RecordEstimator):
         None, '"tight", or "paper" for the published constants', default="tight", kw_only=True
     )
 
-    def _regressed(self, data: np.ndarray, regressions: Regressions, radius: float) -> Release:
-        """The weights of all regressions by private Frank-Wolfe, T of them steps."""
+    def _regressed(
+        self, data: np.ndarray, regressions: Regressions, radius: float, part: int = 10
+    ) -> Release:
+        """Weights of all regressions by private Frank-Wolfe, T steps; part: that of `choose_iterations`."""
         rounds = self.iterations
         if rounds == "auto":
             # for a pure budget epsilon^2 / 2 stands in: a public choice, not a promise
             rho = zcdp_rho(self.epsilon, self.delta) if self.delta else self.epsilon**2 / 2.0
             parts = float(overlap(regressions.tables))
-            rounds = choose_iterations(len(data), radius, rho / parts, 2 * regressions.columns.shape[1])
+            candidates = 2 * regressions.columns.shape[1] // regressions.group
+            rounds = choose_iterations(len(data), radius, rho / parts, candidates, part)
         return private_frank_wolfe(self._terms(data), regressions, radius=radius, iterations=int(rounds))

@@ -5,6 +5,7 @@ Proof: docs/proofs/mrf_frank_wolfe.md, docs/proofs/mrf_parities.md (t-wise model
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -51,11 +52,22 @@ class FrankWolfePairwise(Iterated, FieldEstimator):
     """
 
     alphabet: int = Field(whole(2), "k; an entry that is none of the symbols is read as 0")
+    ball: str = Field(
+        choice("auto", "l1", "groups"),
+        '"l1", or "groups": the l_{2,1} ball, whose radius is smaller by sqrt(k) (delta > 0, calibration '
+        '"tight"); "auto": groups where they can be',
+        default="auto",
+        kw_only=True,
+    )
 
     def _release(self, data: np.ndarray) -> Release:
         p, k = data.shape[1], int(self.alphabet)
-        regressions = pairwise_regressions(symbols(data, k), k)
-        release = self._regressed(data, regressions, 2.0 * float(self.width) * k)
+        groups = self.ball == "groups" or (
+            self.ball == "auto" and self.delta > 0 and self.calibration == "tight"
+        )
+        regressions = pairwise_regressions(symbols(data, k), k, groups)
+        radius = 2.0 * float(self.width) * (math.sqrt(k) if groups else k)
+        release = self._regressed(data, regressions, radius, part=10 if groups else 5)
         value = parameter_value(*pairwise_parameters(release.value, p, k), self.threshold)
         facts = {"dimension": p, "alphabet": k}
         return release.postprocess(value, mechanism="mrf.frank-wolfe.pairwise", public=facts)

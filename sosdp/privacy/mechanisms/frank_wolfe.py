@@ -2,13 +2,15 @@
 
 Each step chooses a vertex of the ball by its noisy score, the gradient in its direction. Scores are exact
 integers (`sosdp.structured.l1_logistic`): a replaced record moves each of them by at most 2 Q unit, Q the
-largest residual.
+largest residual. Groups of features: the group with a large gradient, then its direction with Gaussian noise;
+both move by as much, and each gets half.
 
 Proof: docs/proofs/mrf_frank_wolfe.md
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,7 +27,17 @@ from sosdp.privacy.inputs import integer
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.randomness.choice import softmax_rows
 from sosdp.privacy.terms import Terms, on_terms
-from sosdp.structured.l1_logistic import Integers, Regressions, Select, frank_wolfe, largest_residual
+from sosdp.structured.directions import unit_rows
+from sosdp.structured.l1_logistic import (
+    LENGTH,
+    Integers,
+    Regressions,
+    Select,
+    Vertices,
+    corners,
+    frank_wolfe,
+    largest_residual,
+)
 
 
 @dataclass(frozen=True)
@@ -33,13 +45,13 @@ class Selection:
     """How the vertices of one run are chosen; public.
 
     Attributes:
-        law: "gumbel" (exponential mechanism), "laplace" (smallest score with discrete Laplace noise) or
-            "permute-and-flip".
+        law: "gumbel" (exponential mechanism), "laplace" (smallest score with discrete Laplace noise),
+            "permute-and-flip", or "groups" (exponential mechanism, then Gaussian noise).
         sensitivity: integer bound on the change of a score when a record is replaced.
         each: epsilon of one selection, for a record that takes part before and after.
         selections: number of them in each regression, T - 1.
         overlap: regressions that a replaced record counts for, see `overlap`.
-        rho: total zCDP; None with pure epsilon.
+        rho: total zCDP; None with pure epsilon. group: features that are chosen together.
     """
 
     law: str
@@ -48,6 +60,12 @@ class Selection:
     selections: int
     overlap: int
     rho: float | None
+    group: int = 1
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of the noise on each entry of a chosen group: it costs as much as the choice."""
+        return calibrate.root_up(Fraction(2 * self.sensitivity) ** 2 / self.each**2)
 
     @property
     def scale(self) -> Fraction:
@@ -56,12 +74,14 @@ class Selection:
 
     def select(self, bits: RandomBits) -> Select:
         """The private choice of one vertex for every regression."""
+        if self.law == "groups":
+            return lambda gradient: _noisy_direction(gradient, self, bits)
         if self.law == "laplace":
-            return lambda scores: _noisy_lowest(scores, self.scale, bits)
+            return corners(lambda scores: _noisy_lowest(scores, self.scale, bits))
         if self.law == "gumbel":
-            return lambda scores: softmax_rows(scores, 1 / self.scale, source=bits)
-        return lambda scores: np.array(
-            [noise.permute_and_flip(-row, 1 / self.scale, source=bits) for row in scores], dtype=np.intp
+            return corners(lambda scores: softmax_rows(scores, 1 / self.scale, source=bits))
+        return corners(
+            lambda scores: [noise.permute_and_flip(-row, 1 / self.scale, source=bits) for row in scores]
         )
 
 
@@ -96,6 +116,8 @@ def plan_selection(
     radius = calibrate.check_positive(radius, "radius")
     moved = 2 * largest_residual(radius) * data.unit
     shared = overlap(data.tables)
+    if data.group > 1 and (rho is None or calibration != "tight"):
+        raise ValueError('groups of features need rho, or delta > 0, and calibration="tight"')
     if rho is None:
         each = Fraction(calibrate.check_epsilon(epsilon)) / (shared * selections)
         law = "permute-and-flip" if calibration == "tight" else "laplace"
@@ -105,7 +127,9 @@ def plan_selection(
         # Laplace noise (pure epsilon)
         law = "gumbel" if calibration == "tight" else "laplace"
         each = root_down((8 if calibration == "tight" else 2) * share)
-    return Selection(law, moved, each, selections, shared, rho)
+    if data.group > 1:  # half of rho for the choice, half for the direction
+        law, each = "groups", root_down(4 * share)
+    return Selection(law, moved, each, selections, shared, rho, data.group)
 
 
 @on_terms("frank-wolfe", needs="", takes="epsilon delta rho calibration", adjacency=ONE_RECORD_REPLACED)
@@ -151,6 +175,17 @@ def private_frank_wolfe(terms: Terms, data: Regressions, *, radius: float, itera
             "law": plan.law,
         },
     )
+
+
+def _noisy_direction(gradient: Integers, plan: Selection, bits: RandomBits) -> Vertices:
+    """Of every regression a group with a long gradient, and the opposite of that gradient with noise."""
+    blocks = gradient.reshape(len(gradient), -1, plan.group)
+    lengths = np.frompyfunc(math.isqrt, 1, 1)((blocks.astype(object) ** 2).sum(axis=2)).astype(np.int64)
+    chosen = softmax_rows(-lengths, 1 / plan.scale, source=bits)
+    picked = blocks[np.arange(len(blocks)), chosen]
+    drawn = noise.gaussian(picked.shape, plan.sigma, 1, law="rounded", source=bits)
+    entries = unit_rows(-noise.add(picked, drawn).astype(np.float64), LENGTH)
+    return chosen[:, None] * plan.group + np.arange(plan.group), entries
 
 
 def _noisy_lowest(scores: Integers, scale: Fraction, bits: RandomBits) -> npt.NDArray[np.intp]:
