@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from benchmarks.papers_row import Row
+from benchmarks.papers_row import Row, timed
 from problems.gaussian import DyadicBoxes, PackingProblem, PackingScore, PrivateCovariance, PrivateMean
 from problems.gaussian.published import truncated
 from sosdp.laboratory import fits
@@ -46,9 +45,8 @@ def mean(n: int, d: int, wrong: float, runs: int) -> Row:
     errors, counted, folded, spent, kind = [], [], [], [], ""
     for seed in range(runs):
         table: Any = records(n, d, wrong, seed)
-        start = time.process_time()
-        release = pure_exponential(score, table, epsilon=1.0, sampler=DyadicBoxes())
-        spent.append(time.process_time() - start)
+        release, seconds = timed(pure_exponential, score, table, epsilon=1.0, sampler=DyadicBoxes())
+        spent.append(seconds)
         errors.append(float(np.linalg.norm(release.value)))
         kind = str(release.guarantee.kind)
         counted.append(
@@ -81,9 +79,8 @@ def covariances(quick: bool) -> list[Row]:
         for seed in range(1 if quick else 3):
             table = np.random.default_rng([n, seed]).multivariate_normal([0, 0], truth, size=n)
             options: dict[str, Any] = {"bounds": (-20, 20), "contamination": 0.05}
-            start = time.process_time()
-            model = PrivateCovariance(1.0, **options).fit(table)
-            spent.append(time.process_time() - start)
+            model, seconds = timed(PrivateCovariance(1.0, **options).fit, table)
+            spent.append(seconds)
             kind = str(model.guarantee_.kind)
             other = PrivateCovariance(1.0, delta=1e-6, **options).fit(table)
             for made, into in ((model, errors), (other, others)):
@@ -102,12 +99,10 @@ def least(quick: bool) -> list[Row]:
     result = []
     tasks: tuple[tuple[truncated.Task, float, int], ...] = (("mean", 0.1, 5056), ("variance", 0.03, 16_768))
     for task, eta, before in tasks:
-        start = time.process_time()
-        found = truncated.least_records(task, 1.0, 1e-6, eta)
+        found, spent = timed(truncated.least_records, task, 1.0, 1e-6, eta)
         size = f"one column, eta = {eta}, (1, 1e-6)"
         said = "Theorem 4.2: approximate privacy without bounds"
         runs = f"least number of records of a {task} (best known: by separation and slow growth alone)"
-        spent = time.process_time() - start
         result.append(Row(PAPER, said, runs, size, "conditional", found, before, spent, found < before))
     return result
 

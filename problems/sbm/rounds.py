@@ -6,7 +6,6 @@ are public. Statement and proof: docs/proofs/sbm_rounds.md
 
 from __future__ import annotations
 
-import math
 import secrets
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from sosdp.privacy import randomness as noise
-from sosdp.privacy.calibrate import gaussian_sigma_tight
+from sosdp.privacy.calibrate import gaussian_sigma_tight, root_up
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_rule
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.structured.directions import unit_rows
@@ -141,15 +140,10 @@ def halves(values: np.ndarray, order: np.ndarray) -> np.ndarray:
 # Budgets and noise
 
 
-def root_up(multiplier: float, squared: int) -> float:
-    """The least float64 >= multiplier * sqrt(squared)."""
-    value = multiplier * math.sqrt(squared)
-    target = Fraction(multiplier) ** 2 * squared
-    while Fraction(value) ** 2 >= target:
-        value = math.nextafter(value, 0.0)
-    while Fraction(value) ** 2 < target:
-        value = math.nextafter(value, math.inf)
-    return value
+def scale_of(epsilon: float, delta: float, squared: int) -> float:
+    """Standard deviation of Gaussian noise for a squared l2 sensitivity, rounded up."""
+    multiplier = Fraction(gaussian_sigma_tight(epsilon, delta))
+    return max(root_up(multiplier**2 * squared), float(LEAST_SCALE))
 
 
 def gaussian_scale(epsilon: float, delta: float, queries: int) -> float:
@@ -158,7 +152,7 @@ def gaussian_scale(epsilon: float, delta: float, queries: int) -> float:
     An edge moves a vector A z by sqrt(2), so `queries` of them together by sqrt(2 queries); the multiplier is
     proven for one query of that sensitivity and the root is rounded up.
     """
-    return max(root_up(gaussian_sigma_tight(epsilon, delta), 2 * queries), float(LEAST_SCALE))
+    return scale_of(epsilon, delta, 2 * queries)
 
 
 def laplace_scale(epsilon: float | Fraction, weight: int = 1) -> Fraction:

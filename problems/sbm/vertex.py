@@ -18,10 +18,9 @@ from scipy.special import ndtr, ndtri
 
 from sosdp.estimator.planner import best
 from sosdp.privacy import randomness as noise
-from sosdp.privacy.calibrate import gaussian_sigma_tight
 from sosdp.privacy.randomness.bits import RandomBits
 
-from .rounds import LEAST_SCALE, WORD, public_words, root_up, signs_with_coin, start
+from .rounds import WORD, public_words, scale_of, signs_with_coin, start
 
 GRID = 1024
 """Counts and the weight of the mean are whole multiples of 1 / GRID."""
@@ -63,8 +62,7 @@ class VertexPlan:
     @property
     def scale(self) -> float:
         """Standard deviation of the noise of a count, in units of 1 / GRID."""
-        multiplier = gaussian_sigma_tight(self.epsilon, self.delta)
-        return max(root_up(multiplier, self.squared_sensitivity), float(LEAST_SCALE))
+        return scale_of(self.epsilon, self.delta, self.squared_sensitivity)
 
     def forecast(self, gamma: float, average_degree: float) -> VertexPlan:
         """This plan with the memory that grows small overlaps fastest, and what comes of it in `PATHS` runs.

@@ -104,9 +104,10 @@ class Regressions:
     @cached_property
     def labels(self) -> npt.NDArray[np.int8]:
         """(q, N) labels."""
-        rows = []
-        for table, codes in zip(self.tables, self.codes, strict=True):
-            rows.append(table.T[:, np.clip(codes, 0, len(table) - 1)])
+        rows = [
+            table.T[:, np.clip(codes, 0, len(table) - 1)]
+            for table, codes in zip(self.tables, self.codes, strict=True)
+        ]
         return np.ascontiguousarray(np.concatenate(rows), dtype=np.int8)
 
 
@@ -115,7 +116,12 @@ def residual_table(radius: float) -> Array:
     """Entry MARGINS + k is 2^20 sigma(-radius k / MARGINS), rounded and clipped to `largest_residual`.
 
     One number at a time, so that no entry depends on where it stands in an array.
+
+    Raises:
+        ValueError: the radius is no finite number > 0.
     """
+    if not (math.isfinite(radius) and radius > 0.0):
+        raise ValueError(f"radius must be a finite number > 0, got {radius!r}")
     most = largest_residual(radius)
     values = [_sigma(-radius * k / MARGINS) for k in range(-MARGINS, MARGINS + 1)]
     return np.array([float(min(max(round(QUANTUM * value), 0), most)) for value in values])
@@ -169,8 +175,6 @@ def frank_wolfe(data: Regressions, *, radius: float, iterations: int, select: Se
 
     Cost: 2 q d N operations a step.
     """
-    if not (math.isfinite(radius) and radius > 0.0):
-        raise ValueError(f"radius must be a finite number > 0, got {radius!r}")
     reach = data.unit * data.length
     if iterations < 2 or reach * iterations * (iterations + 1) >= 1 << 53:
         raise ValueError(f"iterations must be at least 2 and not beyond 64-bit integers, got {iterations}")
@@ -220,8 +224,6 @@ def projected_gradient(
     Gradients are taken at the weights rounded towards 0 to multiples of radius / MARGINS, so that margins are
     sums of integers and the same in any order.
     """
-    if not (math.isfinite(radius) and radius > 0.0):
-        raise ValueError(f"radius must be a finite number > 0, got {radius!r}")
     table = residual_table(float(radius))
     q, d = data.size, data.points.shape[0]
     weights, total = np.zeros((q, d)), np.zeros((q, d))

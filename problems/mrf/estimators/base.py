@@ -93,7 +93,6 @@ class Iterated(RecordEstimator):
         if rounds == "auto":
             # for a pure budget epsilon^2 / 2 stands in: a public choice, not a promise
             rho = zcdp_rho(self.epsilon, self.delta) if self.delta else self.epsilon**2 / 2.0
-            parts = float(overlap(regressions.tables))
-            candidates = 2 * regressions.columns.shape[1] // regressions.group
-            rounds = choose_iterations(len(data), radius, rho / parts, candidates, part)
+            share, candidates = rho / overlap(regressions.tables), 2 * regressions.columns.shape[1]
+            rounds = choose_iterations(len(data), radius, share, candidates // regressions.group, part)
         return private_frank_wolfe(self._terms(data), regressions, radius=radius, iterations=int(rounds))
