@@ -109,13 +109,15 @@ def _feasible_near(built: Built, start: dict[int, float]) -> Point | None:
         return None
     equal, least, matrices = _bodies(demand)
 
-    def satisfying(u: dict[int, float]) -> Point | None:
+    def near_by(u: dict[int, float]) -> Iterator[Point]:
+        yield from (_rounded(demand, u, bits) for bits in (None, *reversed(_BITS)))
         given = {v: Fraction(c) + origin.get(v, 0) for v, c in u.items()}  # simple in the given variables
-        simple = {v: c.limit_denominator(_SIMPLE) - origin.get(v, 0) for v, c in given.items()}
-        for x in (
-            *(_rounded(demand, u, bits) for bits in (None, *reversed(_BITS))),
-            _rounded(demand, simple),
-        ):
+        yield _rounded(
+            demand, {v: c.limit_denominator(_SIMPLE) - origin.get(v, 0) for v, c in given.items()}
+        )
+
+    def satisfying(u: dict[int, float]) -> Point | None:
+        for x in near_by(u):
             if not (all(at(h, x) == 0 for h in equal) and all(at(g, x) >= 0 for g in least)):
                 continue
             if all(_is_semidefinite(m, x) for m in matrices):

@@ -159,7 +159,8 @@ def centre_of_powers(demand: Demand) -> dict[int, Fraction]:
     """Of a (v - c)^k + ... the c, by variable without a box."""
     p = demand.parts[0]
     found: dict[int, Fraction] = {}
-    if len(p.coefs) > _MOST_TERMS:
+    leads = p.coefs[mono.degrees(p.monos) == p.degree]  # which no move changes
+    if len(p.coefs) > _MOST_TERMS or _largest(leads) * _LIGHTER >= tallest(p):
         return found
     terms = _terms(p)
     boxed = {v for v, ends in demand.bounds.ranges.items() if np.isfinite(ends).all()}
@@ -203,7 +204,11 @@ def lighter(demand: Demand) -> tuple[Demand, Multiples]:
 
 def tallest(p: Polynomial) -> Fraction:
     """The largest coefficient."""
-    return max((abs(Fraction(c)) for c in p.coefs.tolist()), default=Fraction(0))
+    return _largest(p.coefs)
+
+
+def _largest(coefs: np.ndarray) -> Fraction:
+    return Fraction(max((abs(c) for c in coefs.tolist()), default=0))
 
 
 def _divided(

@@ -164,8 +164,11 @@ def _judged(state: State, found: Candidate) -> Candidate:
 def _nonempty(state: State, found: Candidate) -> Candidate:
     """The candidate; where it is an optimum on a set of which no point is proven, what is known of the set: a
     set that is empty by next to nothing has all that an optimum has."""
-    asked, built = state.statement.emptiness, found.built
-    if found.status != "optimal" or asked is None or not shows_points(built) or has_point(built, found.raw):
+    built, constrained = found.built, state.statement.demands[0].constrained
+    if found.status != "optimal" or not constrained or not shows_points(built) or has_point(built, found.raw):
+        return found
+    asked = state.statement.emptiness
+    if asked is None:
         return found
     shown = state.ask("emptiness", asked)
     if shown.status == "infeasible" and built.statement.kind != PROGRAM:
@@ -225,7 +228,8 @@ def _feasible(state: State, found: Candidate) -> Candidate:
 def _joined(state: State) -> Candidate:
     """The best candidate, with the best proven bound and the best point of all of them."""
     best = state.best
-    if best.settled or state.statement.kind in (FEASIBLE, PROOF) or not best.raw.has_values:
+    alone = len(state.found) == 1 or state.statement.kind in (FEASIBLE, PROOF)
+    if best.settled or alone or not best.raw.has_values:
         return best
     theorems = [c.theorem for c in state.found if c.proven is not None and c.theorem is not None]
     top = max(theorems, key=lambda t: t.value or 0, default=None)
