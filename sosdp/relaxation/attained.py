@@ -112,9 +112,7 @@ def _feasible_near(built: Built, start: dict[int, float]) -> Point | None:
     def near_by(u: dict[int, float]) -> Iterator[Point]:
         yield from (_rounded(demand, u, bits) for bits in (None, *reversed(_BITS)))
         given = {v: Fraction(c) + origin.get(v, 0) for v, c in u.items()}  # simple in the given variables
-        yield _rounded(
-            demand, {v: c.limit_denominator(_SIMPLE) - origin.get(v, 0) for v, c in given.items()}
-        )
+        yield _rounded(demand, {v: c.limit_denominator(_SIMPLE) - origin.get(v, 0) for v, c in given.items()})
 
     def satisfying(u: dict[int, float]) -> Point | None:
         for x in near_by(u):

@@ -164,7 +164,8 @@ def _judged(state: State, found: Candidate) -> Candidate:
 def _nonempty(state: State, found: Candidate) -> Candidate:
     """The candidate; where it is an optimum on a set of which no point is proven, what is known of the set: a
     set that is empty by next to nothing has all that an optimum has."""
-    built, constrained = found.built, state.statement.demands[0].constrained
+    built = found.built
+    constrained = state.statement.single and state.statement.demands[0].constrained
     if found.status != "optimal" or not constrained or not shows_points(built) or has_point(built, found.raw):
         return found
     asked = state.statement.emptiness

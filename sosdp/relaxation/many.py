@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from .answers import Asked, bound, certified
+from .candidate import Candidate, State
 
 if TYPE_CHECKING:
     from .pseudoexpectation import PseudoExpectation
@@ -39,3 +42,16 @@ class Bounds:
     def __repr__(self) -> str:
         good = int((self.status == "optimal").sum())
         return f"Bounds({len(self)} objectives, {good} optimal)"
+
+
+class Numbers(NamedTuple):
+    """What an answer says in numbers, its status among them."""
+
+    bound: float
+    certified_bound: float | None
+    status: str
+
+
+def in_numbers(state: State, best: Candidate, asked: Asked) -> Numbers:
+    """The numbers of an answer, without its moments and multipliers."""
+    return Numbers(bound(state, best), certified(state, best), best.status)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -34,9 +34,10 @@ from .assemble.assemble import assemble
 from .assemble.identity import ONE, GramProgram, Identity
 from .assemble.plan import Plan, least_degree, plan
 from .assemble.scaling import find_scaling
+from .candidate import Candidate
 from .ladder import State, run
 from .low_rank.answer import low_rank_answer
-from .many import Bounds
+from .many import Bounds, in_numbers
 from .pseudoexpectation import PseudoExpectation
 from .solve.forms import moment_form
 from .solve.from_solution import nearby
@@ -138,8 +139,8 @@ class Relaxation:
         """
         asked = [p if isinstance(p, Polynomial) else Polynomial(p) for p in objectives]
         found = Bounds.nothing(len(asked), lambda k: self.minimize(asked[k], **solver_options))
-        for k in range(len(asked)):
-            single = found[k]
+        for k, p in enumerate(asked):
+            single = self._bound(p, "minimize", read=in_numbers, **solver_options)
             proof = single.certified_bound
             found.bounds[k], found.status[k] = single.bound, single.status
             found.certified_bounds[k] = np.nan if proof is None else proof
@@ -280,8 +281,9 @@ class Relaxation:
         subject_to: Any = None,
         near: PseudoExpectation | None = None,
         without: Collection[str] = (),
+        read: Callable[[State, Candidate, Asked], Any] = answered,
         **solver_options: Unpack[SolveOptions],
-    ) -> PseudoExpectation:
+    ) -> Any:
         """State the question, run the ladder, read the answer; ``without``: names of steps that are left
         out."""
         started = time.perf_counter()
@@ -312,7 +314,7 @@ class Relaxation:
             state.solve = lambda built: nearby(built.program, built.scalings[0], near, **limits)
         asked = Asked(sense, objective, self.system, self.degree, tuple(constraints), self.options.cone)
         quick = None if state.solve is not None else low_rank_answer(state, asked)
-        return quick or answered(state, run(state), asked)
+        return quick or read(state, run(state), asked)
 
 
 def relaxation_for(
