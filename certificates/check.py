@@ -84,25 +84,12 @@ _MALFORMED = (
     *(RecursionError, MemoryError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError),
     ImportError,  # no numpy, for problems that the engine states
 )
-_KIND_WORDS = {
-    "sos": "the free sum of squares",
-    "inequality": "inequality",
-    "product": "product",
-    "psd": "matrix",
-    "expectation": "inequality in expectation",
-    "expectation_psd": "matrix in expectation",
-}
 
 
-def _squares(basis: list[int], gram: list[list[int]], pick: list[tuple[int, int]] | None) -> Packed:
-    """Sum of gram[i][j] * basis[i] * basis[j] over all i, j, or over the listed pairs only."""
+def _squares(basis: list[int], gram: list[list[int]]) -> Packed:
+    """Sum of gram[i][j] * basis[i] * basis[j] over all i, j."""
     out: Packed = {}
     get = out.get
-    if pick is not None:
-        for i, j in pick:
-            key = basis[i] + basis[j]
-            out[key] = get(key, 0) + gram[i][j]
-        return out
     for i, (key_i, row) in enumerate(zip(basis, gram, strict=True)):
         for key_j, value in zip(basis[:i], row, strict=False):
             if value:
@@ -188,16 +175,14 @@ def _contribution(claim: Stated, block: Block, ring: Ring, meter: Meter) -> list
     meter.spend(size * (size + 1) // 2 * (ring.cost + (longest.bit_length() >> 5)))
     meter.hold(size * (size + 1) // 2, longest.bit_length() + ring.bits)
     if block.kind.endswith("psd"):
-        by_entry: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        by_entry: dict[tuple[int, int], Packed] = {}
         meter.spend(size * size * 2)
         for i, j in product(range(size), repeat=2):
-            by_entry.setdefault((block.entry[i], block.entry[j]), []).append((i, j))
-        out = []
-        for (row, column), pairs in by_entry.items():
-            polynomial, den = ring.pack(factors[0][row][column])
-            out.append((ring.product(_squares(basis, block.gram, pairs), polynomial), block.den * den))
-        return out
-    packed, den = _squares(basis, block.gram, None), block.den
+            found = by_entry.setdefault((block.entry[i], block.entry[j]), {})
+            found[basis[i] + basis[j]] = found.get(basis[i] + basis[j], 0) + block.gram[i][j]
+        packed_entries = ((found, ring.pack(factors[0][e][f])) for (e, f), found in by_entry.items())
+        return [(ring.product(found, p), block.den * den) for found, (p, den) in packed_entries]
+    packed, den = _squares(basis, block.gram), block.den
     for factor in factors:
         polynomial, den_of_it = ring.pack(factor)
         packed = ring.product(packed, polynomial)
@@ -260,11 +245,8 @@ def _polynomials(certificate: Any, against: Any, meter: Meter, said: list[str]) 
     squares_once(blocks)
     for k, block in enumerate(blocks):
         if block.kind in GRAM_KINDS and not semidefinite(block.gram, meter):
-            of = f" {', '.join(map(str, block.index))}" if block.index else ""
-            raise Invalid(
-                f"the Gram matrix of multiplier {k} ({_KIND_WORDS[block.kind]}{of}) "
-                "is not positive semidefinite"
-            )
+            of = " ".join([block.kind, *map(str, block.index)])
+            raise Invalid(f"the Gram matrix of multiplier {k} ({of}) is not positive semidefinite")
     if claim.kind != "no_certificate":
         _identity(claim, _targets(claim, goal, names), blocks, names, meter)
     if claim.kind == "program" and goal.more[0] != kernel.polynomial({(): Fraction(*claim.bound)}):

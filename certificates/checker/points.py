@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 
 from certificates.checker.reading import (
     MAX_BITS,
@@ -15,7 +16,7 @@ from certificates.checker.reading import (
     common_denominator,
     times_power,
 )
-from certificates.checker.semidefinite import definite, semidefinite
+from certificates.checker.semidefinite import definite, rank_of, semidefinite
 from certificates.checker.stated import Block, Stated
 
 
@@ -96,35 +97,23 @@ def determined(claim: Stated, blocks: list[Block], names: list[str], meter: Mete
 def _fixed_by_kernel(block: Block, point: list[Number], meter: Meter) -> list[int]:
     """Variables that Q b(z) = 0 fixes: those with x - c in the row space of Q."""
     one = block.basis.index(())
-    size = len(block.basis)
     linear = [(i, m[0]) for i, m in enumerate(block.basis) if len(m) == 1 and m[0][1] % 2]
     if definite(_without(block.gram, one), meter):
         return [v for _, (v, _) in linear]
-    # one column for each wanted functional beside Q; both symmetric, so row space and column space agree
-    rows = [[*row, *[0] * len(linear)] for row in block.gram]
-    for k, (i, (v, power)) in enumerate(linear):
-        num, den = point[v]
-        affordable(point[v], power, meter)
-        rows[i][size + k] += den**power
-        rows[one][size + k] -= num**power
-    bits = max(abs(value).bit_length() for row in rows for value in row)
-    done, previous = 0, 1
-    for column in range(size):
-        pivot = next((r for r in range(done, size) if rows[r][column]), None)
-        if pivot is None:
-            continue
-        rows[done], rows[pivot] = rows[pivot], rows[done]
-        lead = rows[done]
-        words = bits * (done + 1) >> 6
-        meter.spend((size - done) * len(lead) * (6 + words // 4 + words * words // 50))
-        for r in range(done + 1, size):
-            row, factor = rows[r], rows[r][column]
-            rows[r] = [(lead[column] * a - factor * b) // previous for a, b in zip(row, lead, strict=True)]
-        previous = lead[column]
-        done += 1
-    return [
-        v for k, (_, (v, _)) in enumerate(linear) if not any(rows[r][size + k] for r in range(done, size))
-    ]
+    rank = rank_of(block.gram, meter)
+
+    def inside(chosen: list[tuple[int, tuple[int, int]]]) -> bool:
+        """Whether functionals f are in the row space: Q plus all f f^T then has the rank of Q."""
+        total = [[*row] for row in block.gram]
+        for i, (v, power) in chosen:
+            affordable(point[v], power, meter)
+            f = {i: point[v][1] ** power, one: -(point[v][0] ** power)}
+            for (j, a), (k, b) in product(f.items(), repeat=2):
+                total[j][k] += a * b
+        return rank_of(total, meter) == rank
+
+    every = inside(linear)
+    return [at[1][0] for at in linear if every or inside([at])]
 
 
 def _solved_by(polynomial: Terms) -> set[int]:

@@ -12,6 +12,7 @@ import sosdp as sd
 from certificates import NotCertifiable
 from certificates.check import check_certificate
 from certificates.read import from_dict
+from tests.certificates.classics import certificate
 from tests.certificates.independent import proves
 from tests.certificates.solved import solved
 
@@ -191,3 +192,25 @@ def test_found_coefficients_are_proven_near_the_optimum_however_far_the_inner_po
     solution = sd.SosProgram([c]).require(x**4 - 2 * x**2 + x - c).maximize(c)
     bound = certificates.extract(solution).exact().bound
     assert 0 <= solution.bound + 1e-6 - float(bound) < 1e-4
+
+
+@pytest.mark.parametrize("shift", ["0", "1"])
+def test_a_variable_is_fixed_by_the_row_space_of_a_gram_matrix(shift):
+    """(x - y)^2 vanishes on a line; with (x + y - 2s)^2 beside it at one point, with an empty row for x y."""
+    line = [["0", "0", "0"], ["0", "1", "-1"], ["0", "-1", "1"]]
+    basis, at = [[], [[0, 1]], [[1, 1]]], {"attained_at": [shift] * 2, "unique": True, "bound": "0"}
+    objective = [["1", [[0, 2]]], ["-2", [[0, 1], [1, 1]]], ["1", [[1, 2]]]]
+    claim = {"kind": "lower_bound", "objective": objective, **at}
+    assert not check_certificate(certificate(claim, [{"kind": "sos", "basis": basis, "gram": line}]))
+    assert check_certificate(
+        certificate(
+            {k: v for k, v in claim.items() if k != "unique"}, [{"kind": "sos", "basis": basis, "gram": line}]
+        )
+    )
+    s = int(shift)
+    both = [[4 * s * s, -2 * s, -2 * s, 0], [-2 * s, 2, 0, 0], [-2 * s, 0, 2, 0], [0, 0, 0, 0]]
+    whole = [[2, [[0, 2]]], [2, [[1, 2]]], [-4 * s, [[0, 1]]], [-4 * s, [[1, 1]]], [4 * s * s, []]]
+    claim["objective"] = [[str(c), m] for c, m in whole if c]
+    gram = [[str(v) for v in row] for row in both]
+    block = {"kind": "sos", "basis": [*basis, [[0, 1], [1, 1]]], "gram": gram}
+    assert check_certificate(certificate(claim, [block]))
