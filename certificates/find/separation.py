@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, compress
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from certificates.find.univariate import critical_points
 from certificates.identity import Claim
 from certificates.proof import Proof
 from sosdp.algebra.polynomial import Polynomial
+from sosdp.reduction.newton import prune
 
 LARGEST = 20_000  # monomials of the functional
 _SHARES = (0.5, 0.1, 0.01, 1e-3)  # of the separation that the functional inside may cost
@@ -149,13 +150,8 @@ def _monomials(ids: list[int], degree: int, target: Terms, constrained: bool) ->
     every = [row for d in range(top + 1) for row in combinations_with_replacement(ids, d)]
     if constrained:
         return every
-    basis = every
-    while True:
-        products = {times(a, b) for i, a in enumerate(basis) for b in basis[:i]}
-        kept = [b for b in basis if times(b, b) in target or times(b, b) in products]
-        if len(kept) == len(basis):
-            break
-        basis = kept
+    kept = prune([monos_of(every)], monos_of(list(target)), lambda rows: (np.ones(len(rows)), rows))[0]
+    basis = list(compress(every, kept))
     return sorted({times(a, b) for a in basis for b in basis} | set(target))
 
 

@@ -12,13 +12,12 @@ decompositions*, 2022 (here only the bound is taken from floating point).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from flint import fmpq, fmpq_poly
+from flint import fmpq, fmpq_poly, fmpz_poly
 
 from certificates.exact import Terms, add_to, polynomial_of, rational
 from certificates.find.float_certificate import Outcome
@@ -121,15 +120,6 @@ def of_circle(result: Any) -> SeriesCertificate:
     return SeriesCertificate(cosines or (Fraction(0),), sines, result.sense, float(result.bound), ids)
 
 
-def _chain(
-    one: fmpq_poly, two: fmpq_poly, step: Callable[[fmpq_poly, fmpq_poly], fmpq_poly], count: int
-) -> list:
-    out = [one, two]
-    while len(out) < count:
-        out.append(step(out[-2], out[-1]))
-    return out[:count]
-
-
 def _on_the_line(cosines: list, sines: list, degree: int) -> fmpq_poly:
     """(1 + x^2)^degree times the series, x = tan(t/2): (1 + i x)^(2 k) / (1 + x^2)^k is e^(i k t)."""
     x, whole, total = _C, 1 + _C * _C, fmpq_poly([0])
@@ -146,12 +136,11 @@ def _on_the_line(cosines: list, sines: list, degree: int) -> fmpq_poly:
 
 def _terms(cosines: list, sines: list, variables: tuple[int, ...]) -> Terms:
     """The series as a polynomial: cos kt is T_k(c), sin kt is s U_(k-1)(c)."""
-    step = lambda one, two: 2 * _C * two - one  # noqa: E731
     out: Terms = {}
     c = variables[0]
-    for weight, p in zip(cosines, _chain(fmpq_poly([1]), _C, step, len(cosines)), strict=True):
-        add_to(out, {(c,) * k: weight * v for k, v in enumerate(p.coeffs())})
-    for weight, p in zip(sines, _chain(fmpq_poly([1]), 2 * _C, step, len(sines)), strict=True):
-        rows = {tuple(sorted((variables[1], *[c] * k))): weight * v for k, v in enumerate(p.coeffs())}
-        add_to(out, rows)
-    return {row: v for row, v in out.items() if v != 0}
+    for k, weight in enumerate(cosines):
+        add_to(out, {(c,) * j: weight * v for j, v in enumerate(fmpz_poly.chebyshev_t(k).coeffs())})
+    for k, weight in enumerate(sines):
+        powers = enumerate(fmpz_poly.chebyshev_u(k).coeffs())
+        add_to(out, {tuple(sorted((variables[1], *[c] * j))): weight * v for j, v in powers})
+    return out
