@@ -77,11 +77,11 @@ class Demand:
         if not plain or system.foralls or type(degree) is not int:
             return None
         target, *others = self.parts
-        given = (*others, *self.like, *system.polynomials)
-        shapes = len(self.like), len(system.equalities), tuple(m.shape for m in system.matrices)
-        exactly = tuple(written(p) for p in given)
+        kinds = others, self.like, system.equalities, system.inequalities, system.polynomials
+        exactly = tuple(tuple(written(p) for p in kind) for kind in kinds)  # entries of matrices come last
+        shapes = target.monos.shape, target.monos.tobytes(), tuple(m.shape for m in system.matrices)
         chosen = o.products, o.sparsity, o.symmetry, o.prune, o.quotient, o.term_steps, o.cone
-        return target.monos.shape, target.monos.tobytes(), exactly, shapes, degree, self.reduced, chosen
+        return exactly, shapes, degree, self.reduced, chosen
 
     @cached_property
     def shared(self) -> Structure | None:

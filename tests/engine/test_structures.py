@@ -105,6 +105,17 @@ def test_what_is_part_of_a_structure():
         sd.minimize(x, [x**2 <= 1], True)
 
 
+def test_squares_of_expectations_are_no_inequalities():
+    """E[x**2 - 4 x] + E[x - 1]**2 has the parts that x**2 - 4 x on x >= 1 has, as other things."""
+    p, relax = x**2 - 4 * x, sd.Relaxation([], 2)
+    squared = relax.E(p) + sd.sum_squares([relax.E(x - 1)])
+    for _ in range(2):
+        structure.forget()
+        assert relax.minimize(squared).bound == pytest.approx(-3.5, abs=1e-6)
+        assert sd.minimize(p, [x - 1 >= 0], 2).bound == pytest.approx(-4, abs=1e-5)
+        assert relax.minimize(squared).bound == pytest.approx(-3.5, abs=1e-6)
+
+
 def test_what_is_derived_stays_here():
     found = sd.minimize(x**4 + y**4 + x, [x**2 + y**2 <= 1])
     again = pickle.loads(pickle.dumps(found))
