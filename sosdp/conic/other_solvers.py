@@ -239,8 +239,10 @@ def in_subprocess(solver: str, run: Callable[[], Any], seconds: float | None, ve
             if not select.select([pipe], [], [], seconds)[0]:
                 raise Breakdown(f"{solver} was stopped at the time limit")
             return _read(solver, pipe)
+    except BaseException:
+        os.kill(child, signal.SIGKILL)
+        raise
     finally:
-        os.kill(child, signal.SIGKILL)  # it has answered, or is not waited for
         os.waitpid(child, 0)
 
 

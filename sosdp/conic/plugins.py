@@ -113,7 +113,7 @@ def plugged(solver: Any) -> Backend:
             return unsolved(program, "failed", message=f"{name} {wrong}", solver=name)
         return found.x, found.z, found.iterations, found.status
 
-    memory = getattr(solver, "memory", Backend.memory)
+    memory = getattr(solver, "memory", None) or Backend.memory
     return Backend(
         name, run, ("optimal", "inaccurate"), memory=memory, FORM=getattr(solver, "FORM", Backend.FORM)
     )
