@@ -219,7 +219,8 @@ def likelihood(family: Family, step: Step, y: np.ndarray, columns: Columns) -> d
     if covariance is not None:  # what a step leaves, of second order
         covariance += (away**2 / 2.0) ** 2 * np.eye(len(move))
     result = step.unpacked(pilot, beta + move, (seen, root @ vectors), (noise, covariance), 1.0)
-    if away > SHORT or values[seen].min(initial=1.0) < LEAST_CURVATURE:
+    hidden = not np.all(np.asarray(result["seen"])[kept])  # the others are then those of another predictor
+    if away > SHORT or hidden or values[seen].min(initial=1.0) < LEAST_CURVATURE:
         result["seen"] = np.zeros(step.task.d - 1, dtype=bool)
         result["interval"] = None if covariance is None else np.full((step.task.d - 1, 2), np.nan)
     return {name: part for name, part in result.items() if name not in ("sigma", "r2")}

@@ -183,6 +183,19 @@ def test_rare_outcomes_are_never_silent(made, rate):
     assert missed <= 2 and given <= 9
 
 
+def test_with_a_hidden_coefficient_no_interval_is_left():
+    """Log means spread by 2: where that coefficient is hidden intervals of others missed 7 of 10 times."""
+    g, missed, given = np.random.default_rng(4), 0, 0
+    for _ in range(8):
+        X = g.standard_normal((5000, 3))
+        y = g.poisson(np.exp(2.0 * X[:, 0])).astype(float)
+        model = PrivatePoissonRegression(1.0, **OPTIONS).fit(X, y)
+        assert model.seen_.all() or not model.seen_.any()
+        missed += int((model.seen_ & (np.abs(model.coef_ - [2.0, 0.0, 0.0]) > 0.3)).sum())
+        given += int(model.seen_.all())
+    assert missed == 0 and given <= 3
+
+
 def test_contract():
     X, y, _, _ = drawn(Logistic, 20000, 4, np.ones(2))
     words = np.where(y > 0.5, "yes", "no").astype(object)
