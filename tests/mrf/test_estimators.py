@@ -7,12 +7,6 @@ import numpy as np
 import problems.mrf
 
 
-def test_pure_budgets():
-    table = problems.mrf.grid(2, 2, 0.4).sample(400, 3)
-    fitted = problems.mrf.FrankWolfeIsing(0.8, epsilon=2.0, delta=0.0, iterations=4).fit(table)
-    assert (fitted.guarantee_.epsilon, fitted.guarantee_.delta) == (2.0, 0.0)
-
-
 def test_estimates_improve_with_records():
     model = problems.mrf.diamond(6)
     errors = []
