@@ -54,8 +54,8 @@ class Regressions:
         columns: (q, m) public: the features that each of the q regressions may use.
         unit: public: the integer that stands for the feature 1.
         counts: (N,) how often each record occurs; all 1 if None.
-        group: public: columns come in groups of so many; of the features of a group at most one differs from
-            0 in any record.
+        group: public: columns come in groups of so many; of the features of a group only the first that is
+            not 0 counts in a record.
     """
 
     features: npt.NDArray[np.integer]
@@ -97,9 +97,13 @@ class Regressions:
 
     @cached_property
     def points(self) -> npt.NDArray[np.integer]:
-        """The features, clipped, in the smallest type that holds them."""
+        """The features, clipped, in the smallest type that holds them; one at most in a group is not 0."""
         kind = np.int8 if self.unit <= 127 else np.int64
-        return np.clip(self.features, -self.unit, self.unit).astype(kind)
+        clipped = np.clip(self.features, -self.unit, self.unit).astype(kind)
+        if self.group > 1:
+            for group in np.unique(self.columns.reshape(-1, self.group), axis=0):
+                clipped[group] *= (clipped[group] != 0).cumsum(axis=0) <= 1
+        return clipped
 
     @cached_property
     def labels(self) -> npt.NDArray[np.int8]:

@@ -127,6 +127,12 @@ def test_records_that_take_no_part_contribute_nothing():
 def test_hostile_records_are_clipped():
     data = Regressions(np.array([[10**6]]), np.array([[99]]), (SIGN_TABLE,), np.array([[0]]))
     assert data.points[0, 0] == 1 and data.labels[0, 0] == 1
+    several = np.array([[1, 0, 0, -9], [1, 1, 0, 1], [1, 1, 1, 0]])
+    columns = np.array([[0, 1, 2, 2, 1, 1], [0, 1, 2, 0, 2, 2]])
+    grouped = Regressions(several, np.zeros((1, 4), int), (np.ones((1, 2), np.int8),), columns, group=3)
+    for group in columns.reshape(-1, 3):
+        assert ((grouped.points[group] != 0).sum(axis=0) <= 1).all()
+    assert (grouped.points[0] == [1, 0, 0, -1]).all()
     with pytest.raises(ValueError):  # sums would not be exact; n is public
         Regressions(
             np.ones((1, 1), int), np.zeros((1, 1), int), (SIGN_TABLE,), np.zeros((1, 1), int), unit=2**34
