@@ -21,8 +21,8 @@ from problems.sbm import (
     error_rate,
     predict_error,
 )
+from problems.sbm.forecasts import projected_eigenvalue
 from problems.sbm.labelling import canonical_signs, leading_eigenvector
-from problems.sbm.planning import projected_eigenvalue
 from problems.sbm.theory import gaussian_multiplier
 
 DELTA, GAMMA, SEED = 1e-6, 0.5, 1000

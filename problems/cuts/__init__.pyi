@@ -4,8 +4,8 @@ from ..sbm.graph_input import EdgeList as EdgeList
 from .estimators.cut_release import CutRelease as CutRelease
 from .estimators.offline_release import OfflineRelease as OfflineRelease
 from .estimators.query_release import QueryRelease as QueryRelease
+from .forecasts import offline_budget as offline_budget
 from .planning import Recommendation as Recommendation
-from .planning import offline_budget as offline_budget
 from .planning import recommend as recommend
 from .private_graph import PrivateGraph as PrivateGraph
 from .queries import Answer as Answer

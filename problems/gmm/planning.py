@@ -32,6 +32,9 @@ GRID = 2.0**-14
 _TEST_SHARES = (0.25, 0.35, 0.45, 0.6)
 _MEAN_SHARES = (0.1, 0.2, 0.35, 0.5)
 _GROWTH = 1.25
+LEAST_BLOCK = 8.0
+"""Records a cluster in the smallest blocks."""
+
 _LARGER = (1.0, 1.3, 1.7, 2.2)
 
 
@@ -218,6 +221,27 @@ def required_n(
     return _required(search, before_trial(search.facts), most)
 
 
+@gathering(Promises, "promises")
+def expected_error(
+    n: int, d: int, k: int, separation: float, epsilon: float, delta: float, *, promises: Promises
+) -> float:
+    """Expected largest distance of a centre in sigmas, for an untried solver; infinite where a plan declines.
+
+    Arguments as `aggregate_plan`.
+    """
+    search = _checked((n, d, k, separation, epsilon, delta), promises, Fixed())
+    record = before_trial(search.facts)
+    choice = _search(search, record)
+    made = None if choice is None else _finish(choice, search, record, "")
+    return made.error if made is not None and made.feasible else math.inf
+
+
+def fewest_records(k: int, epsilon: float, delta: float, scales: int = 1) -> int:
+    """With fewer there are too few blocks, of the least size, for any test of this budget."""
+    base = _base(epsilon * _TEST_SHARES[-1] / scales, delta / 4.0 / scales)
+    return round(LEAST_BLOCK * k) * (3 * (base.reach + 1) + 3)
+
+
 def _required(search: _Search, record: SolverRecord, most: int) -> int | None:
     return least(lambda n: _feasible(replace(search, n=n), record), 64, most, 1.05)
 
@@ -283,7 +307,7 @@ def _search(search: _Search, record: SolverRecord) -> _Choice | None:
 
 
 def _block_sizes(n: int, k: int) -> list[int]:
-    size, sizes = 8.0 * k, []
+    size, sizes = LEAST_BLOCK * k, []
     while size <= n / 8 and size <= 6000:
         sizes.append(round(size))
         size *= _GROWTH

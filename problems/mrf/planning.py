@@ -8,9 +8,21 @@ from dataclasses import dataclass
 from sosdp.privacy.calibrate import gaussian_sigma_tight, zcdp_rho
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_profile
 
+from .structure import TREE_STEP
 from .theory import balanced_iterations
 
 MOST = 2000
+
+
+def extreme(p: int) -> float:
+    """The largest of p (p - 1) / 2 standard normal errors, about."""
+    return math.sqrt(2.0 * math.log(max(p * (p - 1), 3)))
+
+
+def tree_margin(n: int, p: int, smallest: float) -> float:
+    """Expected margin of a Chow-Liu tree whose smallest weight is this."""
+    mean = math.tanh(smallest)
+    return n * mean * (1.0 - mean) - extreme(p) * math.sqrt(2.0 * n * (1.0 - mean))
 
 
 def choose_iterations(n: int, radius: float, rho: float, candidates: int, part: int = 10) -> int:
@@ -50,14 +62,14 @@ def recommend(
     error forecast above `smallest` means that nothing is learned.
     """
     rho = zcdp_rho(epsilon, delta)
-    extreme = math.sqrt(2.0 * math.log(max(p * (p - 1), 3)))
+    largest = extreme(p)
     gaussian = gaussian_sigma_tight(epsilon, delta)
     sampling = 1.0 / n
-    moments = extreme * math.sqrt(sampling + (gaussian * (p + 1) / n) ** 2)
+    moments = largest * math.sqrt(sampling + (gaussian * (p + 1) / n) ** 2)
     sigma = 1.0 / (1.0 + math.exp(-2.0 * width))
     # 60 steps of noise, averaged over half of them at a curvature near 1/4
     steps = 2.0 * p * sigma * gaussian * math.sqrt(60.0) / n
-    gradient = extreme * math.sqrt(sampling + (steps * 4.0 / math.sqrt(30.0) / 2.0 / math.sqrt(2.0)) ** 2)
+    gradient = largest * math.sqrt(sampling + (steps * 4.0 / math.sqrt(30.0) / 2.0 / math.sqrt(2.0)) ** 2)
     frank_wolfe = 1.33 * p**0.2 / math.sqrt(n * math.sqrt(rho / p))
     errors = {"MomentsIsing": moments, "GradientIsing": gradient, "FrankWolfeIsing": frank_wolfe}
     ordered = sorted(
@@ -66,7 +78,5 @@ def recommend(
     )
     if not tree:
         return tuple(ordered)
-    mean = math.tanh(smallest)
-    gap = n * mean * (1.0 - mean) - extreme * math.sqrt(2.0 * n * (1.0 - mean))
-    released = gap >= 4 * accept_profile(epsilon, delta).reach(0.95)
+    released = tree_margin(n, p, smallest) >= TREE_STEP * accept_profile(epsilon, delta).reach(0.95)
     return (Forecast("ChowLiuTree", 0.0 if released else math.inf, released), *ordered)

@@ -20,6 +20,8 @@ from .estimators.stars import StarsRecovery as StarsRecovery
 from .estimators.vertex import VertexRecovery as VertexRecovery
 from .estimators.vote import MajorityVoteRecovery as MajorityVoteRecovery
 from .estimators.vote import VotingRecovery as VotingRecovery
+from .forecasts import Forecast as Forecast
+from .forecasts import vote_error as vote_error
 from .graph_input import EdgeList as EdgeList
 from .graph_input import GraphInputError as GraphInputError
 from .graph_input import canonical_graph as canonical_graph
@@ -31,11 +33,9 @@ from .model import SampledGraph as SampledGraph
 from .model import StochasticBlockModel as StochasticBlockModel
 from .parameters import ModelParameters as ModelParameters
 from .parameters import estimate_parameters as estimate_parameters
-from .planning import Forecast as Forecast
 from .planning import Recommendation as Recommendation
 from .planning import achieved_epsilon as achieved_epsilon
 from .planning import recommend as recommend
-from .planning import vote_error as vote_error
 from .rounds import GaussianRounds as GaussianRounds
 from .rounds import SplitRounds as SplitRounds
 from .rounds_planning import PlannedRounds as PlannedRounds

@@ -63,6 +63,13 @@ _ALL = (
         "5190 people: visits to a doctor, income",
         "Cameron and Trivedi 1986",
     ),
+    _table("males", "Ecdat/Males", "545 men in eight years: wages, unions", "Vella and Verbeek 1998"),
+    _table(
+        "cgd",
+        "survival/cgd",
+        "128 patients of a trial, 203 records with dates",
+        "Fleming and Harrington 1991",
+    ),
     _table("psid", "Ecdat/PSID", "4856 people: earnings, hours, age", "Panel Study of Income Dynamics 1993"),
     _table("slid", "car/SLID", "7425 people: wages, education, age", "Statistics Canada, SLID 1994"),
     _table("pima", "MASS/Pima.tr", "200 women: glucose, blood pressure, diabetes", "Smith et al. 1988"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
@@ -13,9 +14,11 @@ from sosdp.estimator.field import Field, Fitted
 from sosdp.estimator.not_fitted import FitFirst
 from sosdp.estimator.parameters import Parameters
 from sosdp.estimator.pipelines import outside
+from sosdp.estimator.planner import Outlook, outlook
 from sosdp.estimator.records import as_records, column_names
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED, Guarantee
 from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.inputs import integer
 from sosdp.privacy.silence import no_warnings
 from sosdp.privacy.terms import Terms
 
@@ -26,6 +29,9 @@ NUMERICAL_FAILURES = (ArithmeticError, ValueError, RuntimeError, MemoryError, np
 
 ON_TERMS = ("epsilon", "delta", "rho", "calibration", "insecure_seed")
 """Parameters of estimators that are terms of their releases."""
+
+CHOSEN = ("measure", "simpler", "useful", "grows")
+"""What an outlook knows of a kind of estimator, without the underscore."""
 
 OUTSIDE = (
     "the pipeline fitted {steps} to the records before this estimator: what they learnt is outside its "
@@ -80,6 +86,41 @@ class ReleasingEstimator(FitFirst, Parameters, ABC):
         self.released_ = release.released
         self._unpack(release.value)
         return self
+
+    _measure: ClassVar[str] = ""
+    _simpler: ClassVar[str] = ""
+    _useful: ClassVar[float] = math.inf
+    _grows: ClassVar[bool] = True
+
+    def outlook(self, n: int, **facts: Any) -> Outlook:
+        """What to expect of `fit` on n records or vertices: its error, the least n and the least budget at
+        which it answers, and a simpler statistic that would work now. Nothing is read or spent.
+
+        Args:
+            n: public. facts: further public numbers, by name: `d`, the number of columns of a table (1);
+                `average_degree` and `gamma` of a graph where the estimator has no such parameters; and what
+                the estimator's page names.
+
+        Raises:
+            ValueError: numbers out of range.
+        """
+        self._check_parameters()
+        name = "epsilon" if getattr(self, "epsilon", None) is not None else "rho"
+        given = float(getattr(self, name))
+
+        def forecast(records: int, factor: float) -> float:
+            other = type(self)(**{**self.get_params(deep=False), name: given * factor})
+            return other._expected(records, **facts)
+
+        chosen: dict[str, Any] = {name: getattr(self, f"_{name}") for name in CHOSEN}
+        return outlook(forecast, integer(n, "n"), budget=given, **chosen)
+
+    def _expected(self, n: int, *args: Any, **facts: Any) -> float:
+        """Expected error from public numbers, in `_measure`; infinite where nothing would be released.
+
+        An answer whose error is `_useful` or larger says nothing; `_grows`: more records help.
+        """
+        raise TypeError(f"{type(self).__name__} has no forecast")
 
     _adjacency: ClassVar[str] = ONE_RECORD_REPLACED
 

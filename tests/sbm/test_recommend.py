@@ -18,7 +18,7 @@ from problems.sbm import (
     recommend,
     vote_error,
 )
-from problems.sbm.planning import (
+from problems.sbm.forecasts import (
     certificate_probability,
     predicted_resistance,
     predicted_slack,

@@ -5,6 +5,7 @@ Statements and proofs: docs/proofs/cuts_synthetic_graph.md, docs/proofs/cuts_err
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from fractions import Fraction
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 
 from sosdp.estimator.base import NUMERICAL_FAILURES, ReleasingEstimator
 from sosdp.estimator.field import Field, Fitted, budget, choice, optional, positive, within
-from sosdp.privacy.calibrate import check_epsilon, float_down, float_up
+from sosdp.privacy.calibrate import check_epsilon, check_positive, float_down, float_up
 from sosdp.privacy.guarantee.condition import ARITHMETIC, COMPLETE
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.edge_noise import flip_edges, flip_rule, noisy_weights
@@ -23,6 +24,7 @@ from sosdp.privacy.terms import Terms, join
 from sosdp.structured.disjoint_cut import bound_disjoint_cut
 from sosdp.structured.disjoint_cut_balls import settle_disjoint_cut
 
+from ..forecasts import largest_errors
 from ..private_graph import PrivateGraph
 from ..reconstruction import METHODS, NoisyGraph, reconstruct
 from ..synthetic import SyntheticGraph
@@ -104,6 +106,21 @@ class CutRelease(ReleasingEstimator):
     graph_: SyntheticGraph = Fitted()
     cut_error_: dict[str, float] | None = Fitted()
     nodes_: tuple[Hashable, ...] = Fitted()
+
+    _measure = "largest of a cut, in edges"
+    _simpler = 'CutRelease(method="constant"): the number of edges'
+    _grows = False
+
+    def _expected(self, n: int, edges: float = math.nan, contrast: float = 0.5) -> float:
+        """Infinite where one density for all pairs is expected to be as good (`planning.recommend`)."""
+        graph = check_positive(edges, "edges")
+        errors, _ = largest_errors(
+            n, graph, float(self.epsilon) * (1.0 - float(self.error_share)), contrast=contrast
+        )
+        if self.method == "constant":
+            return errors["constant"]
+        better = errors.get("graph", math.inf)
+        return better if better < errors["constant"] else math.inf
 
     def _read(self, X: Any) -> PrivateGraph:
         return PrivateGraph(X, self.weight_bound)

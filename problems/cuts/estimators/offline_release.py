@@ -1,11 +1,12 @@
 """A synthetic graph by the offline construction: for large graphs with strong structure, and to compare.
 
-It learns from a budget on that `planning.offline_budget` says in advance, and nothing below it.
+It learns from a budget on that `offline_budget` says in advance, and nothing below it.
 Statement and proof: docs/proofs/cuts_offline.md
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from fractions import Fraction
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 
 from sosdp.estimator.base import ReleasingEstimator
 from sosdp.estimator.field import Field, Fitted, positive, whole
-from sosdp.privacy.calibrate import float_down
+from sosdp.privacy.calibrate import check_positive, float_down
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.interaction.offline import (
     DataAccess,
@@ -26,12 +27,12 @@ from sosdp.privacy.mechanisms.interaction.offline import (
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import open_bits
 
+from ..forecasts import DENSITY_SHARE, offline_budget
 from ..hypotheses import FriezeKannan, Measurement, MultiplicativeWeights
 from ..private_graph import PrivateGraph
 from ..queries import Query, RankOneQuery
 from ..synthetic import SyntheticGraph
-
-DENSITY_SHARE = 0.1
+from ..theory import MAX_CUT_OF_NOISE
 
 
 class OfflineRelease(ReleasingEstimator):
@@ -56,6 +57,18 @@ class OfflineRelease(ReleasingEstimator):
 
     graph_: SyntheticGraph = Fitted()
     nodes_: tuple[Hashable, ...] = Fitted()
+
+    _measure = "largest of a cut, in edges"
+    _simpler = 'CutRelease(method="constant"): the number of edges'
+    _grows = False
+
+    def _expected(self, n: int, edges: float = math.nan, contrast: float = 0.5) -> float:
+        """Of a graph of two communities that keep all but a share of 1 - contrast of their edges apart."""
+        density = check_positive(edges, "edges") / (n * (n - 1) / 2.0)
+        signal = contrast * density * n
+        if float(self.rho) < offline_budget(n, signal, density, rounds=self.rounds, steps=self.steps):
+            return math.inf
+        return MAX_CUT_OF_NOISE * math.sqrt(density * (1.0 - density)) * n**1.5
 
     def _read(self, X: Any) -> PrivateGraph:
         return PrivateGraph(X)

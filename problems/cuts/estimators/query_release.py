@@ -24,7 +24,7 @@ from sosdp.estimator.field import (
     share,
     whole,
 )
-from sosdp.privacy.calibrate import check_epsilon, float_down
+from sosdp.privacy.calibrate import check_epsilon, check_positive, float_down
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.interaction.online import OnlineInteraction
@@ -33,6 +33,7 @@ from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.terms import Terms, sealed
 
+from ..forecasts import largest_errors, typical_answer
 from ..hypotheses import (
     FriezeKannan,
     Hypothesis,
@@ -128,6 +129,18 @@ class QueryRelease(ReleasingEstimator):
     )
 
     nodes_: tuple[Hashable, ...] = Fitted()
+
+    _measure = "largest of an answer, in edges"
+    _simpler = 'CutRelease(method="constant"): the number of edges'
+    _grows = False
+
+    def _expected(self, n: int, edges: float = math.nan, contrast: float = 0.5) -> float:
+        """Infinite where one density for all pairs is expected to be as good (`planning.recommend`)."""
+        graph, budgets = check_positive(edges, "edges"), (float(self.epsilon), float(self.delta))
+        asked = int(self.expected_queries)
+        errors, _ = largest_errors(n, graph, *budgets, queries=asked, contrast=contrast)
+        known = min(errors["constant"], typical_answer(graph))
+        return errors["online"] if errors["online"] < known else math.inf
 
     # ------------------------------------------------------------------------------------------------------
     # Fitting: the number of edges, and an interaction that has not begun

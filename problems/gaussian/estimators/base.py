@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,7 +23,7 @@ from ..columns import (
     public_columns,
     read_table,
 )
-from ..planning import MeanTask, Plan
+from ..planning import MeanTask, NotOffered, Plan
 
 
 class TableEstimator(ReleasingEstimator):
@@ -66,6 +68,19 @@ class TableEstimator(ReleasingEstimator):
     n_features_in_: int = Fitted()
 
     _names: list[str] | None = Fitted()
+
+    _measure = "Euclidean, in standard deviations of the columns"
+    _simpler = "sosdp.privacy.Table(...).mean(column), for bounds that are public: any number of records"
+
+    @abstractmethod
+    def plan(self, n: int, d: int) -> Plan:
+        """What `fit` would do with n records of d columns; TooFewRecords or ValueError, as `fit`."""
+
+    def _expected(self, n: int, d: int = 1) -> float:
+        try:
+            return self.plan(n, d).total_error
+        except NotOffered:
+            return math.inf
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

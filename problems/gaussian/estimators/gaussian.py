@@ -60,6 +60,8 @@ class PrivateGaussian(TableEstimator):
     within_plan_: bool = Fitted()
 
     _mean = True
+    _measure = "Frobenius, relative to the true covariance"
+    _simpler = "PrivateMean: the means of the same columns"
 
     def plan(self, n: int, d: int) -> Plan:
         """Shares and predicted errors of the covariance for n records of d columns; raises as `fit` does."""

@@ -78,6 +78,9 @@ class _OnRegressors(TableEstimator):
         """Shares and predicted excess error for n records of d regressors; raises as `fit` does."""
         return self._planned(self._facts(n, d)[1])
 
+    _measure = "excess, in residual standard deviations (of a likelihood: in its linear predictor)"
+    _simpler = "sosdp.privacy.Table(...).by(column).mean(target): means of groups, for public bounds"
+
     def _planned(self, task: MeanTask) -> Plan:
         return plan_regression(task, self._budget(), self._family)
 

@@ -5,8 +5,10 @@ Proof: docs/proofs/gmm_aggregate.md
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +19,7 @@ from sosdp.privacy.guarantee.release import Release
 
 from ..aggregate import release_mixture
 from ..blocks import BlockSolver, check_solver
-from ..planning import AggregatePlan, aggregate_plan
+from ..planning import AggregatePlan, aggregate_plan, expected_error, fewest_records
 from ..theory import direct_verdict, paper_verdict
 
 MODES = ("aggregate", "direct", "paper")
@@ -102,6 +104,20 @@ class PrivateGaussianMixture(CentresEstimator):
     sigma_: float | None = Fitted()
     plan_: AggregatePlan = Fitted()
 
+    _measure = "largest distance of a centre, in sigmas"
+    _simpler = "PrivateGaussian: mean and covariance of all records together"
+
+    def _expected(self, n: int, d: int = 1) -> float:
+        if self.mode != "aggregate":
+            return math.inf
+        facts = n, d, self.n_components, self.separation, self.epsilon, self.delta
+        return expected_error(*facts, **self._promises())
+
+    def _promises(self) -> dict[str, Any]:
+        """What is promised of the clusters."""
+        sigma = self.sigma if isinstance(self.sigma, int | float) else tuple(self.sigma)
+        return {"sigma": sigma, "least_weight": self.least_weight, "elongation": self.elongation}
+
     @property
     def _centres(self) -> npt.NDArray[np.float64] | None:
         return self.means_
@@ -112,6 +128,9 @@ class PrivateGaussianMixture(CentresEstimator):
         Raises:
             ValueError: parameters out of range.
         """
+        return self._plan(n, d, tried=self.mode == "aggregate")  # the published modes decline by a formula
+
+    def _plan(self, n: int, d: int, *, tried: bool) -> AggregatePlan:
         plan = aggregate_plan(
             n,
             d,
@@ -119,13 +138,11 @@ class PrivateGaussianMixture(CentresEstimator):
             self.separation,
             self.epsilon,
             self.delta,
-            sigma=self.sigma if isinstance(self.sigma, int | float) else tuple(self.sigma),
-            least_weight=self.least_weight,
-            elongation=self.elongation,
+            **self._promises(),
             solver=self.solver,
             block_size=self.block_size,
             radius=self.radius,
-            tried=self.mode == "aggregate",  # the published modes decline by a formula
+            tried=tried,
         )
         if self.mode == "aggregate":
             return plan
@@ -141,7 +158,12 @@ class PrivateGaussianMixture(CentresEstimator):
         check_solver(self.solver)
 
     def _release(self, data: npt.NDArray[np.float64]) -> Release:
-        self.plan_ = self.plan(*data.shape)
+        fewest = fewest_records(self.n_components, self.epsilon, self.delta, np.size(self.sigma))
+        few = self.mode == "aggregate" and self.block_size is None and len(data) < fewest and not self.force
+        self.plan_ = self._plan(*data.shape, tried=False) if few else self.plan(*data.shape)
+        if few:
+            advice = f"at least {fewest} records are needed; outlook(n, d=...) says how many are enough"
+            self.plan_ = replace(self.plan_, advice=advice)
         runs = self.plan_.feasible or self.force
         if self.mode == "aggregate" and runs and self.plan_.can_pass:
             given = self.solver if callable(self.solver) else None

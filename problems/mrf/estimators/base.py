@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from abc import abstractmethod
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +25,8 @@ from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.frank_wolfe import overlap, private_frank_wolfe
 from sosdp.structured.l1_logistic import Regressions
 
-from ..planning import choose_iterations
+from ..planning import choose_iterations, recommend
+from ..theory import noise_scale, utility_bound
 
 Array = npt.NDArray[np.float64]
 Edges = tuple[tuple[int, int], ...]
@@ -65,6 +68,18 @@ class FieldEstimator(RecordEstimator):
         kw_only=True,
     )
 
+    _measure = "largest error of a weight"
+    _simpler = "sosdp.privacy.Table(...).mean(column): the share of ones in every column"
+
+    def _expected(self, n: int, d: int = 8, *, smallest: float = 0.4) -> float:
+        """By `planning.recommend`; an error of half the smallest weight or more is no answer."""
+        made = recommend(n, d, width=self.width, smallest=smallest, epsilon=self.epsilon, delta=self.delta)
+        (found,) = (f for f in made if f.estimator == self._forecast)
+        return found.error if found.edges else math.inf
+
+    _forecast: ClassVar[str]
+    """The name of its forecast in `planning.recommend`."""
+
     weights_: Array = Fitted()
     field_: Array = Fitted()
     edges_: Edges | None = Fitted()
@@ -85,14 +100,36 @@ class Iterated(RecordEstimator):
         None, '"tight", or "paper" for the published constants', default="tight", kw_only=True
     )
 
+    _measure = "excess logistic loss of a regression; guessing has .69"
+    _simpler = "sosdp.privacy.Table(...).mean(column): the share of ones in every column"
+    _useful = 0.1
+
+    @abstractmethod
+    def _regressions(self, d: int) -> tuple[float, int, int]:
+        """Public facts of the regressions of d columns: radius, features, and how many a record is in."""
+
+    def _expected(self, n: int, d: int = 8, *, smallest: float = 0.4) -> float:
+        """`theory.utility_bound`, whatever the smallest weight is; its optimisation error is measured to be a
+        hundredth of its bound."""
+        radius, features, parts = self._regressions(d)
+        rho = self._stand_in() / parts
+        rounds = self.iterations
+        if rounds == "auto":
+            rounds = choose_iterations(n, radius, rho, 2 * features)
+        scale = noise_scale(radius, n, int(rounds), rho, self.calibration)
+        noise = utility_bound(0.0, int(rounds), scale, 2 * features, 0.5)
+        return noise + utility_bound(radius, int(rounds), 0.0, 2 * features, 0.5) / 100.0
+
+    def _stand_in(self) -> float:
+        """The budget in zCDP; for a pure one epsilon^2 / 2: a public choice, not a promise."""
+        return zcdp_rho(self.epsilon, self.delta) if self.delta else self.epsilon**2 / 2.0
+
     def _regressed(
         self, data: np.ndarray, regressions: Regressions, radius: float, part: int = 10
     ) -> Release:
         """Weights of all regressions by private Frank-Wolfe, T steps; part: that of `choose_iterations`."""
         rounds = self.iterations
         if rounds == "auto":
-            # for a pure budget epsilon^2 / 2 stands in: a public choice, not a promise
-            rho = zcdp_rho(self.epsilon, self.delta) if self.delta else self.epsilon**2 / 2.0
-            share, candidates = rho / overlap(regressions.tables), 2 * regressions.columns.shape[1]
+            share, candidates = self._stand_in() / overlap(regressions.tables), 2 * regressions.columns.shape[1]
             rounds = choose_iterations(len(data), radius, share, candidates // regressions.group, part)
         return private_frank_wolfe(self._terms(data), regressions, radius=radius, iterations=int(rounds))

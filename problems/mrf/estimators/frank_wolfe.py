@@ -39,6 +39,9 @@ from .base import FieldEstimator, Iterated, parameter_value
 class FrankWolfeIsing(Iterated, FieldEstimator):
     """Weights and field of an Ising model with the sqrt(p) rate of the paper."""
 
+    def _regressions(self, d: int) -> tuple[float, int, int]:
+        return 2.0 * float(self.width), d, d
+
     def _release(self, data: np.ndarray) -> Release:
         release = self._regressed(data, ising_regressions(signs(data)), 2.0 * float(self.width))
         value = parameter_value(*ising_parameters(release.value), self.threshold)
@@ -59,6 +62,10 @@ class FrankWolfePairwise(Iterated, FieldEstimator):
         default="auto",
         kw_only=True,
     )
+
+    def _regressions(self, d: int) -> tuple[float, int, int]:
+        k = int(self.alphabet)
+        return 2.0 * float(self.width) * k, (d - 1) * k + 1, d * (k - 1)
 
     def _release(self, data: np.ndarray) -> Release:
         p, k = data.shape[1], int(self.alphabet)
@@ -100,6 +107,9 @@ class FrankWolfeTWise(Iterated, FieldEstimator):
     coefficients_: dict[tuple[int, ...], float] = Fitted(
         make=lambda listed: {tuple(nodes): number for nodes, number in listed}
     )
+
+    def _regressions(self, d: int) -> tuple[float, int, int]:
+        return 2.0 * float(self.width), sum(math.comb(d - 1, j) for j in range(int(self.degree))), d
 
     def _release(self, data: np.ndarray) -> Release:
         table, t = signs(data), int(self.degree)

@@ -5,14 +5,17 @@ Proof: docs/proofs/mrf_structure.md, docs/proofs/agreement.md (votes)
 
 from __future__ import annotations
 
+import math
+from abc import abstractmethod
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sosdp.estimator.base import RecordEstimator
 from sosdp.estimator.field import Field, Fitted, budget, positive, privacy_delta
 from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_profile
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import (
     blocks_needed,
     release_with_margin,
@@ -23,6 +26,7 @@ from sosdp.privacy.randomness.bits import open_bits
 from sosdp.structured.l1_logistic import projected_gradient
 
 from ..model import Ising
+from ..planning import extreme, tree_margin
 from ..program import ising_parameters, ising_regressions, signs
 from ..structure import (
     THRESHOLD_STEP,
@@ -34,6 +38,9 @@ from ..structure import (
     product_sums,
 )
 from .base import Edges, edges_above
+
+RIGHT = 0.9
+"""Share of blocks whose learner is expected to be right about a pair."""
 
 
 def structure_value(edges: Edges | None) -> dict[str, Any]:
@@ -49,6 +56,21 @@ class StructureEstimator(RecordEstimator):
 
     edges_: Edges | None = Fitted()
 
+    _measure = "wrong edges where the graph is released"
+    _simpler = "sosdp.privacy.Table(...).mean(column): the share of ones in every column"
+    _step: ClassVar[int]
+    """How far a replaced record moves the margin."""
+
+    @abstractmethod
+    def _margin(self, n: int, d: int, strength: float) -> float:
+        """Expected margin of n records; strength: see `_expected`."""
+
+    def _expected(self, n: int, d: int = 8, strength: float = 0.4) -> float:
+        """strength: the smallest weight of an edge (tree, votes), or the least distance of a correlation from
+        the threshold."""
+        reach = accept_profile(self.epsilon, self.delta).reach(0.95)
+        return 0.0 if self._margin(n, d, strength) >= self._step * reach else math.inf
+
 
 class ChowLiuTree(StructureEstimator):
     """The tree over the columns of a table of signs; log p records suffice, whatever p is.
@@ -56,13 +78,18 @@ class ChowLiuTree(StructureEstimator):
     Attributes after fit: edges_, the p - 1 edges, or None where the tree was not released.
     """
 
+    _step = TREE_STEP
+
+    def _margin(self, n: int, d: int, strength: float) -> float:
+        return tree_margin(n, d, strength)
+
     def _release(self, data: np.ndarray) -> Release:
         edges, margin = chow_liu(product_sums(signs(data)))
         release = release_with_margin(
             self._terms(data, "mrf.tree"),
             edges,
             margin,
-            TREE_STEP,
+            self._step,
         )
         public = {"n": len(data), "dimension": data.shape[1]}
         return release.postprocess(structure_value(release.value), public=public)
@@ -76,6 +103,11 @@ class CorrelationGraph(StructureEstimator):
 
     threshold: float = Field(positive, "tau; taken as the exact rational that the float is")
 
+    _step = THRESHOLD_STEP
+
+    def _margin(self, n: int, d: int, strength: float) -> float:
+        return n * strength - extreme(d) * math.sqrt(n)
+
     def _release(self, data: np.ndarray) -> Release:
         n, p = data.shape
         if p < 2:
@@ -85,7 +117,7 @@ class CorrelationGraph(StructureEstimator):
             self._terms(data, "mrf.correlation-graph"),
             edges,
             margin,
-            THRESHOLD_STEP,
+            self._step,
         )
         return release.postprocess(structure_value(release.value), public={"n": n, "dimension": p})
 
@@ -117,15 +149,26 @@ class VotedStructure(StructureEstimator):
     )
     iterations: int = Field(None, "gradient steps in each block", default=200, kw_only=True)
 
+    _step = VOTE_STEP
+
+    def _margin(self, n: int, d: int, strength: float) -> float:
+        """0 where the weights of a block are not right to half the smallest one."""
+        size = n // self._blocks()
+        right = size > 0 and extreme(d) / math.sqrt(size) < strength / 2.0
+        return self._blocks() * (2.0 * RIGHT - 1.0) if right else 0.0
+
+    def _blocks(self) -> int:
+        return blocks_needed(self.epsilon, self.delta, RIGHT) if self.blocks is None else self.blocks
+
     def _learn(self, block: np.ndarray) -> Edges:
         return block_structure(block, float(self.width), float(self.threshold or 0.0), int(self.iterations))
 
     def _release(self, data: np.ndarray) -> Release:
-        blocks = blocks_needed(self.epsilon, self.delta, 0.9) if self.blocks is None else self.blocks
+        blocks = self._blocks()
         seed = self.insecure_seed
         parts = split_blocks(len(data), blocks, open_bits(None if seed is None else 2 * seed + 1))
         edges, margin = pair_majority(run_blocks(self._learn, data, parts), data.shape[1])
-        release = release_with_margin(self._terms(data, "mrf.vote"), edges, margin, VOTE_STEP)
+        release = release_with_margin(self._terms(data, "mrf.vote"), edges, margin, self._step)
         public = {
             "n": len(data),
             "dimension": data.shape[1],

@@ -116,6 +116,8 @@ class MomentsIsing(FieldEstimator):
         kw_only=True,
     )
 
+    _forecast = "MomentsIsing"
+
     means_: Array = Fitted()
     moments_: Array = Fitted()
 
@@ -163,6 +165,8 @@ class GradientIsing(FieldEstimator):
 
     iterations: int = Field(None, "number of gradient steps", default=60, kw_only=True)
     step: float = Field(None, "size of one", default=1.0, kw_only=True)
+
+    _forecast = "GradientIsing"
 
     def _release(self, data: np.ndarray) -> Release:
         release = private_projected_gradient(

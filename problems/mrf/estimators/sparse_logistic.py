@@ -80,6 +80,9 @@ class PrivateSparseLogistic(Iterated):
             raise ValueError(f"X has {len(records)} records and y {len(self._labels)} labels")
         return records
 
+    def _regressions(self, d: int) -> tuple[float, int, int]:
+        return float(self.radius), d + 1, 1
+
     def _bounds(self, d: int) -> tuple[Array, Array]:
         """Middle and half width of the public box."""
         low, high = (

@@ -88,6 +88,16 @@ class AutoRecovery(WeightedRecovery):
 
     _as_edges = True
 
+    def _expected(self, n: int, average_degree: float | None = None, gamma: float | None = None) -> float:
+        d, contrast = self._model(average_degree, gamma)
+        if self.learns(n):
+            rest, delta = float(self.epsilon) * float(1 - DEGREE_SHARE), float(self.delta)
+            learnt = least_contrast(n, d, rest, delta)
+            return (
+                0.5 if learnt is None or learnt > contrast else plan_rounds(n, d, learnt, rest, delta).error
+            )
+        return self.choose(n)._expected(n, d * self._unit, contrast)
+
     def choose(self, n: int) -> RecoveryEstimator:
         """The estimator that a fit on n vertices runs; ValueError where public facts are missing for that."""
         weighted = self.weight_bound is not None

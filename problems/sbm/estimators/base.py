@@ -12,6 +12,7 @@ from sosdp.estimator.field import Field, Fitted, budget, optional, part, positiv
 from sosdp.privacy.calibrate import check_positive
 
 from ..edges import canonical_edges
+from ..forecasts import Method, checked_model, forecasts
 from ..graph_input import canonical_graph
 
 __all__ = [
@@ -51,8 +52,35 @@ class RecoveryEstimator(ReleasingEstimator):
     `add_nodes_from` first, or vertices without edges are missing, which shows.
     """
 
+    _measure = "share of wrong labels; a refusal counts as one half"
+    _simpler = "estimate_parameters: mean degree and contrast of the graph"
+    _useful = 0.4
+    _grows = False
+    _forecast: ClassVar[Method | None] = None
+    """The method of its forecast."""
+
     labels_: np.ndarray | None = Fitted(make=lambda labels: np.array(labels, dtype=np.int64))
     nodes_: tuple[Hashable, ...] = Fitted(None)
+
+    def _expected(self, n: int, average_degree: float | None = None, gamma: float | None = None) -> float:
+        """By the block model; its parameters are needed where the estimator has none."""
+        d, contrast = self._model(average_degree, gamma)
+        delta = float(getattr(self, "delta", 0.0))
+        made = forecasts(*checked_model(n, d, contrast), float(self.epsilon), delta)  # type: ignore[attr-defined]
+        return made[self._forecast]().error if self._forecast in made else 0.5
+
+    def _model(self, average_degree: float | None, gamma: float | None) -> tuple[float, float]:
+        """Mean degree (in units of the weights) and contrast; ValueError where one of them is missing."""
+        d, contrast = (
+            given if own is None else own
+            for own, given in (
+                (getattr(self, "average_degree", None), average_degree),
+                (getattr(self, "gamma", None), gamma),
+            )
+        )
+        if d is None or contrast is None:
+            raise ValueError("a forecast needs average_degree and gamma, public or guessed")
+        return float(d) / self._unit, float(contrast)
 
     def _read(self, X: Any) -> Any:
         graph = self._canonical(X, self._bound())

@@ -80,6 +80,8 @@ class CertificateRecovery(WeightedRecovery):
         kw_only=True,
     )
 
+    _forecast = "certificate"
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.tau is not None and self.average_degree is not None:

@@ -16,6 +16,7 @@ from sosdp.privacy.mechanisms.output_perturbation import ProjectionProgram
 from sosdp.privacy.randomness.bits import open_bits
 from sosdp.structured import StructuredMatrix
 
+from ..forecasts import checked_model, flips_forecast, forecasts
 from ..graph_input import CanonicalGraph
 from ..labelling import check_clustering, cluster, renumbered
 from ..program import rounding_distance
@@ -107,6 +108,16 @@ class CommunitiesRecovery(RecoveryEstimator):
         default=1e-3,
         kw_only=True,
     )
+
+    def _expected(self, n: int, average_degree: float | None = None, gamma: float | None = None) -> float:
+        """Of edge flips, chance counted as one half; of the projection as if there were two communities."""
+        d, contrast = self._model(average_degree, gamma)
+        if self.mechanism == "projection":
+            made = forecasts(*checked_model(n, d, contrast), float(self.epsilon), float(self.delta))
+            return made["projection"]().error
+        k = int(self.communities)
+        error = flips_forecast(n, d, contrast, float(self.epsilon), k).error
+        return error / (2 * (1 - 1 / k))
 
     def _check_parameters(self) -> None:
         check_clustering()

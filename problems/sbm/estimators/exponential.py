@@ -37,6 +37,8 @@ class ExponentialRecovery(RecoveryEstimator):
         "accuracy, never privacy",
     )
 
+    _forecast = "exponential"
+
     def _release(self, graph: CanonicalGraph) -> Release:
         check_size(graph.n)
         density = Fraction(float(self.average_degree)) / graph.n

@@ -48,6 +48,7 @@ class FlipsRecovery(RecoveryEstimator):
 
     _mechanism: ClassVar[str]
     _method: ClassVar[str]
+    _forecast = "edge flips"
 
     def _density(self, n: int) -> float | None:
         """The public density d / n, if it was given."""

@@ -118,6 +118,8 @@ class ProjectionRecovery(ModelledRecovery):
 
     noisy_matrix_: NoisyArray = Fitted()
 
+    _forecast = "projection"
+
     def _release(self, graph: CanonicalGraph) -> Release:
         return self._publish(graph, self._project(graph))
 

@@ -95,6 +95,17 @@ class RoundsRecovery(ModelledRecovery):
         kw_only=True,
     )
 
+    _forecast = "rounds"
+
+    def _expected(self, n: int, average_degree: float | None = None, gamma: float | None = None) -> float:
+        """Chance counts as one half, whatever the number of communities."""
+        if self.communities == 2:
+            return super()._expected(n, average_degree, gamma)
+        d, contrast = self._model(average_degree, gamma)
+        k = int(self.communities)
+        error = plan_groups(n, d, contrast, k, float(self.epsilon), float(self.delta)).error
+        return error / (2 * (1 - 1 / k))
+
     plan_: Plan = Fitted()
 
     _as_edges = True

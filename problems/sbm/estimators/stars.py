@@ -17,6 +17,7 @@ from sosdp.privacy.randomness.bits import RandomBits, open_bits
 from ..edges import CanonicalEdges
 from ..labelling import canonical_signs
 from ..rounds import LEAST_SCALE, halves, part_of, public_key, public_words, signs_with_coin, start
+from ..rounds_planning import plan_rounds
 from .base import WeightedRecovery, release_value
 
 
@@ -31,6 +32,11 @@ class StarsRecovery(WeightedRecovery):
     epsilon: float = Field(budget, "budget of one fit; pure differential privacy")
     gamma: float = Field(part, "contrast and mean degree, to choose the number of rounds")
     average_degree: float = Field(positive, "contrast and mean degree, to choose the number of rounds")
+
+    def _expected(self, n: int, average_degree: float | None = None, gamma: float | None = None) -> float:
+        """Half of the signal and half of the noise of rounds that split the pairs."""
+        d, contrast = self._model(average_degree, gamma)
+        return plan_rounds(n, d / 2, contrast, 2 * float(self.epsilon), 0.0, kind="split").error
 
     _as_edges = True
 

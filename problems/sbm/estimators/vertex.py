@@ -20,9 +20,6 @@ from ..rounds import public_key
 from ..vertex import VertexPlan, plan_vertex, vertex_rounds
 from .base import ModelledRecovery, release_value
 
-NEAR_CHANCE = 0.4
-"""From this share of wrong labels on, by the forecast, nothing is read."""
-
 ADJACENCY = "all edges of one vertex, as seen by all others"
 
 
@@ -53,6 +50,9 @@ class VertexRecovery(ModelledRecovery):
 
     _adjacency: ClassVar[str] = ADJACENCY  # type: ignore[misc]
 
+    def _expected(self, n: int, average_degree: float | None = None, gamma: float | None = None) -> float:
+        return self.plan(n).wrong_share
+
     def plan(self, n: int) -> VertexPlan:
         """The plan of a fit on n vertices, with the share of wrong labels to expect; nothing is spent."""
         given = float(self.epsilon), float(self.delta)
@@ -62,7 +62,7 @@ class VertexRecovery(ModelledRecovery):
     def _release(self, graph: CanonicalGraph) -> Release:
         key = public_key(self.insecure_seed)
         plan = self.plan(graph.n)
-        if plan.wrong_share > NEAR_CHANCE:
+        if plan.wrong_share > self._useful:
             raise ValueError(
                 f"about {plan.wrong_share:.0%} of the labels would be wrong, which is near chance: raise "
                 "epsilon, or give max_degree (nothing was spent)"

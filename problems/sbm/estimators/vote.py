@@ -21,6 +21,7 @@ from sosdp.privacy.guarantee.guarantee import compose
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.terms import Terms
 
+from ..forecasts import checked_model, vote_error
 from ..graph_input import WEIGHT_UNITS, CanonicalGraph
 from ..labelling import canonical_signs
 from .base import ModelledRecovery, RecoveryEstimator, WeightedRecovery, release_value
@@ -76,6 +77,12 @@ class MajorityVoteRecovery(WeightedRecovery):
         "(n,) of +-1 in the order of the sorted nodes: public knowledge, or released before "
         "under a budget of its own. Never labels computed from this graph without privacy",
     )
+
+    def _expected(
+        self, n: int, average_degree: float | None = None, gamma: float | None = None, wrong: float = 0.1
+    ) -> float:
+        """wrong: the share of wrong ones among the given labels."""
+        return vote_error(*checked_model(n, *self._model(average_degree, gamma)), wrong, float(self.epsilon))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -152,6 +159,8 @@ class VotingRecovery(ModelledRecovery):
     )
 
     rough_labels_: np.ndarray = Fitted()
+
+    _forecast = "voting"
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

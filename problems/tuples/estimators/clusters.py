@@ -5,6 +5,7 @@ Proof: docs/proofs/tuples_clustering.md
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import Any, ClassVar
 
@@ -69,6 +70,13 @@ class TupleEstimator(CentresEstimator):
 
     _count: ClassVar[str]
     """The parameter that is k: scikit-learn's estimators have different names for it."""
+
+    _measure = "largest distance of a centre, in standard deviations of a cluster"
+    _simpler = "PrivateGaussian: mean and covariance of all records together"
+
+    def _expected(self, n: int, d: int = 1) -> float:
+        plan = self.plan(n, d)
+        return plan.error if plan.feasible else math.inf
 
     @abstractmethod
     def _through(self, data: npt.NDArray[np.float64], clusterer: Clusterer) -> Release:

@@ -5,6 +5,7 @@ Proof: docs/proofs/tables.md
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,9 @@ from sosdp.privacy.table.keys import KeyLaw
 from sosdp.privacy.table.question import Question
 from sosdp.show import html_table
 
+TENTH = 10
+"""An answer is useful where its error is below one part in so many."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -20,7 +24,8 @@ class Plan:
 
     Attributes:
         n: records of a group that errors of means and quantiles are for.
-        rows: of each statistic: column, statistic, answers, epsilon, error.
+        rows: of each statistic: column, statistic, answers, epsilon, error; enough: the number of records of
+            a group from which the error is below a tenth (of their number; of what a sum or mean can be).
         least: with private keys, the number of records from which a group is shown with probability 1/2.
     """
 
@@ -38,7 +43,7 @@ class Plan:
         lines = [
             f"{row['statistic']}{'' if row['column'] is None else ' of ' + row['column']}: "
             f"{row['answers']} answer{'s' if row['answers'] > 1 else ''} at epsilon {row['epsilon']:.4g}, "
-            f"expected error {row['error']:.4g}"
+            f"expected error {row['error']:.4g} (below a tenth from {row['enough']} records on)"
             for row in self.rows
         ]
         if self.least is not None:
@@ -62,6 +67,7 @@ def planned(question: Question, shares: list[Share], choice: KeyLaw | None, n: f
             "answers": keys * share.statistic.answers,
             "epsilon": float(share.epsilon * times),
             "error": share.statistic.error(unit, share.epsilon, n),
+            "enough": math.ceil(TENTH * share.statistic.spread(unit, share.epsilon)),
         }
         for share in shares
     ]
