@@ -238,8 +238,9 @@ def expected_error(
 
 def fewest_records(k: int, epsilon: float, delta: float, scales: int = 1) -> int:
     """With fewer there are too few blocks, of the least size, for any test of this budget."""
+    epsilon, delta = calibrate.check_epsilon(epsilon), calibrate.check_delta(delta)
     base = _base(epsilon * _TEST_SHARES[-1] / scales, delta / 4.0 / scales)
-    return round(LEAST_BLOCK * k) * (3 * (base.reach + 1) + 3)
+    return round(LEAST_BLOCK * integer(k, "k")) * (3 * (base.reach + 1) + 3)
 
 
 def _required(search: _Search, record: SolverRecord, most: int) -> int | None:
@@ -296,7 +297,7 @@ def _search(search: _Search, record: SolverRecord) -> _Choice | None:
         joint = math.sqrt(choice.agreement.spread) * choice.agreement.radius
         return joint * float(mean_sensitivity(search.n // choice.size, choice.reach))
 
-    # the error depends on few of the choices in earnest: those that leave the most for the noise
+    # the error depends on few of the choices: those that leave the most for the noise
     front = [
         choice
         for share in _TEST_SHARES

@@ -135,7 +135,7 @@ def required_slack(
 
 
 def certificate_offered(n: int, epsilon: float, delta: float, tau: float = 0.5) -> bool:
-    """Whether some graph on n vertices has the slack with which the certificate answers as often as not.
+    """Whether some graph on n vertices has the slack with which the certificate answers with probability 1/2.
 
     The slack matrix has n - 1 directions and a trace of at most n (n - 1) max(tau, 1 - tau), whatever the
     graph and the labels, so its slack is at most n max(tau, 1 - tau).

@@ -298,7 +298,7 @@ def mixture(output: Output) -> Section:
             report.paragraph(
                 "A pink dahlia before green leaves: every pixel is a record, mapped to red minus green and "
                 f"yellow minus blue. {len(few)} pixels go to the blocks of `gmm`, which knows the scale; "
-                f"{len(every[::2])} to `tuples`, which knows nothing but the number of clusters."
+                f"{len(every[::2])} to `tuples`, which knows only the number of clusters."
             ),
             report.code(
                 "PrivateGaussianMixture(2, epsilon=4.0, delta=1e-6, separation=4.0, "

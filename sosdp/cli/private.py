@@ -222,7 +222,7 @@ def _estimator(arguments: Namespace, family: Family, **facts: Any) -> Any:
             missing.append(option)
     if missing:
         who = f"the method {method}" if method else arguments.name
-        raise complaint(arguments, ", --".join(missing), f"{who} cannot do without it")
+        raise complaint(arguments, ", --".join(missing), f"{who} needs it")
     if name == "AutoRecovery" and "gamma" in result and "average_degree" not in result:
         raise complaint(arguments, "gamma", "the model needs --average-degree as well")
     return made(**result)

@@ -21,7 +21,9 @@ def run(arguments: Namespace) -> int:
     from problems import cuts
 
     if arguments.queries is not None and arguments.delta is None:
-        raise InputError(f"{WHERE}: --delta: the online mechanism behind --queries cannot do without it")
+        raise InputError(
+            f"{WHERE}: --delta: needed with --queries, whose online mechanism is (epsilon, delta)-private"
+        )
     if arguments.queries is None and arguments.delta is not None:
         raise InputError(
             f"{WHERE}: --delta: the synthetic graph is purely private; only --queries needs a delta"

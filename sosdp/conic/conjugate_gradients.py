@@ -23,7 +23,7 @@ def conjugate_gradients(
 
 @dataclass(frozen=True, eq=False)
 class Leg:
-    """A step, the (negative) change of L that its quadratic model foretells, and its number of products."""
+    """A step, the (negative) change of L that its quadratic model predicts, and its number of products."""
 
     step: np.ndarray
     change: float

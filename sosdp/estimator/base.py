@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
@@ -14,7 +13,7 @@ from sosdp.estimator.field import Field, Fitted
 from sosdp.estimator.not_fitted import FitFirst
 from sosdp.estimator.parameters import Parameters
 from sosdp.estimator.pipelines import outside
-from sosdp.estimator.planner import Outlook, outlook
+from sosdp.estimator.planner import Forecasts, Outlook, outlook
 from sosdp.estimator.records import as_records, column_names
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED, Guarantee
 from sosdp.privacy.guarantee.release import Release
@@ -29,9 +28,6 @@ NUMERICAL_FAILURES = (ArithmeticError, ValueError, RuntimeError, MemoryError, np
 
 ON_TERMS = ("epsilon", "delta", "rho", "calibration", "insecure_seed")
 """Parameters of estimators that are terms of their releases."""
-
-CHOSEN = ("measure", "simpler", "useful", "grows")
-"""What an outlook knows of a kind of estimator, without the underscore."""
 
 OUTSIDE = (
     "the pipeline fitted {steps} to the records before this estimator: what they learnt is outside its "
@@ -87,10 +83,8 @@ class ReleasingEstimator(FitFirst, Parameters, ABC):
         self._unpack(release.value)
         return self
 
-    _measure: ClassVar[str] = ""
-    _simpler: ClassVar[str] = ""
-    _useful: ClassVar[float] = math.inf
-    _grows: ClassVar[bool] = True
+    _forecasts: ClassVar[Forecasts]
+    """What `_expected` is about."""
 
     def outlook(self, n: int, **facts: Any) -> Outlook:
         """What to expect of `fit` on n records or vertices: its error, the least n and the least budget at
@@ -112,14 +106,10 @@ class ReleasingEstimator(FitFirst, Parameters, ABC):
             other = type(self)(**{**self.get_params(deep=False), name: given * factor})
             return other._expected(records, **facts)
 
-        chosen: dict[str, Any] = {name: getattr(self, f"_{name}") for name in CHOSEN}
-        return outlook(forecast, integer(n, "n"), budget=given, **chosen)
+        return outlook(self._forecasts, forecast, integer(n, "n"), given)
 
     def _expected(self, n: int, *args: Any, **facts: Any) -> float:
-        """Expected error from public numbers, in `_measure`; infinite where nothing would be released.
-
-        An answer whose error is `_useful` or larger says nothing; `_grows`: more records help.
-        """
+        """Expected error from public numbers; infinite where nothing would be released."""
         raise TypeError(f"{type(self).__name__} has no forecast")
 
     _adjacency: ClassVar[str] = ONE_RECORD_REPLACED

@@ -12,7 +12,7 @@ def outside() -> list[str]:
     The pipeline is found on the call stack, as the function of `sklearn.pipeline` that called `fit`: a step
     is not told by scikit-learn what stands before it. Steps without a fit (`FunctionTransformer`) are left
     out, and those that were fitted under a guarantee (`guarantee_`). Data that were transformed before they
-    are handed over cannot be told from others. Depends on the steps alone.
+    are handed over are not recognised. Depends on the steps alone.
     """
     frame = sys._getframe(1)
     while frame is not None:

@@ -105,34 +105,45 @@ class Outlook:
         return "; ".join(lines if self.answers else [*lines, f"what would work now: {self.simpler}"])
 
 
+@dataclass(frozen=True)
+class Forecasts:
+    """What the forecasts of a kind of estimator are about.
+
+    Attributes
+    ----------
+    measure
+        What the expected error is.
+    simpler
+        A statistic that works where the estimator does not.
+    useful
+        An answer says something where its error is below this.
+    grows
+        Whether more records help.
+    """
+
+    measure: str
+    simpler: str
+    useful: float = math.inf
+    grows: bool = True
+
+
 def outlook(
-    forecast: Callable[[int, float], float],
-    n: int,
-    *,
-    measure: str,
-    simpler: str,
-    useful: float = math.inf,
-    budget: float = 1.0,
-    grows: bool = True,
+    about: Forecasts, forecast: Callable[[int, float], float], n: int, budget: float = 1.0
 ) -> Outlook:
-    """The outlook of a fit.
+    """The outlook of a fit on n records.
 
     Parameters
     ----------
     forecast
         Expected error of n records at a multiple of the budget; infinite where nothing would be released.
-    useful
-        An answer says something where its error is below this.
     budget
         The one that is given.
-    grows
-        Whether more records help.
     """
 
     def enough(records: int, factor: float = 1.0) -> bool:
-        return forecast(records, factor) < useful
+        return forecast(records, factor) < about.useful
 
     error = forecast(n, 1.0)
     factor = least_budget(lambda factor: enough(n, factor), *EPSILONS, 1.05)
-    least_n = least(enough, 2, MOST_RECORDS, 1.02) if grows else None
-    return Outlook(error < useful, error, measure, least_n, budget * factor, simpler)
+    least_n = least(enough, 2, MOST_RECORDS, 1.02) if about.grows else None
+    return Outlook(error < about.useful, error, about.measure, least_n, budget * factor, about.simpler)

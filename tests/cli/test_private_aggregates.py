@@ -12,6 +12,7 @@ import pytest
 
 from sosdp.cli import main
 from sosdp.cli.output import surprising
+from sosdp.privacy import Table
 from sosdp.privacy.verification.release_check import check_release
 
 SCHEMA = {
@@ -112,6 +113,23 @@ def test_standard_input(files, capsys):
     assert code == 0 and abs(json.loads(out)["value"]["rows"][0]["value"] - 299) < 5
 
 
+def test_small_files_have_the_quantiles_of_the_library(tmp_path, capsys):
+    """All files of up to two lines: the shell draws what the library draws, whose laws are enumerated."""
+    age = {"type": "number", "low": -10, "high": 80}
+    schema = {**SCHEMA, "columns": {"age": age, "region": SCHEMA["columns"]["region"]}}
+    (tmp_path / "s.json").write_text(json.dumps(schema))
+    path = tmp_path / "t.csv"
+    for lines in (lines for k in range(3) for lines in itertools.product(ENTRIES, repeat=k)):
+        path.write_text("\n".join(["age;region", *lines, ""]))
+        options = ("--epsilon", 1, "--column", "age", "--by", "region", "--insecure-seed", 7, "--json")
+        code, out, err = run(capsys, "quantile", path, "--schema", tmp_path / "s.json", *options)
+        assert code == 0 and not err
+        records = [dict(zip(("age", "region"), line.split(";"), strict=False)) for line in lines]
+        records = [one if line.count(";") == 1 else {} for one, line in zip(records, lines, strict=True)]
+        asked = Table(records, schema, 1.0, insecure_seed=7).by("region").quantiles("age")
+        assert json.loads(out)["value"] == asked.release().value
+
+
 ENTRIES = ("-90;N", "80;S", "x;N", "1;2;3", '"', "99;N")
 
 
@@ -207,6 +225,10 @@ WRONG = {
     "adjacency of users without owners": f"{MEAN} --adjacency 'one user (replace)'",
     "an unknown statistic": "median t.csv --schema s.json --epsilon 1 --column age",
     "a folder for the result that is not there": f"{MEAN} --out no/r.json",
+    # estimators of tables
+    "a column of texts for an estimator": "gaussian t.csv --schema s.json --epsilon 1 --columns region",
+    "a target that the schema lacks": "regression t.csv --schema s.json --epsilon 1 --target wages",
+    "a column that an estimator lacks": "pca t.csv --schema s.json --epsilon 1 --columns wages",
     # the file
     "broken gz": "count broken.csv.gz --schema s.json --epsilon 1",
     "broken zst": "count broken.csv.zst --schema s.json --epsilon 1",
@@ -258,9 +280,11 @@ def test_bad_input_is_one_line_and_shows_nothing(files, capsys, kind):
     if callable(command):
         (files / "s.json").write_text(command())
         command = "count t.csv --schema s.json --epsilon 1"
+    there = {path: path.is_file() and path.read_bytes() for path in files.rglob("*")}
     code, out, err = run(capsys, *shlex.split(command))
     assert code == 2 and not out and err.count("\n") == 1 and SECRET not in err and len(err) < 300
     assert "Traceback" not in err and len(WRONG) >= 48
+    assert {path: path.is_file() and path.read_bytes() for path in files.rglob("*")} == there  # nothing lost
 
 
 @pytest.mark.parametrize("options", ["--column no", "--column region", "--column pay --by pay"])

@@ -83,6 +83,12 @@ def test_every_link_inside_the_site_leads_somewhere(site):
     assert len(pages) > 300 and not lost, "\n".join(lost[:20])
 
 
+def test_every_picture_has_words(site):
+    paths = set(site.rglob("*.html")) - set((site / "_static").rglob("*"))
+    images = [tag for path in paths for tag in re.findall(r"<img\b[^>]*>", path.read_text(encoding="utf-8"))]
+    assert len(images) > 40 and [tag for tag in images if not re.search(r'\balt="[^"]{3,}"', tag)] == []
+
+
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, format, *arguments):
         """Nothing."""
@@ -141,14 +147,21 @@ def test_mathematics_is_rendered(browser, address):
     tab.close()
 
 
-def test_search_finds(browser, address):
-    tab, said, left = opened(browser, address, "search.html?q=pseudo-expectation")
+WANTED = ["pseudo-expectation", "group by", "confidence interval", "count", "regression"]
+
+
+@pytest.mark.parametrize("words", WANTED)
+def test_search_finds(browser, address, words):
+    tab, said, left = opened(browser, address, f"search.html?q={urllib.parse.quote(words)}")
     tab.wait_for_selector("#search-results li a", timeout=30000)
     assert tab.locator("#search-results li a").count() >= 3 and not said and not left
     tab.close()
 
 
-@pytest.mark.parametrize("page", ["index.html", "gaussian.html", "proofs/noise.html", "coming_from.html"])
+@pytest.mark.parametrize(
+    "page",
+    ["index.html", "gaussian.html", "proofs/noise.html", "coming_from.html", "tasks.html", "tables.html"],
+)
 def test_readable_on_a_phone(browser, address, page):
     tab, _, _ = opened(browser, address, page, width=390)
     tab.wait_for_load_state("networkidle")

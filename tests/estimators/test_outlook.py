@@ -93,10 +93,10 @@ def test_every_estimator_is_here():
 def test_outlook(name):
     made, n, facts, hopeless = OUTLOOKS[name]
     seen = made.outlook(n, **facts)
-    assert seen.answers and 0 <= seen.error < made._useful and seen.measure in repr(seen)
+    assert seen.answers and 0 <= seen.error < made._forecasts.useful and seen.measure in repr(seen)
     given = made.epsilon if hasattr(made, "epsilon") else made.rho
     assert seen.least_budget <= 1.06 * given
-    if made._grows:
+    if made._forecasts.grows:
         assert seen.least_n is not None and seen.least_n <= 1.03 * n
         assert made.outlook(seen.least_n, **facts).answers
         assert not made.outlook(max(2, int(seen.least_n / 1.1) - 1), **facts).answers
@@ -107,7 +107,7 @@ def test_outlook(name):
     other = type(made)(**{**made.get_params(deep=False), **parameters})
     poor = other.outlook(hopeless.get("n", n), **{**facts, **rest})
     assert not poor.answers and poor.simpler in repr(poor)
-    assert made._grows is (poor.least_n is not None) and poor.least_n != MOST_RECORDS
+    assert made._forecasts.grows is (poor.least_n is not None) and poor.least_n != MOST_RECORDS
     assert poor.least_budget > (other.epsilon if hasattr(other, "epsilon") else other.rho)
 
 

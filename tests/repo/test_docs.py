@@ -58,6 +58,15 @@ IDIOMS = {
     r"of numbers (are|is) expected; .* (is|are) not": "no numbers in column ...",
     r"nats (go|goes) with": "the error of a median grows with ...",
     r"\bfound \d+ fields": "has N fields",
+    r"cannot do without": "needs",
+    r"knows? nothing but": "knows only",
+    r"even chance|as often as not": "probability 1/2",
+    r"foretell|foretold": "predict",
+    r"\bfalls? without end": "is unbounded below",
+    r"in earnest": "(leave it out)",
+    r"moves nothing but": "changes no other ...",
+    r"stayed behind": "was dropped",
+    r"nothing speaks against": "no contradiction was found",
 }
 """Idioms of ours that no message, docstring or page has, and what to say."""
 

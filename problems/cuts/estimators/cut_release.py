@@ -14,6 +14,7 @@ import numpy as np
 
 from sosdp.estimator.base import NUMERICAL_FAILURES, ReleasingEstimator
 from sosdp.estimator.field import Field, Fitted, budget, choice, optional, positive, within
+from sosdp.estimator.planner import Forecasts
 from sosdp.privacy.calibrate import check_epsilon, check_positive, float_down, float_up
 from sosdp.privacy.guarantee.condition import ARITHMETIC, COMPLETE
 from sosdp.privacy.guarantee.release import Release
@@ -107,9 +108,9 @@ class CutRelease(ReleasingEstimator):
     cut_error_: dict[str, float] | None = Fitted()
     nodes_: tuple[Hashable, ...] = Fitted()
 
-    _measure = "largest of a cut, in edges"
-    _simpler = 'CutRelease(method="constant"): the number of edges'
-    _grows = False
+    _forecasts = Forecasts(
+        "largest of a cut, in edges", 'CutRelease(method="constant"): the number of edges', grows=False
+    )
 
     def _expected(self, n: int, edges: float = math.nan, contrast: float = 0.5) -> float:
         """Infinite where one density for all pairs is expected to be as good (`planning.recommend`)."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from sosdp.estimator.base import ReleasingEstimator
 from sosdp.estimator.field import Field, Fitted, positive, whole
+from sosdp.estimator.planner import Forecasts
 from sosdp.privacy.calibrate import check_positive, float_down
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.interaction.offline import (
@@ -58,9 +59,9 @@ class OfflineRelease(ReleasingEstimator):
     graph_: SyntheticGraph = Fitted()
     nodes_: tuple[Hashable, ...] = Fitted()
 
-    _measure = "largest of a cut, in edges"
-    _simpler = 'CutRelease(method="constant"): the number of edges'
-    _grows = False
+    _forecasts = Forecasts(
+        "largest of a cut, in edges", 'CutRelease(method="constant"): the number of edges', grows=False
+    )
 
     def _expected(self, n: int, edges: float = math.nan, contrast: float = 0.5) -> float:
         """Of a graph of two communities that keep all but a share of 1 - contrast of their edges apart."""

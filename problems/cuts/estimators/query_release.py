@@ -24,6 +24,7 @@ from sosdp.estimator.field import (
     share,
     whole,
 )
+from sosdp.estimator.planner import Forecasts
 from sosdp.privacy.calibrate import check_epsilon, check_positive, float_down
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 from sosdp.privacy.guarantee.release import Release
@@ -130,9 +131,9 @@ class QueryRelease(ReleasingEstimator):
 
     nodes_: tuple[Hashable, ...] = Fitted()
 
-    _measure = "largest of an answer, in edges"
-    _simpler = 'CutRelease(method="constant"): the number of edges'
-    _grows = False
+    _forecasts = Forecasts(
+        "largest of an answer, in edges", 'CutRelease(method="constant"): the number of edges', grows=False
+    )
 
     def _expected(self, n: int, edges: float = math.nan, contrast: float = 0.5) -> float:
         """Infinite where one density for all pairs is expected to be as good (`planning.recommend`)."""

@@ -12,6 +12,7 @@ import numpy as np
 from sosdp.estimator.base import ReleasingEstimator
 from sosdp.estimator.field import Field, Fitted
 from sosdp.estimator.not_fitted import check_fitted
+from sosdp.estimator.planner import Forecasts
 from sosdp.estimator.records import check_width
 
 from ..budgets import Budget, checked_budget
@@ -69,8 +70,10 @@ class TableEstimator(ReleasingEstimator):
 
     _names: list[str] | None = Fitted()
 
-    _measure = "Euclidean, in standard deviations of the columns"
-    _simpler = "sosdp.privacy.Table(...).mean(column), for bounds that are public: any number of records"
+    _forecasts = Forecasts(
+        "Euclidean, in standard deviations of the columns",
+        "sosdp.privacy.Table(...).mean(column), for bounds that are public: any number of records",
+    )
 
     @abstractmethod
     def plan(self, n: int, d: int) -> Plan:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sosdp.estimator.field import Field, Fitted, whole
+from sosdp.estimator.planner import Forecasts
 from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.terms import join
@@ -60,8 +61,9 @@ class PrivateGaussian(TableEstimator):
     within_plan_: bool = Fitted()
 
     _mean = True
-    _measure = "Frobenius, relative to the true covariance"
-    _simpler = "PrivateMean: the means of the same columns"
+    _forecasts = Forecasts(
+        "Frobenius, relative to the true covariance", "PrivateMean: the means of the same columns"
+    )
 
     def plan(self, n: int, d: int) -> Plan:
         """Shares and predicted errors of the covariance for n records of d columns; raises as `fit` does."""

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import expit, xlogy
 
 from sosdp.estimator.field import Field, Fitted, nonnegative
+from sosdp.estimator.planner import Forecasts
 from sosdp.privacy.ball_accounting import LARGEST_EPSILON
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import check_labels, same_label
@@ -78,8 +79,10 @@ class _OnRegressors(TableEstimator):
         """Shares and predicted excess error for n records of d regressors; raises as `fit` does."""
         return self._planned(self._facts(n, d)[1])
 
-    _measure = "excess, in residual standard deviations (of a likelihood: in its linear predictor)"
-    _simpler = "sosdp.privacy.Table(...).by(column).mean(target): means of groups, for public bounds"
+    _forecasts = Forecasts(
+        "excess, in residual standard deviations (of a likelihood: in its linear predictor)",
+        "sosdp.privacy.Table(...).by(column).mean(target): means of groups, for public bounds",
+    )
 
     def _planned(self, task: MeanTask) -> Plan:
         return plan_regression(task, self._budget(), self._family)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from sosdp.estimator.centres import CentresEstimator
 from sosdp.estimator.field import Field, Fitted, choice
+from sosdp.estimator.planner import Forecasts
 from sosdp.privacy.guarantee.release import Release
 
 from ..aggregate import release_mixture
@@ -104,8 +105,10 @@ class PrivateGaussianMixture(CentresEstimator):
     sigma_: float | None = Fitted()
     plan_: AggregatePlan = Fitted()
 
-    _measure = "largest distance of a centre, in sigmas"
-    _simpler = "PrivateGaussian: mean and covariance of all records together"
+    _forecasts = Forecasts(
+        "largest distance of a centre, in sigmas",
+        "PrivateGaussian: mean and covariance of all records together",
+    )
 
     def _expected(self, n: int, d: int = 1) -> float:
         if self.mode != "aggregate":
@@ -159,11 +162,12 @@ class PrivateGaussianMixture(CentresEstimator):
 
     def _release(self, data: npt.NDArray[np.float64]) -> Release:
         fewest = fewest_records(self.n_components, self.epsilon, self.delta, np.size(self.sigma))
-        few = self.mode == "aggregate" and self.block_size is None and len(data) < fewest and not self.force
-        self.plan_ = self._plan(*data.shape, tried=False) if few else self.plan(*data.shape)
-        if few:
+        open_ = self.mode == "aggregate" and self.block_size is None and not self.force
+        if open_ and len(data) < fewest:  # no block is made up to see that
             advice = f"at least {fewest} records are needed; outlook(n, d=...) says how many are enough"
-            self.plan_ = replace(self.plan_, advice=advice)
+            self.plan_ = replace(self._plan(*data.shape, tried=False), advice=advice)
+        else:
+            self.plan_ = self.plan(*data.shape)
         runs = self.plan_.feasible or self.force
         if self.mode == "aggregate" and runs and self.plan_.can_pass:
             given = self.solver if callable(self.solver) else None

@@ -20,6 +20,7 @@ from sosdp.estimator.field import (
     privacy_delta,
     privacy_delta_or_zero,
 )
+from sosdp.estimator.planner import Forecasts
 from sosdp.privacy.calibrate import zcdp_rho
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.frank_wolfe import overlap, private_frank_wolfe
@@ -68,8 +69,10 @@ class FieldEstimator(RecordEstimator):
         kw_only=True,
     )
 
-    _measure = "largest error of a weight"
-    _simpler = "sosdp.privacy.Table(...).mean(column): the share of ones in every column"
+    _forecasts = Forecasts(
+        "largest error of a weight",
+        "sosdp.privacy.Table(...).mean(column): the share of ones in every column",
+    )
 
     def _expected(self, n: int, d: int = 8, *, smallest: float = 0.4) -> float:
         """By `planning.recommend`; an error of half the smallest weight or more is no answer."""
@@ -100,9 +103,11 @@ class Iterated(RecordEstimator):
         None, '"tight", or "paper" for the published constants', default="tight", kw_only=True
     )
 
-    _measure = "excess logistic loss of a regression; guessing has .69"
-    _simpler = "sosdp.privacy.Table(...).mean(column): the share of ones in every column"
-    _useful = 0.1
+    _forecasts = Forecasts(
+        "excess logistic loss of a regression; guessing has .69",
+        "sosdp.privacy.Table(...).mean(column): the share of ones in every column",
+        useful=0.1,
+    )
 
     @abstractmethod
     def _regressions(self, d: int) -> tuple[float, int, int]:

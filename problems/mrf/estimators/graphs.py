@@ -14,6 +14,7 @@ import numpy as np
 
 from sosdp.estimator.base import RecordEstimator
 from sosdp.estimator.field import Field, Fitted, budget, positive, privacy_delta
+from sosdp.estimator.planner import Forecasts
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_profile
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import (
@@ -56,8 +57,10 @@ class StructureEstimator(RecordEstimator):
 
     edges_: Edges | None = Fitted()
 
-    _measure = "wrong edges where the graph is released"
-    _simpler = "sosdp.privacy.Table(...).mean(column): the share of ones in every column"
+    _forecasts = Forecasts(
+        "wrong edges where the graph is released",
+        "sosdp.privacy.Table(...).mean(column): the share of ones in every column",
+    )
     _step: ClassVar[int]
     """How far a replaced record moves the margin."""
 

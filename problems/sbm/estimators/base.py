@@ -9,6 +9,7 @@ import numpy as np
 
 from sosdp.estimator.base import NUMERICAL_FAILURES, ReleasingEstimator, silenced
 from sosdp.estimator.field import Field, Fitted, budget, optional, part, positive, privacy_delta
+from sosdp.estimator.planner import Forecasts
 from sosdp.privacy.calibrate import check_positive
 
 from ..edges import canonical_edges
@@ -52,10 +53,12 @@ class RecoveryEstimator(ReleasingEstimator):
     `add_nodes_from` first, or vertices without edges are missing, which shows.
     """
 
-    _measure = "share of wrong labels; a refusal counts as one half"
-    _simpler = "estimate_parameters: mean degree and contrast of the graph"
-    _useful = 0.4
-    _grows = False
+    _forecasts = Forecasts(
+        "share of wrong labels; a refusal counts as one half",
+        "estimate_parameters: mean degree and contrast of the graph",
+        useful=0.4,
+        grows=False,
+    )
     _forecast: ClassVar[Method | None] = None
     """The method of its forecast."""
 

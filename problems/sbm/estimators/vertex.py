@@ -62,7 +62,7 @@ class VertexRecovery(ModelledRecovery):
     def _release(self, graph: CanonicalGraph) -> Release:
         key = public_key(self.insecure_seed)
         plan = self.plan(graph.n)
-        if plan.wrong_share > self._useful:
+        if plan.wrong_share > self._forecasts.useful:
             raise ValueError(
                 f"about {plan.wrong_share:.0%} of the labels would be wrong, which is near chance: raise "
                 "epsilon, or give max_degree (nothing was spent)"
@@ -84,12 +84,12 @@ class VertexRecovery(ModelledRecovery):
 
         Raises:
             NotFittedError: `fit` was not called. KeyError: no vertex of this name. RuntimeError: the labels
-                stayed behind when the estimator was copied or stored.
+                were dropped when the estimator was copied or stored.
         """
         check_fitted(self, "release_")
         labels = self.release_.private_diagnostics.get("labels")
         if labels is None:
-            raise RuntimeError("the labels stay with the estimator that was fitted: they are not published")
+            raise RuntimeError("only the estimator that was fitted has the labels: they are not published")
         place = {name: position for position, name in enumerate(self.nodes_)}
         if node not in place:
             raise KeyError(f"the graph has no vertex {node!r}")

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import sosdp.privacy.calibrate as calibrate
 from sosdp.estimator.centres import CentresEstimator
 from sosdp.estimator.field import Field, Fitted
+from sosdp.estimator.planner import Forecasts
 from sosdp.estimator.records import as_records
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import ALL_RADII, RadiusGrid
@@ -71,8 +72,10 @@ class TupleEstimator(CentresEstimator):
     _count: ClassVar[str]
     """The parameter that is k: scikit-learn's estimators have different names for it."""
 
-    _measure = "largest distance of a centre, in standard deviations of a cluster"
-    _simpler = "PrivateGaussian: mean and covariance of all records together"
+    _forecasts = Forecasts(
+        "largest distance of a centre, in standard deviations of a cluster",
+        "PrivateGaussian: mean and covariance of all records together",
+    )
 
     def _expected(self, n: int, d: int = 1) -> float:
         plan = self.plan(n, d)

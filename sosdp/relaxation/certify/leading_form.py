@@ -1,4 +1,4 @@
-"""Polynomials that fall without end: their leading form is negative in a direction that is checked exactly.
+"""Polynomials that are unbounded below: their leading form is negative in a direction, checked exactly.
 
 Where nothing limits the variables, a solver in floats may see a minimum of 10^8 x^2 - x^4 near 0.
 """

@@ -1,7 +1,7 @@
 """Programs whose entries are the numbers that were stated, for verdicts that rest on exact arithmetic.
 
 A coefficient such as 1/3 or 10**17 + 1 is rounded when its entry is complete. A bound pays for that; a
-verdict about the program as it is in floats (that it falls without end, that it has no point) may be false
+verdict about the program as it is in floats (that it is unbounded below, that it has no point) may be false
 for the one that was stated: x == 1/3 and x == 1/3 + 1e-30 are one equation in floats. Here each Gram matrix,
 each equation, each unknown and the objective is multiplied by a whole number that makes its entries integers
 (times a power of two, from the scaling), which are then found again from the floats next to them: such

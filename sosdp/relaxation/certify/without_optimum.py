@@ -1,4 +1,4 @@
-"""Answers without an optimum, each with its proof: a set is empty, or an objective falls without end."""
+"""Answers without an optimum, each with its proof: a set is empty, or an objective is unbounded below."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def without_optimum(state: State, found: Candidate) -> Candidate:
 
 
 def falling(found: Candidate) -> Candidate | None:
-    """The answer where nothing limits an objective that falls without end, which is proven exactly."""
+    """The answer where nothing limits an objective that is unbounded below, which is proven exactly."""
     statement, demand = found.built.statement, found.built.statement.demands[0]
     if statement.kind == PROGRAM or statement.mass is None or len(demand.system):
         return None
