@@ -135,6 +135,9 @@ class Iterated(RecordEstimator):
         """Weights of all regressions by private Frank-Wolfe, T steps; part: that of `choose_iterations`."""
         rounds = self.iterations
         if rounds == "auto":
-            share, candidates = self._stand_in() / overlap(regressions.tables), 2 * regressions.columns.shape[1]
+            share, candidates = (
+                self._stand_in() / overlap(regressions.tables),
+                2 * regressions.columns.shape[1],
+            )
             rounds = choose_iterations(len(data), radius, share, candidates // regressions.group, part)
         return private_frank_wolfe(self._terms(data), regressions, radius=radius, iterations=int(rounds))

@@ -65,16 +65,18 @@ class FrankWolfePairwise(Iterated, FieldEstimator):
 
     def _regressions(self, d: int) -> tuple[float, int, int]:
         k = int(self.alphabet)
-        return 2.0 * float(self.width) * k, (d - 1) * k + 1, d * (k - 1)
+        radius = 2.0 * float(self.width) * (math.sqrt(k) if self._groups else k)
+        return radius, (d - 1) * k + 1, d * (k - 1)
+
+    @property
+    def _groups(self) -> bool:
+        offered = self.delta > 0 and self.calibration == "tight"
+        return self.ball == "groups" or (self.ball == "auto" and offered)
 
     def _release(self, data: np.ndarray) -> Release:
-        p, k = data.shape[1], int(self.alphabet)
-        groups = self.ball == "groups" or (
-            self.ball == "auto" and self.delta > 0 and self.calibration == "tight"
-        )
+        p, k, groups = data.shape[1], int(self.alphabet), self._groups
         regressions = pairwise_regressions(symbols(data, k), k, groups)
-        radius = 2.0 * float(self.width) * (math.sqrt(k) if groups else k)
-        release = self._regressed(data, regressions, radius, part=10 if groups else 5)
+        release = self._regressed(data, regressions, self._regressions(p)[0], part=10 if groups else 5)
         value = parameter_value(*pairwise_parameters(release.value, p, k), self.threshold)
         facts = {"dimension": p, "alphabet": k}
         return release.postprocess(value, mechanism="mrf.frank-wolfe.pairwise", public=facts)
