@@ -56,7 +56,7 @@ from certificates.into_kernel import problem_of, values_of
 from certificates.kernel_words import NotProven
 from certificates.refute import separates
 
-_SLOWER = 100  # times this one: the kernel
+_SLOWER = 20  # times this one, at most: the kernel
 LONGEST = 20_000  # characters of a sentence that is printed without being asked for
 
 

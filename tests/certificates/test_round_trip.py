@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from fractions import Fraction as F
 
 import pytest
@@ -85,6 +86,14 @@ def test_a_problem_file(name, tmp_path, capsys):
         [sys.executable, "-I", *alone, str(proof)], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip().removeprefix("proven:").strip() in out
+
+
+def test_degree_200_takes_the_kernel_less_than_a_minute():
+    problem = {"format": "sosdp-problem/1", "variables": ["x"], "sos": "x**200 + x**100 - x + 1"}
+    content = json.loads(json.dumps(sd.load_problem(problem).solve().proof().to_dict()))
+    before = time.process_time()
+    assert kernel.replay(problem, content).show().endswith("x^200 + x^100 - x + 1 >= 0")
+    assert time.process_time() - before < 60
 
 
 def test_another_problem_is_not_what_was_proven(tmp_path):
