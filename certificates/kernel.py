@@ -218,6 +218,8 @@ def root(theorem: Theorem, name: str, low: Any, high: Any) -> Theorem:
     _need(len(about) == 1 and about[0][0] == "==", "a number is a root of one polynomial")
     m = about[0][1]
     _need(_names(m) == {name} and name not in _names(theorem.conclusion), "something else is about a number")
+    bits = max((abs(end.numerator) + end.denominator).bit_length() for end in ends)
+    _need(bits * max(len(k) for k, _ in m.pairs) < LONG >> 8, "the ends of an interval are too long")
     left, right = (sum(c * end ** len(k) for k, c in m.pairs) for end in ends)
     _need(ends[0] <= ends[1] and left * right <= 0, "a polynomial does not change sign")
     return Theorem(_KEY, rest - {about[0]}, theorem.relation, theorem.conclusion)

@@ -37,7 +37,7 @@ ONE = kernel.ONE
 
 def test_it_is_short_and_needs_the_standard_library_only():
     source = Path(kernel.__file__).read_text(encoding="utf-8")
-    assert len(source.splitlines()) <= 655
+    assert len(source.splitlines()) <= 656
     names = {n.module if isinstance(n, ast.ImportFrom) else n.names[0].name
              for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Import | ast.ImportFrom)}  # fmt: skip
     assert {name.split(".")[0] for name in names} <= set(sys.stdlib_module_names)

@@ -48,6 +48,7 @@ def test_what_a_root_gives_holds_without_it():
         (of_a(A * A - TWO, -2, 2, square(X)), (-2, 2)),  # two roots, no change of sign
         (of_a(A * A + ONE, 0, 1, square(X)), (0, 1)),  # no root: everything would follow
         (of_a(A - ONE, 1, 0, square(X)), (1, 0)),  # an empty interval
+        (of_a(A * A - TWO, 1, 10**80_000, square(X)), (1, 10**80_000)),  # long powers
         (of_a(A - ONE, 0, 2, square(X)), (0, 3)),  # another interval than was assumed
         (of_a(A * X - ONE, 0, 2, square(X)), (0, 2)),  # m is about x too
         (of_a(A - ONE, 0, 2, square(A)), (0, 2)),  # the conclusion is about the root
