@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from sosdp.algebra.build import variables
+from sosdp.algebra.coefficients import object_array
 from sosdp.algebra.operator import WordPolynomial
 from sosdp.algebra.polynomial import Polynomial, variable
 from sosdp.algebra.variables import variable_id, variable_name
@@ -112,11 +113,8 @@ def complex_variables(names: str, shape: int | None = None) -> Any:
     made = variables(names, shape)
     if isinstance(made, Polynomial):
         return complex_variable(int(made.variable_ids[0]))
-    if shape is None:
-        return tuple(complex_variable(int(v.variable_ids[0])) for v in made)
-    result = np.empty(made.shape, dtype=object)
-    result[:] = [complex_variable(int(v.variable_ids[0])) for v in made]
-    return result
+    found = [complex_variable(int(v.variable_ids[0])) for v in made]
+    return tuple(found) if shape is None else object_array(found)
 
 
 def conjugate_id(identifier: int) -> int:

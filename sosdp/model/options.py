@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from numbers import Real
@@ -107,17 +107,16 @@ class DoorOptions(AllOptions, total=False):
     complete: bool
 
 
-def spelled_out(*stages: str, without: Iterable[str] = ()) -> Callable[[F], F]:
+def spelled_out(*stages: str, without: Collection[str] = ()) -> Callable[[F], F]:
     """Decorator: what `inspect`, completion and documentation see in place of ``**options`` are the names.
 
     Type checkers read them from the typed dictionaries above; a test compares the two with `Options`.
     """
-    left_out = set(without)
 
     def mark(function: F) -> F:
         signature = inspect.signature(function)
         own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
-        taken = {p.name for p in own} | left_out
+        taken = {p.name for p in own} | {*without}
         named = [
             inspect.Parameter(
                 option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=option.type
@@ -310,14 +309,13 @@ def names(stage: str | None = None, in_files: bool = False) -> tuple[str, ...]:
 
 
 def read_options(
-    function: str, given: dict[str, Any], stages: Iterable[str], without: Iterable[str] = (), more=()
+    function: str, given: dict[str, Any], stages: Iterable[str], without: Collection[str] = (), more=()
 ) -> Options:
     """Checked options of a function that takes those of the given stages; ``more`` are its other arguments.
 
     Raises TypeError for a name that it does not take, ValueError for a value.
     """
-    left_out = set(without)
-    known = [name for stage in stages for name in names(stage) if name not in left_out]
+    known = [name for stage in stages for name in names(stage) if name not in without]
     check_options(function, given, (*more, *known))
     return Options(**given) if given else DEFAULTS
 

@@ -133,3 +133,40 @@ def test_large_structures_are_not_remembered_and_the_last_ones_are(monkeypatch):
     for k in range(70):
         sd.minimize(x**2 + x, [x**2 <= k + 1], certify_bound=False)
     assert len(structure._kept) == 64
+
+
+@pytest.mark.parametrize("system", SETS[:4] + SETS[7:8])
+def test_many_bounds_are_those_of_single_calls(system):
+    relax = sd.Relaxation(sd.System(system), 4)
+    asked = [
+        *objectives(np.random.default_rng(0), 6),
+        x**4 + y**4,
+        *([x**2 - y, sd.polynomial(3)] if system else []),
+    ]
+    found = relax.minimize_many(asked)
+    for k, p in enumerate(asked):
+        single = relax.minimize(p)
+        told = single.status, single.bound, single.certified_bound
+        assert (found.status[k], found.bounds[k], found.certified_bounds[k]) == told
+        assert not single.certified_bound > single.bound
+    assert found[-1].bound == found.bounds[-1] and len(found) == len(asked)
+
+
+def test_what_is_certified_of_many_is_true():
+    """Minima that are known exactly, of coefficients that no float is: none is exceeded."""
+    thirds = [Fraction(k, 3) for k in range(1, 40)]
+    found = sd.Relaxation([], 4).minimize_many([(x - a) ** 4 + (y**2 - a) ** 2 + a for a in thirds])
+    assert (found.status == "optimal").all()
+    for a, proven in zip(thirds, found.certified_bounds, strict=True):
+        assert Fraction(float(proven)) <= a
+
+
+def test_options_of_many_nothing_and_too_much():
+    relax = sd.Relaxation([x**2 <= 1, y**2 <= 1], 4)
+    found = relax.minimize_many([x, x**4 - y], certify_bound=False)
+    assert np.isnan(found.certified_bounds).all() and (found.status == "optimal").all()
+    assert repr(found) == "Bounds(2 objectives, 2 optimal)" and len(relax.minimize_many([])) == 0
+    with pytest.raises(ValueError, match="degree"):
+        relax.minimize_many([x**2, x**6])
+    with pytest.raises(IndexError):
+        found[2]
