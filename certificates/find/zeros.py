@@ -20,7 +20,7 @@ from certificates.identity import Claim
 from sosdp.algebra.monomials import MONOMIAL
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.conic.multiprecision import fraction_of, precision
-from sosdp.relaxation.attained import local_search
+from sosdp.relaxation.descent import local_search
 
 MOST_VARIABLES = 40  # Newton's method needs all second derivatives, as polynomials
 _ACTIVE = 1e-3  # inequalities closer to zero than this hold with equality

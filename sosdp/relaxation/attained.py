@@ -7,8 +7,7 @@ objective is below what is proven is infeasible, however little it misses, and i
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -22,18 +21,19 @@ from ..conic.svec import smat
 from .assemble.identity import RawSolution
 from .candidate import Candidate
 from .change import Built
+from .descent import at, local_search, near
 from .jets import Jets
 from .judge import LITTLE, RESOLVED, SATISFIED, Theorem, is_far, means, tolerance
+from .solve.solve import cubic_work
 from .statement import FEASIBLE, Demand, data_size
 
 _MOST_TERMS, _MOST_CONSTRAINTS, _MOST_VARIABLES = 5000, 100, 40
 _MOST_DESCENDED = 500  # variables without constraints
 _ROUNDS = 30
 _MOST_IMPROVED = 60  # steps under constraints
-# of the interior method: a larger one ends that far inside
-_BARRIER = {"initial_barrier_parameter": 1e-6, "initial_barrier_tolerance": 1e-6}
 _BITS = (0, 3, 8, 20, 40)  # of a rounded point, after the binary point in centred units
 _SIMPLE = 100  # denominator of a point that is guessed
+_WORK = 1e6  # of a solve of milliseconds
 _PRECISION = 200  # binary digits of the balls in which points are enclosed
 _ROOM = 1e-9  # of a constraint's terms: how far inside a corrected point is wanted
 
@@ -145,8 +145,23 @@ def shows_points(built: Built) -> bool:
     """Whether most sets of this kind that have a point are proven to: not those that rules (x**2 = x) or
     matrices confine to points that are not looked for, or for which no point is looked for."""
     demand = built.statement.demands[0]
-    confined = demand.fixed or _is_quantified(demand) or _bodies(demand)[2]
-    return not confined and _looks_for_points(built, _polynomials(demand))
+    free = not (demand.labels or any(demand.roots.values()))
+    free = free and not (_is_quantified(demand) or _bodies(demand)[2])
+    return free and _looks_for_points(built, _polynomials(demand))
+
+
+def is_turned(built: Built, raw: RawSolution) -> bool:
+    """Whether complex variables have no mean: moments of all phases show none of their points."""
+    known = means(built, raw)[0] if built.statement.demands[0].halves else {}
+    return bool(known) and all(abs(mean) <= SATISFIED for mean, _ in known.values())
+
+
+def may_be_empty(built: Built) -> bool:
+    """Whether a set that rules or matrices confine is soon asked whether it is empty: not by rules alone."""
+    demand, piece = built.statement.demands[0], built.pieces[0]
+    equal, least, matrices = _bodies(demand)
+    more = len(equal) > len(piece.quotient.used) or least or matrices
+    return bool(more) and cubic_work(built.program.identity) < _WORK
 
 
 def _encloses(demand: Demand, start: dict[int, float]) -> bool:
@@ -239,30 +254,6 @@ def _is_semidefinite(matrix: np.ndarray, x: Point) -> bool:
     return is_semidefinite([whole[k * side : (k + 1) * side] for k in range(side)])
 
 
-def at(p: Polynomial, point: Point) -> Fraction:
-    """The value at a point, exactly; a float coefficient is the binary number that it is. Over one
-    denominator: the common divisor is looked for once."""
-    known = {v: c.as_integer_ratio() for v, c in point.items()}
-    known[0] = 1, 1
-    above, below = [], []
-    for row, coef in zip(p.monos.tolist(), p.coefs.tolist(), strict=True):
-        up, down = coef.as_integer_ratio()
-        for v in row:
-            up, down = up * known[v][0], down * known[v][1]
-        above.append(up)
-        below.append(down)
-    common = math.lcm(*below)
-    return Fraction(sum(up * (common // down) for up, down in zip(above, below, strict=True)), common)
-
-
-def near(value: Any) -> float:
-    """The float next to a number; infinite beyond the largest one."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-
-
 def _starts(built: Built, raw: RawSolution, demand: Demand) -> Iterator[dict[int, float]]:
     """The means of the moments, and a standard deviation to either side, in centred variables."""
     polynomials = _polynomials(demand)
@@ -287,19 +278,19 @@ def _polynomials(demand: Demand) -> list[Polynomial]:
 
 
 def _looks_for_points(built: Built, polynomials: list[Polynomial]) -> bool:
-    """Whether points are looked for at all: of moments of orbits there are no means."""
+    """Whether points are looked for at all."""
     short = max(len(q.coefs) for q in polynomials) <= _MOST_TERMS and len(polynomials) <= _MOST_CONSTRAINTS
-    return short and built.scaled[0].symmetry is None and not built.scaled[0].hermitian
+    return short and built.statement.demands[0].valued
 
 
 def _rounded(demand: Demand, u: Mapping[int, float | Fraction], bits: int | None = None) -> Point:
-    """An exact point near this one; variables of rewriting rules are whole numbers."""
-    unit = Fraction(1, 2**bits) if bits is not None else None
+    """An exact point near this one; variables of rewriting rules have values that these allow."""
+    unit = None if bits is None else Fraction(1, 2**bits)
     found = {}
     for v, value in u.items():
-        whole = v in demand.fixed
+        step = demand.roots.get(v, Fraction(1) if v in demand.fixed else unit)
         exact = Fraction(value)
-        found[v] = Fraction(round(exact)) if whole else exact if unit is None else round(exact / unit) * unit
+        found[v] = exact if step is None else round(exact / step) * step if step else step
     return found
 
 
@@ -347,61 +338,6 @@ def _improved(demand: Demand, start: dict[int, float]) -> dict[int, float]:
         return start
     best = local_search(demand.parts[0], system.equalities, system.inequalities, start, _MOST_IMPROVED)
     return start if best is None else best
-
-
-def local_search(
-    objective: Polynomial,
-    equalities: Sequence[Polynomial],
-    inequalities: Sequence[Polynomial],
-    start: dict[int, float],
-    most: int,
-) -> dict[int, float] | None:
-    """Where at most so many steps in a trust region lead in floats; None where they end beyond all numbers.
-    (SLSQP writes beyond its memory.)"""
-    from scipy.optimize import minimize
-
-    ids, every = sorted(start), [*equalities, *inequalities]
-    aim, x = Jets([objective], ids), np.array([start[v] for v in ids])
-    reach = 1.0 + float(np.abs(x).max())
-    free = {"initial_trust_radius": reach, "max_trust_radius": 1e3 * reach, "gtol": 1e-14}
-    options = {"maxiter": float(most), **({"gtol": 1e-12, **_BARRIER} if every else free)}
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            best = minimize(
-                lambda x: float(_finite(aim.values(x))[0]),
-                x,
-                jac=lambda x: _finite(aim.slopes(x))[0],
-                hess=lambda x: _finite(aim.bends(x, np.ones(1))),
-                constraints=_held(every, len(equalities), ids),
-                method="trust-constr" if every else "trust-exact",
-                options=options,
-            ).x
-        except (ValueError, ArithmeticError, np.linalg.LinAlgError):
-            return None
-    return dict(zip(ids, best.tolist(), strict=True)) if np.isfinite(best).all() else None
-
-
-def _held(every: list[Polynomial], equal: int, ids: list[int]) -> Any:
-    """The constraints, for the interior method."""
-    from scipy.optimize import NonlinearConstraint
-
-    if not every:
-        return ()
-    held = Jets(every, ids)
-    return NonlinearConstraint(
-        lambda x: _finite(held.values(x)),
-        0.0,
-        np.where(np.arange(len(every)) < equal, 0.0, np.inf),
-        jac=lambda x: _finite(held.slopes(x)),
-        hess=lambda x, weights: _finite(held.bends(x, weights)),
-    )
-
-
-def _finite(numbers: np.ndarray) -> np.ndarray:
-    if not np.isfinite(numbers).all():
-        raise ArithmeticError("a search left the floats")
-    return numbers
 
 
 def _corrected(equal: list[Polynomial], least: list[Polynomial], start: dict[int, float]) -> dict[int, float]:

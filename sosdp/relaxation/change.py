@@ -27,18 +27,18 @@ from .assemble.identity import GramProgram, Identity
 from .assemble.program_units import program_scalings
 from .assemble.scaling import Scaling, find_scaling, power_of_two, scale
 from .assemble.stack import stack
+from .descent import low_points, moved_polynomial
 from .solve.solve import with_margin
-from .statement import PROOF, Demand, Statement, data_size
+from .statement import PROOF, Demand, Statement, data_size, largest, tallest
 
 _FAR = 1.25  # |middle| over half-width of a deduced range from which a variable is moved
 _FAR_END = 1e2  # size of the one end of a range from which on a variable is measured from there
+_NARROW = 2.0**-30  # width of a range beside its middle, from which on that is looked for twice
 _OUT = 4.0  # times the size of the data
 _LARGE = 1000  # moments
 _COUNTED = 1e-3  # of the largest coefficient of an objective: what counts for its unit
 _LIGHTER = 2**10  # by how much multiples of equations must lower a polynomial's largest coefficient
 _DIGITS = 6  # binary digits of a centre relative to the half-width: data keep short coefficients
-_SHORT, _FINER = 2**64, 2.0**-30  # denominators of a centre without a range; digits of one with a longer one
-_BEYOND = 1e300
 _MOST_TERMS = 2000  # a longer polynomial is not moved
 _MOST_TALL, _MOST_DIVISIONS = 50, 200  # large terms, and divisions by equations, that are looked at
 
@@ -84,12 +84,6 @@ class Change:
         return {v: self.origins[demand].get(v, Fraction(0)) + c for v, c in u.items()}
 
 
-def moved_polynomial(p: Polynomial, origin: Origin) -> Polynomial:
-    """p(origin + u), exactly."""
-    shift: Any = {variable(v): variable(v) + c for v, c in origin.items() if c and v in p.variable_ids}
-    return p.subs(shift) if shift else p
-
-
 def _moved(demand: Demand, origin: Origin) -> Demand:
     shift: Any = {variable(v): variable(v) + c for v, c in origin.items() if c}
     if not shift:
@@ -132,13 +126,25 @@ def rounded(centre: float, width: float) -> Fraction:
 
 
 def centre_of_data(statement: Statement) -> Change:
+    """To the centre of every demand; of a box that floats about it hardly tell from its middle, in two
+    steps."""
+    change = _centred(statement)
+    if change.trivial or not any(_is_narrow(*r) for d in statement.demands for r in d.bounds.ranges.values()):
+        return change
+    return _centred(change.forwards(statement)).after(change)
+
+
+def _is_narrow(low: float, high: float) -> bool:
+    return abs(high - low) < _NARROW * abs(high + low)
+
+
+def _centred(statement: Statement) -> Change:
     """To the middle of the box that the constraints imply, for variables that are far from 0 beside its
-    size; of variables without a box, to where the second term of their highest power vanishes, if that makes
-    the polynomials much smaller."""
+    size; of variables without a box, to where a polynomial is least, if that makes it much smaller."""
     origins: list[Origin] = []
     for demand in statement.demands:
         origin: dict[int, Fraction] = {}
-        far = centre_of_powers(demand) if demand.movable else {}
+        far = centre_of_descent(demand) if demand.movable else {}
         # bounds that were propagated on an empty set may be anywhere: data say how far out they can be
         most = _OUT * data_size(demand.system) if demand.bounds.ranges else 0.0
         for v, (low, high) in demand.bounds.ranges.items():
@@ -155,25 +161,19 @@ def centre_of_data(statement: Statement) -> Change:
     return Change(tuple(origins))
 
 
-def centre_of_powers(demand: Demand) -> dict[int, Fraction]:
-    """Of a (v - c)^k + ... the c, by variable without a box."""
-    p = demand.parts[0]
-    found: dict[int, Fraction] = {}
+def centre_of_descent(demand: Demand) -> dict[int, Fraction]:
+    """Where a polynomial is least, by variable without a box, if it is much smaller about there."""
+    p, ends = demand.parts[0], demand.bounds.ranges
     leads = p.coefs[mono.degrees(p.monos) == p.degree]  # which no move changes
-    if len(p.coefs) > _MOST_TERMS or _largest(leads) * _LIGHTER >= tallest(p):
-        return found
-    terms = _terms(p)
-    boxed = {v for v, ends in demand.bounds.ranges.items() if np.isfinite(ends).all()}
-    for v in {*p.variable_ids.tolist()} - boxed:
-        pure = {len(m): c for m, c in terms.items() if {*m} == {v}}
-        k = max(pure, default=0)
-        if k > 1 and k - 1 in pure:
-            centre = -pure[k - 1] / (k * pure[k])
-            if abs(centre) < _BEYOND:
-                short = centre.denominator < _SHORT
-                found[v] = centre if short else rounded(float(centre), abs(float(centre)) * _FINER)
-    much = found and tallest(moved_polynomial(p, found)) * _LIGHTER < tallest(p)
-    return found if much else {}
+    if largest(leads) * _LIGHTER >= tallest(p):
+        return {}
+    boxed = {v: Fraction(sum(r)) / 2 for v, r in ends.items() if np.isfinite(r).all()}
+    found = min(
+        low_points(p.subs({variable(v): c for v, c in boxed.items() if v in p.variable_ids})),
+        key=lambda c: tallest(moved_polynomial(p, c)),
+        default={},
+    )
+    return found if found and tallest(moved_polynomial(p, found)) * _LIGHTER < tallest(p) else {}
 
 
 Multiples = tuple[
@@ -200,15 +200,6 @@ def lighter(demand: Demand) -> tuple[Demand, Multiples]:
     if not any(taken):
         return demand, ()
     return replace(demand, parts=tuple(parts)), tuple(taken)
-
-
-def tallest(p: Polynomial) -> Fraction:
-    """The largest coefficient."""
-    return _largest(p.coefs)
-
-
-def _largest(coefs: np.ndarray) -> Fraction:
-    return Fraction(max((abs(c) for c in coefs.tolist()), default=0))
 
 
 def _divided(

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..algebra.monomials import concatenate
 from ..algebra.polynomial import Polynomial
-from .change import tallest
+from .statement import tallest
 
 
 class Jets:

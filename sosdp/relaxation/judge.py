@@ -15,15 +15,17 @@ from fractions import Fraction
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from ..algebra.monomials import degrees, pad
+from ..algebra.monomials import degrees
+from ..algebra.polynomial import Polynomial
 from ..conic.judge import AGREE
 from ..conic.rigorous import UNIT
 from ..conic.svec import smat
 from ..model.system import System
 from .assemble.diagonal_dominance import least_eigenvalues
-from .assemble.identity import GramProgram, RawSolution
+from .assemble.identity import GramProgram, Identity, RawSolution
 from .certify.bound import Certified, certify
-from .change import Built, centre_of_powers
+from .change import Built
+from .descent import at, low_points, moved_polynomial, near
 from .statement import FEASIBLE, MEASURES, PROGRAM, PROOF, data_size
 
 ENOUGH = AGREE  # relative distance of the two ends of a closed bracket; violation of moments that is none
@@ -32,6 +34,7 @@ SATISFIED = 1e-6  # the same where moments alone decide
 LITTLE = 1e-2  # of a constraint's constant, in centred units, that may be missed
 _DIGITS = 64 * UNIT  # relative distance of two numbers, of a few roundings
 _CLOSED = 1e-3  # size of the objective beside its large terms, above which a gap closed at points counts
+_SHARE = 1e-3  # of what an equation wants of a measure: what is less is nothing
 _NO_MOMENT = 1e-9  # in a program's units: there is no measure
 _MOST_REDUCED = 1e7  # rows squared times columns of equations that are reduced exactly
 _FAR = 1e2  # of variables beside the data: there a set may be empty though its constraints are nearly met
@@ -129,6 +132,7 @@ def violation(built: Built, raw: RawSolution) -> float:
     one = min(1.0, largest) if largest > _NO_MOMENT else 1.0
     y, objective = raw.moments / one, program.objective / one
     identity, tables = program.identity, program.identity.tables
+    own = _own_sizes(built, raw, one)
     slopes = objective + tables.unknown @ y
     free = ~np.isfinite(program.upper)
     if program.quadratic is not None:
@@ -137,16 +141,18 @@ def violation(built: Built, raw: RawSolution) -> float:
     terms = np.abs(objective) + tables.unknown_size @ np.abs(y)
     missed = np.where(free, np.abs(slopes), np.maximum(-slopes, 0.0))
     several = len(built.statement.prices) > 1 and not built.change.trivial
-    worst = float((missed / np.maximum(terms, 1.0)).max(initial=0.0))
+    floor = np.ones(missed.size)
+    if own.min(initial=1.0) < 1.0:
+        reach = abs(identity.unknown).multiply(own[None, :]).max(axis=1).toarray().ravel()
+        floor = np.where(reach > 0, np.minimum(reach, 1.0), 1.0)
+    worst = float((missed / np.maximum(terms, floor)).max(initial=0.0))
     worst = max(worst, _missed_together(built, raw, free) if several else 0.0)
     if built.statement.kind in (PROGRAM, MEASURES):
         priced = objective != 0
-        pairs = pad(identity.columns, identity.columns.shape[1] + identity.columns.shape[1] % 2)
-        squares = np.flatnonzero((pairs[:, ::2] == pairs[:, 1::2]).all(axis=1))
-        negative = tables.unknown_size[priced][:, squares] @ np.maximum(-y[squares], 0.0)
-        # a square below 0 counts by what it does in the equation of an unknown, which its price may make
-        # small
+        negative = tables.unknown_size[priced] @ _below_zero(identity, y)
+        # what is below 0 counts by what it does in the equation of an unknown, which its price may make small
         worst = max(worst, float((negative / terms[priced]).max(initial=0.0)))
+    y = y / own
     if identity.free.shape[0]:
         size = np.maximum(tables.free_size @ np.abs(y), 1.0)
         worst = max(worst, float((np.abs(tables.free @ y) / size).max()))
@@ -171,6 +177,39 @@ def violation(built: Built, raw: RawSolution) -> float:
         length = np.sqrt(np.maximum(np.abs(np.diag(matrix)), 1.0))
         worst = max(worst, -float(np.linalg.eigvalsh(matrix / np.outer(length, length))[0]))
     return worst
+
+
+def _own_sizes(built: Built, raw: RawSolution, one: float) -> np.ndarray:
+    """Of every moment, in units of ``one``, the mass of its measure, at most one, where there are several
+    measures; at least a part of what an equation with a right side wants of it, beside which noise is
+    nothing."""
+    program, start = built.program, 0
+    own = np.ones(raw.moments.size)
+    wanted = abs(program.objective) / one
+    rows = np.flatnonzero(wanted)
+    for piece in built.scaled if built.statement.kind == MEASURES and len(built.scaled) > 1 else ():
+        columns = slice(start, start + piece.columns.shape[0])
+        start = columns.stop
+        weights = abs(program.identity.unknown[rows][:, columns]).max(axis=1).toarray().ravel()
+        least = float((wanted[rows][weights > 0] / weights[weights > 0]).min(initial=1.0))
+        place = piece.constant_column()
+        size = float(raw.moments[columns][place]) / one if place >= 0 else 1.0
+        own[columns] = min(max(size, _SHARE * least), 1.0)
+    return own
+
+
+def _below_zero(identity: Identity, y: np.ndarray) -> np.ndarray:
+    """By how much moments are below 0 that a diagonal entry of a matrix says are not."""
+    ends = np.cumsum([0, *(n * (n + 1) // 2 for n in identity.sides)])
+    places = [
+        start + np.arange(n) * (np.arange(n) + 3) // 2 for start, n in zip(ends, identity.sides, strict=False)
+    ]
+    entries = identity.gram[np.concatenate([*places, np.zeros(0, dtype=int)])]
+    entries = entries[entries.getnnz(axis=1) == 1]
+    below = np.maximum(-(entries @ y), 0.0) / np.abs(entries.data)
+    found = np.zeros(y.size)
+    np.maximum.at(found, entries.indices, below)
+    return found
 
 
 def _missed_together(built: Built, raw: RawSolution, free: np.ndarray) -> float:
@@ -301,6 +340,56 @@ def own_misfit(built: Built, raw: RawSolution) -> float:
     return worst if math.isfinite(worst) else math.inf
 
 
+def unresolved(built: Built, raw: RawSolution) -> float:
+    """How far the multipliers of a program are from what they claim of its polynomials where these are least,
+    beside the tolerance of their values there: far from 0 terms cancel, and what they hide may be all that a
+    polynomial is. Solver's residuals and the roundings of the terms count."""
+    worst, unknowns = 0.0, [Fraction(u) for u in (raw.unknowns * built.slopes).tolist()]
+    parts, around = built.parts_of(raw.gram, raw.free), means(built, raw)
+    given = zip(built.statement.demands, built.pieces, built.scalings, parts, around, strict=True)
+    for demand, piece, scaling, (gram, free), known in given:
+        held = demand.equations or demand.system.equalities or demand.system.matrices
+        if held or piece.hermitian or not demand.valued:
+            continue
+        terms = [q * u for u, q in zip([Fraction(1), *unknowns], demand.parts, strict=True)]
+        p, residual = (
+            sum(terms, Polynomial(0)),
+            piece.target + piece.unknown.T @ (raw.unknowns * built.slopes),
+        )
+        residual = residual - piece.gram.T @ scaling.gram_of(gram) - piece.free.T @ scaling.free_of(free)
+        every = {v for q in (*demand.parts, *demand.system.inequalities) for v in q.variable_ids.tolist()}
+        for point in low_points(p, known):
+            c = {**dict.fromkeys(every, Fraction(0)), **point}
+            outside = any(at(g, c) < 0 for g in demand.system.inequalities)
+            if outside or not any(c.values()):
+                continue
+            sizes = {v: abs(a) for v, a in c.items()}
+            noise = _DIGITS * near(sum(at(_absolute(q), sizes) for q in terms))
+            table = np.ones(int(max(piece.columns.max(initial=0), *c)) + 1)
+            table[[*c]] = [near(a) for a in sizes.values()]
+            missed = noise + float(np.abs(residual) @ np.prod(table[piece.columns], axis=1))
+            worst = max(worst, missed / max(ENOUGH * _variation(p, c, scaling.exponent), 1e-300))
+    return worst
+
+
+def _absolute(p: Polynomial) -> Polynomial:
+    return Polynomial.from_arrays(p.monos, np.abs(p.coefs))
+
+
+def _variation(p: Polynomial, point: Mapping[int, Fraction], exponent: np.ndarray) -> float:
+    """What a polynomial is about a local minimiser: its value there, or its largest term of a degree above
+    one, where two of these balance or in the units of the variables, but at most one."""
+    q = moved_polynomial(p, point)
+    degree = degrees(q.monos)
+    bent = Polynomial.from_arrays(q.monos[degree > 1], q.coefs[degree > 1])
+    units = [2.0 ** float(exponent[v]) for v in point if v < exponent.size]
+    size = min([data_size(System(), bent), *units])
+    heights = [
+        abs(near(c)) * size**d for c, d in zip(bent.coefs.tolist(), degree[degree > 1].tolist(), strict=True)
+    ]
+    return max(abs(near(q.constant)), min(1.0, max(heights, default=0.0)))
+
+
 def compared_at_points(built: Built, raw: RawSolution, asked: float | None) -> bool:
     """Whether the solver closed the gap in bases in which a violation means what it says (of degree 80,
     multipliers in monomials do not). With a loose tolerance it closed none."""
@@ -310,34 +399,45 @@ def compared_at_points(built: Built, raw: RawSolution, asked: float | None) -> b
 
 def means(built: Built, raw: RawSolution) -> list[dict[int, tuple[float, float]]]:
     """Mean and standard deviation (infinite: not known) of every variable of every demand, in the variables
-    u of the change."""
+    u of the change; of complex ones those of the parts, the deviation that of the real one."""
     found = []
-    for piece, y in zip(built.pieces, built.moments_of(raw.moments), strict=True):
+    for demand, piece, y in zip(
+        built.statement.demands, built.pieces, built.moments_of(raw.moments), strict=True
+    ):
         one, known = piece.constant_column(), {}
         mass = float(y[one]) if one >= 0 else 1.0
         width = (piece.columns > 0).sum(axis=1)
         if np.isfinite(y).all() and mass > 1e-9 * float(np.abs(raw.moments).max(initial=0.0)):
             top = piece.columns[:, -1]
             second = piece.columns[:, -2] if piece.columns.shape[1] > 1 else np.zeros_like(top)
+            pairs = np.flatnonzero(width == 2)
             squares = {
-                int(top[k]): float(y[k]) / mass for k in np.flatnonzero((width == 2) & (top == second))
+                frozenset(v): float(y[k]) / mass
+                for k, *v in zip(pairs.tolist(), top[pairs].tolist(), second[pairs].tolist(), strict=True)
             }
             first = {int(top[k]): float(y[k]) / mass for k in np.flatnonzero(width == 1)}
-            for v in {*first, *squares}:  # a mean that is not listed vanishes by a sign symmetry
-                mean = first.get(v, 0.0)
-                spread = math.sqrt(max(squares[v] - mean * mean, 0.0)) if v in squares else math.inf
+            # a mean that is not listed vanishes by a sign symmetry
+            for v in {*first, *(v for pair in squares for v in pair)} if not piece.hermitian else ():
+                mean, square = first.get(v, 0.0), squares.get(frozenset({v}))
+                spread = math.inf if square is None else math.sqrt(max(square - mean * mean, 0.0))
                 known[v] = (mean, spread)
+            for v, (bar, re, im) in demand.halves.items():
+                mean, turned, square = (
+                    first.get(v, 0.0),
+                    first.get(bar, 0.0),
+                    squares.get(frozenset({v, bar}), 0.0),
+                )
+                known[re] = mean, math.sqrt(max(square - mean * mean - turned * turned, 0.0))
+                known[im] = turned, 0.0
         found.append(known)
     return found
 
 
-def is_wide(built: Built, raw: RawSolution, shown: bool) -> bool:
+def is_wide(built: Built, raw: RawSolution) -> bool:
     """Whether second moments are so large, beside the data in the given units, or are not known of a variable
-    without bounds, that a set may be empty and its constraints nearly met at infinity; of coefficients of
-    several identities that are not ``shown``, whether the terms of one cancel, and hide what it misses."""
-    statement = built.statement
-    if statement.kind == PROGRAM and statement.mass is None:
-        return not shown and any(centre_of_powers(d) for d in statement.demands)
+    without bounds, that a set may be empty and its constraints nearly met at infinity."""
+    if built.statement.kind == PROGRAM and built.statement.mass is None:
+        return False
     if not any(d.constrained for d in built.statement.demands):
         return False
     given = zip(built.statement.demands, built.given.demands, built.change.origins, strict=True)

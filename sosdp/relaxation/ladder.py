@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..conic.program import ProblemTooLarge, SolverUnavailable
-from .attained import attained, feasible_point, has_point, shows_points
+from .attained import attained, feasible_point, has_point, is_turned, may_be_empty, shows_points
 from .candidate import Candidate, Ran, State
 from .certify.multipliers import prove
 from .certify.proof import decomposed
@@ -28,6 +28,7 @@ from .judge import (
     own_misfit,
     shortfall,
     tolerance,
+    unresolved,
     violation,
 )
 from .statement import FEASIBLE, PROGRAM, PROOF
@@ -149,6 +150,8 @@ def _judged(state: State, found: Candidate) -> Candidate:
         # nothing is proven: every identity must be right in its own size
         sums = own_misfit(built, raw) * enough / ENOUGH
         missed = max(missed, misfit(built, raw) * built.unit, sums)
+        if missed <= enough and built.statement.kind == PROGRAM:
+            missed = max(missed, unresolved(built, raw) * enough)
     elif compared_at_points(built, raw, state.options.tolerance):
         missed, violated = abs(value - float(theorem.value)), 0.0
     found = replace(found, value=value, theorem=theorem, inner=inner, missed=missed, violated=violated)
@@ -166,9 +169,12 @@ def _nonempty(state: State, found: Candidate) -> Candidate:
     set that is empty by next to nothing has all that an optimum has."""
     built = found.built
     constrained = state.statement.single and state.statement.demands[0].constrained
-    if found.status != "optimal" or not constrained or not shows_points(built) or has_point(built, found.raw):
+    if found.status != "optimal" or not constrained:
         return found
-    asked = state.statement.emptiness
+    looked = shows_points(built) and not is_turned(built, found.raw)
+    if not looked and not may_be_empty(built):
+        return found
+    asked = None if has_point(built, found.raw) else state.statement.emptiness
     if asked is None:
         return found
     shown = state.ask("emptiness", asked)
@@ -177,7 +183,7 @@ def _nonempty(state: State, found: Candidate) -> Candidate:
     if shown.status == "infeasible" and found.proven is not None:
         text = "the set is empty, and coefficients are proven: multiples of what refutes it improve on them"
         return replace(found, status="unbounded", reason=text, value=math.inf, settled=True)
-    return found if shown.status == "optimal" else closed(replace(found, doubt=shown.reason))
+    return found if shown.status == "optimal" or not looked else closed(replace(found, doubt=shown.reason))
 
 
 def closed(found: Candidate) -> Candidate:
@@ -195,7 +201,7 @@ def closed(found: Candidate) -> Candidate:
     by_moments = found.missed <= enough and found.violated <= 10 * SATISFIED and abs(value - lower) <= enough
     by_moments = by_moments and (raw.status == "optimal" or proven is not None)
     by_moments = by_moments and found.above > found.value - enough  # a point below the value contradicts it
-    if by_moments and not is_wide(built, raw, proven is not None):
+    if by_moments and not is_wide(built, raw):
         why = ""
         if proven is None and found.theorem is not None:
             why = f"{found.theorem.reason}; the value rests on moments and multipliers that agree to "

@@ -15,7 +15,7 @@ most one. Numbers are those that were written; a float is the binary number that
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -38,6 +38,7 @@ from .assemble.splitting import split_by_terms
 from .assemble.structure import Structure, recalled, remember, written
 from .assemble.symmetry import with_symmetry
 
+_SHORT = 1000  # denominators of values that rules leave
 BOUND, FEASIBLE, PROGRAM, MEASURES, PROOF = "bound", "feasible", "program", "measures", "proof"
 
 
@@ -133,8 +134,23 @@ class Demand:
     @cached_property
     def fixed(self) -> frozenset[int]:
         """Variables that are not moved: those of rewriting rules (x**2 = x), and labels."""
+        return frozenset({*self.roots, *self.labels})
+
+    @cached_property
+    def roots(self) -> dict[int, Fraction]:
+        """Of each variable with a rewriting rule x**k = c x**l the size of its values that are not 0, where
+        that is a short number: those are whole multiples of it."""
         rules = find_quotient(self.system.equalities).power if self.options.quotient else {}
-        return frozenset({*rules, *self.labels})
+        return {
+            v: Fraction(abs(to_float(c)) ** (1 / (high - low))).limit_denominator(_SHORT)
+            for v, (high, low, c) in rules.items()
+        }
+
+    @property
+    def halves(self) -> Mapping[int, tuple[int, int, int]]:
+        """Of every complex variable the ids of its conjugate, and of the real variables that are its
+        parts."""
+        return {}
 
     @property
     def constrained(self) -> bool:
@@ -261,3 +277,13 @@ def data_size(system: System, *more: Polynomial) -> float:
             if d < top and lead > 0:
                 best = max(best, (c / lead) ** (1.0 / (top - d)))
     return best or 1.0
+
+
+def tallest(p: Polynomial) -> Fraction:
+    """The largest coefficient."""
+    return largest(p.coefs)
+
+
+def largest(coefs: np.ndarray) -> Fraction:
+    """The largest absolute value of coefficients."""
+    return Fraction(max((abs(c) for c in coefs.tolist()), default=0))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...algebra import monomials as mono
+from ...algebra.complex import real_parts
 from ...model.options import Options
 from ...reduction.bounds import VariableBounds
 from ..assemble.identity import Identity
@@ -67,6 +68,15 @@ class WordDemand(Demand):
     def assembled(self) -> tuple[Identity, Plan | None]:
         """The identity in words."""
         return self.both[0], None
+
+    @cached_property
+    def halves(self) -> dict[int, tuple[int, int, int]]:
+        """Of every complex variable the ids of its conjugate, and of the real variables that are its parts."""
+        parts = real_parts(self.ids[::2])
+        pairs = zip(self.ids[::2], self.ids[1::2], strict=True)
+        return {
+            v: (bar, int(parts[v][0].variable_ids[0]), int(parts[v][1].variable_ids[0])) for v, bar in pairs
+        }
 
     @property
     def movable(self) -> bool:

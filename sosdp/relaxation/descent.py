@@ -1,0 +1,184 @@
+"""Local searches in floats, from where they ended again in exact arithmetic: far from 0 no digit is lost."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..algebra.polynomial import Polynomial, variable
+from ..model.system import System
+from .jets import Jets
+from .statement import data_size
+
+# of the interior method: a larger one ends that far inside
+_BARRIER = {"initial_barrier_parameter": 1e-6, "initial_barrier_tolerance": 1e-6}
+_SEARCHES, _STEPS = 10, 30  # from where the last one ended, and their steps
+_LEAST = 1e-100  # size of variables
+_SIMPLE = 1000  # denominators of a point that is guessed
+_MOST_TERMS, _MOST_VARIABLES = 2000, 20
+_DIGITS, _FINER = 6, 30  # binary digits of a step, and of a start
+_SMALL, _AWAY = 2.0**-30, 2.0**20  # a step, beside the size of the polynomial
+
+
+def low_points(
+    p: Polynomial, known: Mapping[int, tuple[float, float]] | None = None
+) -> list[dict[int, Fraction]]:
+    """Local minimisers of a polynomial, to some digits of its own size about them: of searches from 0 and
+    from where the second term of its highest form vanishes, in the sense of least squares. Empty for a long
+    one; without those where it falls without end."""
+    ids = p.variable_ids.tolist()
+    if not 0 < len(ids) <= _MOST_VARIABLES or len(p.coefs) > _MOST_TERMS:
+        return []
+    found: list[dict[int, Fraction]] = []
+    starts = [{v: Fraction(0) for v in ids}, _centre_of_forms(p, ids)]
+    if known:
+        starts.append({v: Fraction(known.get(v, (0.0, 0.0))[0]) for v in ids})
+    for start in starts:
+        end = None if start is None else _lowest(p, start)
+        if end is not None and end not in found:
+            found.append(end)
+    return found
+
+
+def _centre_of_forms(p: Polynomial, ids: list[int]) -> dict[int, Fraction] | None:
+    """Of q(x - c) with a highest form and a small second one the c; None where it is 0."""
+    degrees = (p.monos > 0).sum(axis=1)
+    top = int(degrees.max(initial=0))
+    form, second = (
+        Polynomial.from_arrays(p.monos[degrees == d], p.coefs[degrees == d]) for d in (top, top - 1)
+    )
+    if top < 2 or not len(second.coefs):
+        return None
+    slopes = [form.diff(variable(v)) for v in ids]
+    rows: dict[tuple[int, ...], list[float]] = {}
+    for k, q in enumerate((*slopes, second)):
+        for m, c in zip(q.monos.tolist(), q.coefs.tolist(), strict=True):
+            rows.setdefault(tuple(v for v in m if v), [0.0] * (len(ids) + 1))[k] = near(c)
+    table = np.array([*rows.values()])
+    if not np.isfinite(table).all():
+        return None
+    found = np.linalg.lstsq(table[:, :-1], -table[:, -1], rcond=1e-12)[0]
+    unit = Fraction(2) ** (math.floor(math.log2(np.abs(found).max() or 1.0)) - _FINER)
+    simple = {v: Fraction(c).limit_denominator(_SIMPLE) for v, c in zip(ids, found.tolist(), strict=True)}
+    return {
+        v: s if abs(s - Fraction(c)) <= unit else round(Fraction(c) / unit) * unit
+        for (v, s), c in zip(simple.items(), found.tolist(), strict=True)
+    }
+
+
+def _lowest(p: Polynomial, start: dict[int, Fraction]) -> dict[int, Fraction] | None:
+    """The local minimiser that searches lead to; None where they lead away."""
+    here, most = start, _AWAY * data_size(System(), p)
+    for _ in range(_SEARCHES):
+        q = moved_polynomial(p, here)
+        size = Fraction(2) ** round(math.log2(_own_size(q)))
+        stretched: Any = {variable(v): variable(v) * size for v in here}
+        bare = q.subs(stretched) - q.constant
+        step = local_search(bare, (), (), dict.fromkeys(here, 0.0), _STEPS)
+        length = math.inf if step is None else max(map(abs, step.values()))
+        if step is None or length > _AWAY or max(map(abs, here.values())) > most:
+            return None
+        if length <= _SMALL:
+            break
+        unit = size * Fraction(2) ** (math.floor(math.log2(length)) - _DIGITS)
+        here = {v: round((here[v] + size * Fraction(step[v])) / unit) * unit for v in here}
+    simple = {v: c.limit_denominator(_SIMPLE) for v, c in here.items()}
+    return simple if at(p, simple) <= at(p, here) else here
+
+
+def _own_size(p: Polynomial) -> float:
+    """The size of variables at which a polynomial first varies as much as it is at 0."""
+    level, degree = abs(near(p.constant)), (p.monos > 0).sum(axis=1)
+    terms = [(abs(near(c)), d) for c, d in zip(p.coefs.tolist(), degree.tolist(), strict=True) if d]
+    size = min(((level / c) ** (1 / d) for c, d in terms if level), default=data_size(System(), p))
+    return min(max(size, _LEAST), 1 / _LEAST)
+
+
+def moved_polynomial(p: Polynomial, origin: Mapping[int, Fraction]) -> Polynomial:
+    """p(origin + u), exactly."""
+    shift: Any = {variable(v): variable(v) + c for v, c in origin.items() if c and v in p.variable_ids}
+    return p.subs(shift) if shift else p
+
+
+def local_search(
+    objective: Polynomial,
+    equalities: Sequence[Polynomial],
+    inequalities: Sequence[Polynomial],
+    start: dict[int, float],
+    most: int,
+) -> dict[int, float] | None:
+    """Where at most so many steps in a trust region lead in floats; None where they end beyond all numbers.
+    (SLSQP writes beyond its memory.)"""
+    from scipy.optimize import minimize
+
+    ids, every = sorted(start), [*equalities, *inequalities]
+    aim, x = Jets([objective], ids), np.array([start[v] for v in ids])
+    reach = 1.0 + float(np.abs(x).max())
+    free = {"initial_trust_radius": reach, "max_trust_radius": 1e3 * reach, "gtol": 1e-14}
+    options = {"maxiter": float(most), **({"gtol": 1e-12, **_BARRIER} if every else free)}
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            best = minimize(
+                lambda x: float(_finite(aim.values(x))[0]),
+                x,
+                jac=lambda x: _finite(aim.slopes(x))[0],
+                hess=lambda x: _finite(aim.bends(x, np.ones(1))),
+                constraints=_held(every, len(equalities), ids),
+                method="trust-constr" if every else "trust-exact",
+                options=options,
+            ).x
+        except (ValueError, ArithmeticError, np.linalg.LinAlgError):
+            return None
+    return dict(zip(ids, best.tolist(), strict=True)) if np.isfinite(best).all() else None
+
+
+def _held(every: list[Polynomial], equal: int, ids: list[int]) -> Any:
+    """The constraints, for the interior method."""
+    from scipy.optimize import NonlinearConstraint
+
+    if not every:
+        return ()
+    held = Jets(every, ids)
+    return NonlinearConstraint(
+        lambda x: _finite(held.values(x)),
+        0.0,
+        np.where(np.arange(len(every)) < equal, 0.0, np.inf),
+        jac=lambda x: _finite(held.slopes(x)),
+        hess=lambda x, weights: _finite(held.bends(x, weights)),
+    )
+
+
+def _finite(numbers: np.ndarray) -> np.ndarray:
+    if not np.isfinite(numbers).all():
+        raise ArithmeticError("a search left the floats")
+    return numbers
+
+
+def near(value: Any) -> float:
+    """The float next to a number; infinite beyond the largest one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def at(p: Polynomial, point: Mapping[int, Fraction]) -> Fraction:
+    """The value at a point, exactly; a float coefficient is the binary number that it is. Over one
+    denominator: the common divisor is looked for once."""
+    known = {v: c.as_integer_ratio() for v, c in point.items()}
+    known[0] = 1, 1
+    above, below = [], []
+    for row, coef in zip(p.monos.tolist(), p.coefs.tolist(), strict=True):
+        up, down = coef.as_integer_ratio()
+        for v in row:
+            up, down = up * known[v][0], down * known[v][1]
+        above.append(up)
+        below.append(down)
+    common = math.lcm(*below)
+    return Fraction(sum(up * (common // down) for up, down in zip(above, below, strict=True)), common)
