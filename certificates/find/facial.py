@@ -44,7 +44,7 @@ from sosdp.conic.exact.integers import kernel, over_one_denominator, primitive, 
 from sosdp.conic.svec import roots, smat, triangle
 from sosdp.reduction.quotient import NO_QUOTIENT
 from sosdp.relaxation.assemble.identity import ONE, Block, GramProgram, Identity
-from sosdp.relaxation.solve.solve import centre
+from sosdp.relaxation.steps.inside import centre
 
 LARGEST_SIDE, _DIGITS = 60, 12  # of a Gram matrix with irrational zeros; digits of a monomial for each row
 ROUNDS = 8  # kernels taken out one after another

@@ -20,8 +20,10 @@ from ..model.options import read_options
 from ..model.system import System
 from ..show import html_table, rounded_safely
 from .assemble.sizes import check_sampled
+from .candidate import Ran
 from .solve.sos_cone.points import chebyshev_products
 from .solve.sos_cone.unit_box import SampledBound, bound_on_unit_box, unit_of
+from .steps.sampled import sampled
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +32,7 @@ class ChebyshevBound(PickledByName):
 
     ``status``: ``optimal``, ``inaccurate`` or ``failed``; ``bound``: the solver's value;
     ``certified_bound``: a theorem, or None and then ``reason`` says why; ``result(p)``: the
-    pseudo-expectation of a polynomial of at most ``degree``.
+    pseudo-expectation of a polynomial of at most ``degree``; ``steps``: what ran.
     """
 
     _of_ids: ClassVar = ("variable_ids",)
@@ -48,6 +50,7 @@ class ChebyshevBound(PickledByName):
     variable_ids: np.ndarray = field(repr=False)
     raw: SampledBound = field(repr=False)
     solver: str = "sos_cone"
+    steps: tuple[Ran, ...] = ()
 
     @property
     def bound_kind(self) -> str:
@@ -156,11 +159,10 @@ def minimize_chebyshev(
     power = unit_of(c for c, other in zip(floats, varying.tolist(), strict=True) if other)
     unit = Fraction(2) ** power
     scaled: list[float | Fraction | int] = [c / unit for c in others]
-    raw = bound_on_unit_box(
-        exponents[varying], scaled, wanted // 2, options.tolerance, options.time_limit, options.verbose
-    )
-    raw, status, proven = raw.of_all(power, sum(numbers, Fraction(0)) - sum(others))
-    sign = -1.0 if sense == "maximize" else 1.0
+    sign = -1 if sense == "maximize" else 1
+    asked = exponents[varying], scaled, wanted // 2, options.tolerance, options.time_limit, options.verbose
+    constant = sum(numbers, Fraction(0)) - sum(others)
+    raw, status, proven, ran = sampled(bound_on_unit_box, *asked, power=power, constant=constant, sign=sign)
     reason = "" if status == "optimal" else f"the solver ended with {raw.solution.status}"
     sizes = {
         "moments": int(raw.points.shape[0]),
@@ -169,10 +171,9 @@ def minimize_chebyshev(
     }
     took = time.perf_counter() - began
     times = {"solve": raw.solution.seconds, "certify": took - raw.solution.seconds}
-    certified = None if proven is None else sign * proven
     return ChebyshevBound(
-        status, sense, objective, wanted, sign * raw.value, certified, reason, raw.solution.iterations,
-        sizes, times, ids, raw,
+        status, sense, objective, wanted, sign * raw.value, proven, reason, raw.solution.iterations,
+        sizes, times, ids, raw, steps=(ran,),
     )  # fmt: skip
 
 

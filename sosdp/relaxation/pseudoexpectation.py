@@ -21,7 +21,7 @@ from .atomic_measure import AtomicMeasure, atomic_measure
 from .atoms import Atoms, extract_atoms
 from .duals import DualData, GramBlock, dual_data, moved_dual
 from .gram_matrices import GramMatrix, gram_matrix, multiplier, place_of
-from .solve.solve import centre
+from .steps.inside import centre
 
 if TYPE_CHECKING:
     from ..model.expectation import ExpectationConstraint, QuadraticExpectation

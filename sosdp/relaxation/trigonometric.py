@@ -13,8 +13,10 @@ import numpy as np
 from ..algebra.coefficients import Number, as_number
 from ..model.options import read_options
 from .assemble.sizes import check_tables
+from .candidate import Ran
 from .solve.sos_cone.circle import bound_on_circle
 from .solve.sos_cone.unit_box import SampledBound, unit_of
+from .steps.sampled import sampled
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +25,8 @@ class TrigonometricBound:
 
     ``status``: ``optimal``, ``inaccurate`` or ``failed``; ``bound``: the solver's value; ``certified_bound``:
     a theorem, or None; ``angle``: where the pseudo-expectation of e^(it) points, the minimiser where there is
-    one (None where it vanishes); ``coefficients``: of the cosines and of the sines, as they were given.
+    one (None where it vanishes); ``coefficients``: of the cosines and of the sines, as they were given;
+    ``steps``: what ran.
     """
 
     status: str
@@ -35,6 +38,7 @@ class TrigonometricBound:
     seconds: float
     raw: SampledBound = field(repr=False)
     coefficients: tuple[tuple[Number, ...], tuple[Number, ...]] = field(repr=False)
+    steps: tuple[Ran, ...] = ()
 
     def __call__(self, k: int) -> complex:
         """The pseudo-expectation of ``e^(ikt)``; ValueError above the degree."""
@@ -88,23 +92,21 @@ def minimize_trigonometric(
     began = time.perf_counter()
     power = unit_of(floats[1:])
     unit = Fraction(2) ** power
-    raw = bound_on_circle(
-        [Fraction(v) / unit for v in (0, *c[1:])],
-        [Fraction(v) / unit for v in s],
-        options.tolerance,
-        options.time_limit,
-    )
-    raw, status, proven = raw.of_all(power, Fraction(c[0]))
+    asked = [Fraction(v) / unit for v in (0, *c[1:])], [Fraction(v) / unit for v in s]
+    limits, constant = (options.tolerance, options.time_limit), Fraction(c[0])
+    answer = sampled(bound_on_circle, *asked, *limits, power=power, constant=constant, sign=sign)
+    raw, status, proven, ran = answer
     return TrigonometricBound(
         status=status,
         sense=sense,
         degree=degree,
         bound=sign * raw.value,
-        certified_bound=None if proven is None else sign * proven,
+        certified_bound=proven,
         iterations=raw.solution.iterations,
         seconds=time.perf_counter() - began,
         raw=raw,
         coefficients=(tuple(_numbers(cosines)), tuple(_numbers(sines))),
+        steps=(ran,),
     )
 
 

@@ -1,4 +1,4 @@
-"""``optimal`` is a claim too: answers that look right in floats, and are not (tables: program, door, truth)."""
+"""``optimal`` is a claim too: answers that look right in floats, and are not (tables: program, door)."""
 
 from fractions import Fraction as F
 

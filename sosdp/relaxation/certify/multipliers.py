@@ -14,13 +14,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...conic.svec import units
-from ..assemble.identity import GramProgram, RawSolution
+from ..assemble.identity import RawSolution
 from ..change import Built
 from ..judge import ENOUGH, Theorem, proven, tolerance
-from ..solve.solve import centre, cubic_work, solve_program, with_margin
+from ..solve.solve import cubic_work
 from ..statement import BOUND, PROGRAM
 from ..steps.exact import exact_bound, patience
+from ..steps.inside import centre
 from .bound import Certified
 from .shift_constant import lift_constant
 
@@ -109,26 +109,15 @@ def _mixture(built: Built, raw: RawSolution) -> tuple[Theorem | None, np.ndarray
     What it gives away is proportional to slack / t, and t is concave in the slack: of a bound, whose value
     may be lowered by itself, a small slack is good as long as t is above the solver's noise."""
     program = built.program
+    lower = None
     if built.statement.single:
         slack = _SLACK * tolerance(built, _value(built, raw.unknowns)) / ENOUGH / built.unit
         slack *= max(1.0, len(program.identity.blocks) / 10)
         lower = raw.unknowns - slack * np.eye(1, program.objective.size)[0]
-        found = centre(program, lower)
-        if found is None or not found[1] > 0:
-            return None, None
-        far = found[0].gram, found[0].free, lower
-    else:
-        count = program.objective.size
-        wider = GramProgram(
-            with_margin(program.identity, keep_unknowns=True),
-            np.append(np.zeros(count), 1.0),
-            np.append(program.upper, 1.0),
-        )
-        inner = solve_program(wider)
-        if not inner.has_values or not inner.unknowns[-1] > 0:
-            return None, None
-        gram = inner.gram + inner.unknowns[-1] * units(program.identity.sides)
-        far = gram, inner.free, inner.unknowns[:-1]
+    found = centre(program, lower)
+    if found is None or not found[1] > 0:
+        return None, None
+    far = found[0].gram, found[0].free, found[0].unknowns
     return _least_mixture(built, (raw.gram, raw.free, raw.unknowns), far), far[2]
 
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from ...conic import newton_cg
 from ...conic.choose import INTERIOR_POINT_SIDE, backend, check_memory, choose, is_installed
 from ...conic.plugins import name_of
-from ...conic.svec import svec_length, units
+from ...conic.svec import svec_length
 from ..assemble.identity import GramProgram, Identity, RawSolution
 from .forms import gram_form, moment_form, read_gram_form, read_moment_form
 from .sos_cone.choose import prefers
@@ -213,22 +213,6 @@ def unanswered(identity: Identity, status: str, message: str, solver: str = "non
         seconds=0.0,
         message=message,
     )
-
-
-def centre(program: GramProgram, unknowns: np.ndarray) -> tuple[RawSolution, float] | None:
-    """Multipliers well inside the cone at fixed unknowns: maximise t <= 1 with every Gram matrix >= t I.
-
-    Returns the solution (Gram matrices with t I added back) and t, or None when the solver did not converge.
-    Cost: about that of the first solve.
-    """
-    identity = program.identity
-    fixed = identity.target + identity.unknown.T @ unknowns
-    shifted = replace(with_margin(identity), target=fixed)
-    raw = solve_program(GramProgram(shifted, np.ones(1), np.ones(1)))
-    if not raw.has_values:
-        return None
-    t = float(raw.unknowns[0])
-    return replace(raw, gram=raw.gram + t * units(identity.sides), unknowns=unknowns), t
 
 
 def with_margin(identity: Identity, keep_unknowns: bool = False) -> Identity:
