@@ -26,7 +26,7 @@ from .assemble.identity import GramProgram, Identity, RawSolution
 from .certify.bound import Certified, certify
 from .change import Built
 from .descent import at, low_points, moved_polynomial, near
-from .statement import FEASIBLE, MEASURES, PROGRAM, PROOF, data_size
+from .statement import MEASURES, PROGRAM, data_size
 
 ENOUGH = AGREE  # relative distance of the two ends of a closed bracket; violation of moments that is none
 RESOLVED = 1e-12  # violation, of moments of size one, that no solver in doubles tells from none
@@ -285,10 +285,9 @@ def shortfall(program: GramProgram, raw: RawSolution) -> float:
 
 def misfit(built: Built, raw: RawSolution) -> float:
     """How far the multipliers' value may be from what they prove, to first order and in the program's units:
-    the residual of every identity and what its Gram matrices lack, priced at the moments found, and at points
-    as far out as the terms of the data balance: moments in one well hide what is missed in another."""
+    the residual of every identity and what its Gram matrices lack, priced at the moments found."""
     identity = built.program.identity
-    y = np.maximum(np.abs(raw.moments), _reach(built))
+    y = np.abs(raw.moments)
     residual = identity.target + identity.unknown.T @ raw.unknowns
     residual -= identity.gram.T @ raw.gram + identity.free.T @ raw.free
     found = float(np.abs(residual) @ y)
@@ -298,19 +297,6 @@ def misfit(built: Built, raw: RawSolution) -> float:
         if least < 0:
             found -= least * max(abs(float(np.trace(smat(values[rows], block.side)))), 1.0)
     return found if math.isfinite(found) else math.inf
-
-
-def _reach(built: Built) -> np.ndarray:
-    """Of every moment of a bound, in the program's units, the size at points as far out as terms balance."""
-    columns, demand = built.program.identity.columns, built.statement.demands[0]
-    if built.statement.kind in (FEASIBLE, PROOF) or not built.statement.single:
-        return np.zeros(columns.shape[0])
-    size = data_size(demand.system, demand.parts[0])
-    table = np.ones(int(columns.max(initial=0)) + 1)
-    known = min(table.size, built.scalings[0].exponent.size)
-    table[1:known] = np.maximum(size * 2.0 ** -built.scalings[0].exponent[1:known], 1.0)
-    with np.errstate(over="ignore"):
-        return np.prod(table[columns], axis=1)
 
 
 def own_misfit(built: Built, raw: RawSolution) -> float:
@@ -341,9 +327,9 @@ def own_misfit(built: Built, raw: RawSolution) -> float:
 
 
 def unresolved(built: Built, raw: RawSolution) -> float:
-    """How far the multipliers of a program are from what they claim of its polynomials where these are least,
-    beside the tolerance of their values there: far from 0 terms cancel, and what they hide may be all that a
-    polynomial is. Solver's residuals and the roundings of the terms count."""
+    """How far the multipliers are from what they claim of polynomials where these are least, beside the
+    tolerance of their values there: far from 0 terms cancel, and what they hide may be all that a polynomial
+    is; moments in one well hide what is missed in another. Residuals and the roundings of terms count."""
     worst, unknowns = 0.0, [Fraction(u) for u in (raw.unknowns * built.slopes).tolist()]
     parts, around = built.parts_of(raw.gram, raw.free), means(built, raw)
     given = zip(built.statement.demands, built.pieces, built.scalings, parts, around, strict=True)

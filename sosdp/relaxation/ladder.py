@@ -150,7 +150,7 @@ def _judged(state: State, found: Candidate) -> Candidate:
         # nothing is proven: every identity must be right in its own size
         sums = own_misfit(built, raw) * enough / ENOUGH
         missed = max(missed, misfit(built, raw) * built.unit, sums)
-        if missed <= enough and built.statement.kind == PROGRAM:
+        if missed <= enough:
             missed = max(missed, unresolved(built, raw) * enough)
     elif compared_at_points(built, raw, state.options.tolerance):
         missed, violated = abs(value - float(theorem.value)), 0.0

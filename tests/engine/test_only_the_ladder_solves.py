@@ -10,7 +10,7 @@ import sosdp
 PACKAGE = Path(sosdp.__file__).parent
 PLACES = [*(PACKAGE / "relaxation").rglob("*.py"), *(PACKAGE / "laboratory").rglob("*.py")]
 SOLVING = {
-    "again", "at_points", "backend", "bound_on_circle", "bound_on_unit_box", "opinion", "solve_at_points",
+    "at_points", "backend", "bound_on_circle", "bound_on_unit_box", "opinion", "solve_at_points",
     "solve_moments", "solve_program", "staircase",
 }  # fmt: skip
 LADDER = ("steps", "solve", "low_rank")  # the steps, and the methods that only they call
@@ -18,19 +18,15 @@ MODULES = {"clarabel", "scs", "newton_cg", "module", "problem", "solver"}
 
 
 def calls(text):
-    """Names of functions that solve, called or given on, and methods ``solve`` of solvers."""
+    """Names of functions that solve, and methods ``solve`` of solvers."""
     for node in ast.walk(ast.parse(text)):
         if not isinstance(node, ast.Call):
             continue
         f = node.func
-        if isinstance(f, ast.Name) and f.id in SOLVING - {"again"}:
+        if isinstance(f, ast.Name) and f.id in SOLVING:
             yield f.id
-        if (
-            isinstance(f, ast.Attribute)
-            and f.attr == "solve"
-            and isinstance(f.value, ast.Name | ast.Attribute)
-        ):
-            name = f.value.id if isinstance(f.value, ast.Name) else f.value.attr
+        if isinstance(f, ast.Attribute) and f.attr == "solve":
+            name = getattr(f.value, "id", getattr(f.value, "attr", ""))
             if name in MODULES:
                 yield f"{name}.solve"
 
