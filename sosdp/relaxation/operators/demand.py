@@ -71,7 +71,8 @@ class WordDemand(Demand):
 
     @cached_property
     def halves(self) -> dict[int, tuple[int, int, int]]:
-        """Of every complex variable the ids of its conjugate, and of the real variables that are its parts."""
+        """Of every complex variable the ids of its conjugate, and of the real variables that are its
+        parts."""
         parts = real_parts(self.ids[::2])
         pairs = zip(self.ids[::2], self.ids[1::2], strict=True)
         return {
