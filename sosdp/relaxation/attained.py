@@ -40,24 +40,26 @@ _ROOM = 1e-9  # of a constraint's terms: how far inside a corrected point is wan
 Point = dict[int, Fraction]
 
 
-def attained(built: Built, raw: RawSolution, theorem: Theorem) -> tuple[float, Point | None]:
+def attained(built: Built, raw: RawSolution, theorem: Theorem | None) -> tuple[float, Point | None]:
     """The least objective, what is missed charged, of some points near the means of the moments, and the
     point in the given variables; infinite where there is none. Where nothing is proven only points that
-    satisfy every constraint exactly count: there are no multipliers to charge with."""
+    satisfy every constraint exactly count: there are no multipliers to charge with (of complex variables
+    these are of no real polynomial)."""
     demand, mass = built.statement.demands[0], built.statement.mass
+    proven = None if theorem is None or demand.halves else theorem.value
     if mass is None or demand.system.foralls:
         return math.inf, None
     objective, constant = demand.parts[0], built.statement.constant
     best, where = math.inf, None
     for start in _starts(built, raw, demand):
         for u in (start, _descended(objective, start), _improved(demand, start)):
-            x = _rounded(demand, u) if theorem.value is not None else _feasible_near(built, u)
+            x = _rounded(demand, u) if proven is not None else _feasible_near(built, u)
             if x is None:
                 continue
             value = constant + mass * at(objective, x)
             paid = near(value)
-            if theorem.value is not None:
-                if value < theorem.value or not _nearly_feasible(built, x):
+            if theorem is not None and proven is not None:
+                if value < proven or not _nearly_feasible(built, x):
                     continue
                 paid += near(mass) * _charge(built, theorem, x)
             if paid < best:
@@ -80,27 +82,13 @@ def is_full(found: Candidate) -> bool:
     """Whether what was found in cliques is the answer without them: a set is empty or has a point, or
     relaxation in cliques <= relaxation <= minimum <= value at a point that satisfies every constraint,
     checked exactly, and the ends agree to the tolerance of an optimum."""
-    built, mass = found.built, found.built.statement.mass
+    built = found.built
     if found.status == "infeasible" or built.statement.kind == FEASIBLE and found.point is not None:
         return True
-    if found.status != "optimal" or mass is None:
+    if found.status != "optimal":
         return False
-    demand, objective = built.statement.demands[0], built.statement.demands[0].parts[0]
     lower = found.value if found.proven is None else float(found.proven)
-    for start in _starts(built, found.raw, demand):
-        for better in _steps(demand, start):
-            x = _feasible_near(built, better)
-            value = math.inf if x is None else near(built.statement.constant + mass * at(objective, x))
-            if value - lower <= tolerance(built, found.value):
-                return True
-    return False
-
-
-def _steps(demand: Demand, start: dict[int, float]) -> Iterator[dict[int, float]]:
-    """A point, and, where rounding is not all that can be done, one that is better."""
-    yield start
-    if not demand.fixed.issuperset(start):
-        yield _descended(demand.parts[0], start)
+    return attained(built, found.raw, None)[0] - lower <= tolerance(built, found.value)
 
 
 def _feasible_near(built: Built, start: dict[int, float]) -> Point | None:
