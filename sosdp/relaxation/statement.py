@@ -21,6 +21,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from ..algebra.build import polynomial
 from ..algebra.coefficients import to_float
 from ..algebra.polynomial import Polynomial
