@@ -53,14 +53,14 @@ def drawn(law: str, g: np.random.Generator, n: int) -> dict[str, Any]:
 
 def question(name: str, interval: str) -> Any:
     """One statistic at epsilon 1."""
-    asked = Table({}, SCHEMA, 1.0, interval=interval)
+    made = Table({}, SCHEMA, 1.0, interval=interval)
     return {
-        "count": lambda: asked.count("v"),
-        "sum": lambda: asked.sum("v"),
-        "mean": lambda: asked.mean("v"),
-        "quantile": lambda: asked.quantiles("v", [0.5]),
-        "histogram": lambda: asked.histogram("v", BINS),
-        "group means": lambda: asked.by("g").mean("v"),
+        "count": lambda: made.count("v"),
+        "sum": lambda: made.sum("v"),
+        "mean": lambda: made.mean("v"),
+        "quantile": lambda: made.quantiles("v", [0.5]),
+        "histogram": lambda: made.histogram("v", BINS),
+        "group means": lambda: made.by("g").mean("v"),
     }[name]()
 
 
@@ -82,15 +82,15 @@ def truth(table: dict[str, Any], name: str) -> list[float]:
 def covered(law: str, name: str, interval: str, runs: int) -> float:
     """The share of intervals (over all rows) that hold the truth."""
     g, n, sampled = np.random.default_rng(0), FEW.get(law, RECORDS), interval == "sample"
-    asked, hits = question(name, interval), []
+    made, hits = question(name, interval), []
     table = drawn(law, g, POPULATION if sampled else n)
-    exact, state = truth(table, name), asked.fold(table)
+    exact, state = truth(table, name), made.fold(table)
     if sampled and name == "count":
         exact = [exact[0] * n / POPULATION]
     for _ in range(runs):
         if sampled:
-            state = asked.fold(drawn(law, g, g.poisson(n)))
-        for row, true in zip(asked.release(state).value["rows"], exact, strict=True):
+            state = made.fold(drawn(law, g, g.poisson(n)))
+        for row, true in zip(made.release(state).value["rows"], exact, strict=True):
             hits.append(row["low"] - 1e-6 <= true <= row["high"] + 1e-6)
     return float(np.mean(hits))
 

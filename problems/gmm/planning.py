@@ -225,10 +225,7 @@ def required_n(
 def expected_error(
     n: int, d: int, k: int, separation: float, epsilon: float, delta: float, *, promises: Promises
 ) -> float:
-    """Expected largest distance of a centre in sigmas, for an untried solver; infinite where a plan declines.
-
-    Arguments as `aggregate_plan`.
-    """
+    """Expected largest distance of a centre in sigmas (untried solver); infinite where a plan declines."""
     search = _checked((n, d, k, separation, epsilon, delta), promises, Fixed())
     record = before_trial(search.facts)
     choice = _search(search, record)

@@ -126,8 +126,8 @@ def test_small_files_have_the_quantiles_of_the_library(tmp_path, capsys):
         assert code == 0 and not err
         records = [dict(zip(("age", "region"), line.split(";"), strict=False)) for line in lines]
         records = [one if line.count(";") == 1 else {} for one, line in zip(records, lines, strict=True)]
-        asked = Table(records, schema, 1.0, insecure_seed=7).by("region").quantiles("age")
-        assert json.loads(out)["value"] == asked.release().value
+        table = Table(records, schema, 1.0, insecure_seed=7).by("region").quantiles("age")
+        assert json.loads(out)["value"] == table.release().value
 
 
 ENTRIES = ("-90;N", "80;S", "x;N", "1;2;3", '"', "99;N")

@@ -85,8 +85,8 @@ def concrete():
 
 
 def test_every_estimator_is_here():
-    asked = {type(made) for made, *_ in OUTLOOKS.values()}
-    assert {made.__name__ for made in concrete()} == {made.__name__ for made in asked}
+    those = {type(made) for made, *_ in OUTLOOKS.values()}
+    assert {made.__name__ for made in concrete()} == {made.__name__ for made in those}
 
 
 @pytest.mark.parametrize("name", OUTLOOKS)
@@ -131,9 +131,9 @@ def test_a_hopeless_fit_is_refused_at_once_and_costs_nothing(name):
 
 def test_tables_say_how_many_records_are_enough():
     schema = {"format": "sosdp-schema/1", "columns": {"v": {"type": "number", "low": 0, "high": 10}}}
-    asked = Table([], schema, 1.0).count().sum("v").mean("v").quantiles("v", [0.5]).histogram("v")
-    for row in asked.plan(1000).rows:
-        error, below = ({one["statistic"]: one for one in asked.plan(n).rows}[row["statistic"]]["error"]
+    those = Table([], schema, 1.0).count().sum("v").mean("v").quantiles("v", [0.5]).histogram("v")
+    for row in those.plan(1000).rows:
+        error, below = ({one["statistic"]: one for one in those.plan(n).rows}[row["statistic"]]["error"]
                         for n in (row["enough"], 0.9 * row["enough"]))  # fmt: skip
         whole = {"count": row["enough"], "histogram": row["enough"], "sum": 10 * row["enough"]}
         size = whole.get(row["statistic"], 10.0)

@@ -113,8 +113,8 @@ def test_order_statistics_release():
     assert [list(map(int, run)) for run in zip(*runs(places, huge, np.vectorize(quantile_level(3, 1))))] == [
         [0, 4, 1], [5, 5, 0], [6, huge - 3, 2], [huge - 2, huge - 2, 2], [huge - 1, huge - 1, 3]
     ]  # fmt: skip
-    far = private_quantile([2.0**-40], 1, low=0, high=1, step=2.0**-70, epsilon=200.0, insecure_seed=1)
-    assert far.value == 2.0**-40
+    tiny = private_quantile([2.0**-40], 1, low=0, high=1, step=2.0**-70, epsilon=200.0, insecure_seed=1)
+    assert tiny.value == 2.0**-40
     for bad in ({"rank": 0}, {"rank": 9}, {"low": 2.0}, {"high": math.inf}, {"step": 0.0}):
         arguments = {"values": [0.0], "rank": 1, "low": 0.0, "high": 1.0, "step": 0.5, "epsilon": 1.0, **bad}
         with pytest.raises(ValueError, match=r"[a-z]"):

@@ -38,19 +38,19 @@ def test_every_task_in_three_lines_with_an_interval(tmp_path, monkeypatch):
         statements = ast.parse(code).body
         assert len(code.splitlines()) <= 3, number
         *before, last = statements
-        found = []
+        frames = []
         for statement in [*before, last]:
             shown = isinstance(statement, ast.Expr)
             source = ast.get_source_segment(code, statement)
             value = eval(source, scope) if shown else exec(source, scope)
             if hasattr(value, "columns"):
-                found.append(value)
+                frames.append(value)
         if number == "13":
             assert np.isfinite(value[1]).all() and (value[1][:, 0] <= value[0].ravel()).all()
             continue
-        assert found and all({"value", "low", "high"} <= set(frame.columns) for frame in found), number
-        assert all((frame.low <= frame.high).all() for frame in found), number
-        rows = [row for frame in found for row in frame.itertuples()]
+        assert frames and all({"value", "low", "high"} <= set(frame.columns) for frame in frames), number
+        assert all((frame.low <= frame.high).all() for frame in frames), number
+        rows = [row for frame in frames for row in frame.itertuples()]
         if number in TRUTHS:
             pairs = zip(rows, TRUTHS[number], strict=True)
             missed += [number for row, true in pairs if not row.low - 1e-9 <= true <= row.high + 1e-9]

@@ -138,8 +138,8 @@ class QueryRelease(ReleasingEstimator):
     def _expected(self, n: int, edges: float = math.nan, contrast: float = 0.5) -> float:
         """Infinite where one density for all pairs is expected to be as good (`planning.recommend`)."""
         graph, budgets = check_positive(edges, "edges"), (float(self.epsilon), float(self.delta))
-        asked = int(self.expected_queries)
-        errors, _ = largest_errors(n, graph, *budgets, queries=asked, contrast=contrast)
+        queries = int(self.expected_queries)
+        errors, _ = largest_errors(n, graph, *budgets, queries=queries, contrast=contrast)
         known = min(errors["constant"], typical_answer(graph))
         return errors["online"] if errors["online"] < known else math.inf
 

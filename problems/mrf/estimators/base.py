@@ -77,8 +77,8 @@ class FieldEstimator(RecordEstimator):
     def _expected(self, n: int, d: int = 8, *, smallest: float = 0.4) -> float:
         """By `planning.recommend`; an error of half the smallest weight or more is no answer."""
         made = recommend(n, d, width=self.width, smallest=smallest, epsilon=self.epsilon, delta=self.delta)
-        (found,) = (f for f in made if f.estimator == self._forecast)
-        return found.error if found.edges else math.inf
+        (own,) = (f for f in made if f.estimator == self._forecast)
+        return own.error if own.edges else math.inf
 
     _forecast: ClassVar[str]
     """The name of its forecast in `planning.recommend`."""

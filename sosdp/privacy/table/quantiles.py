@@ -182,7 +182,7 @@ class Ends:
     def low(self, below: Any, above: Any, bound: bool) -> Any:
         """Of a lower end, by the numbers of entries below and above; `bound`: it is the least grid point."""
         a, b = self.share.numerator, self.share.denominator
-        if self.away > WIDE:
+        if self.away > LARGE:
             below, above = np.asarray(below, dtype=object), np.asarray(above, dtype=object)
         far = np.maximum(b * above - (b - a) * self.n - self.away, 0)
         return far if bound else np.maximum(b * below - a * self.n + self.away, far)
@@ -192,7 +192,7 @@ class Ends:
         return Ends(1 - self.share, self.n, self.away).low(above, below, bound)
 
 
-WIDE = 1 << 61
+LARGE = 1 << 61
 """Beyond it scores are Python's integers; b n is below 2^61 for every table that fits into memory."""
 
 

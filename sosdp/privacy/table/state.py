@@ -68,13 +68,13 @@ def merge_into(state: State, later: State) -> None:
         ValueError: they are states of two questions.
     """
     require_question(later, state.question)
-    asked = state.question.tallied
+    statistics = state.question.tallied
     for key, cells in later.cells.items():
         here = state.cells.get(key)
         state.cells[key] = (
             cells
             if here is None
-            else tuple(one.merged(*pair) for one, *pair in zip(asked, here, cells, strict=True))
+            else tuple(one.merged(*pair) for one, *pair in zip(statistics, here, cells, strict=True))
         )
     most = state.question.unit.most
     for owner, records in later.owners.items():
