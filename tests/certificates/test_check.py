@@ -21,6 +21,7 @@ from certificates.checker.reading import WORK, Meter
 from certificates.checker.semidefinite import definite, is_positive_semidefinite
 from tests.certificates.classics import CLASSICS, ONE, X, Y, certificate
 from tests.certificates.forgeries import get
+from tests.certificates.independent import semidefinite as opinion
 
 
 @pytest.mark.parametrize("name", CLASSICS)
@@ -204,18 +205,6 @@ def test_random_gramians_and_their_tiniest_perturbation(size, rank):
 
 
 def test_agrees_with_rational_elimination():
-    def slow(matrix):
-        rows = [[Fraction(v) for v in row] for row in matrix]
-        for k in range(len(rows)):
-            if rows[k][k] < 0 or rows[k][k] == 0 and any(rows[k][k:]):
-                return False
-            if rows[k][k] == 0:
-                continue
-            for i in range(k + 1, len(rows)):
-                factor = rows[i][k] / rows[k][k]
-                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[k])]
-        return True
-
     generator = random.Random(7)
     answers = set()
     for _ in range(300):
@@ -224,7 +213,7 @@ def test_agrees_with_rational_elimination():
         for _ in range(generator.randint(0, 2)):
             i, j = generator.randrange(size), generator.randrange(size)
             matrix[i][j] = matrix[j][i] = matrix[i][j] + generator.randint(-1, 1)
-        expected = slow(matrix)
+        expected = opinion([[Fraction(v) for v in row] for row in matrix])
         answers.add(expected)
         assert is_positive_semidefinite(matrix) == expected, matrix
     assert answers == {True, False}
@@ -280,9 +269,9 @@ def test_what_a_rounded_elimination_accepts_is_semidefinite():
             rank = 3 if whole else 2 if any(minors[3:]) else int(any(map(any, matrix)))
             assert kernel._rank(matrix) == (rank if good else None)
             for places in range(3):
-                found = kernel._rank(matrix, places)
-                passed += found is not None
-                assert found is None or (good and found <= rank), (matrix, places)
+                rounded = kernel._rank(matrix, places)
+                passed += rounded is not None
+                assert rounded is None or (good and rounded <= rank), (matrix, places)
     assert passed > 1000
     ones = [[10, 3, 3, 3], [3, 1, 0, 0], [3, 0, 1, 0], [3, 0, 0, 1]]  # 9/10 is rounded to 0 in nine entries
     assert kernel._rank(ones, 0) is None and kernel._rank(ones) is None

@@ -156,10 +156,10 @@ def test_a_bound_at_such_a_form():
 
 def test_where_there_is_no_such_field():
     x, y = sd.variables("x y")
-    found = certificates.extract(sd.prove_sos(x**4 + y**4 + 1))
+    solved = certificates.extract(sd.prove_sos(x**4 + y**4 + 1))
     for claim in (
-        found.claim,
-        certificates.Claim("sos", found.claim.objectives, inequalities=(x.as_exact(),)),
+        solved.claim,
+        certificates.Claim("sos", solved.claim.objectives, inequalities=(x.as_exact(),)),
     ):
         with pytest.raises(NotCertifiable):
-            field_proof(claim, found.dual)
+            field_proof(claim, solved.dual)
