@@ -56,7 +56,8 @@ class Plan:
         method: "cube" (pure noise on folded records), "gaussian" (zCDP noise), "ball" (noise in a ball that
             takes what the other questions leave of epsilon and delta), "trimmed" (one draw of a trimmed-mean
             score), and, only when asked for, "median" (an order statistic a column) and "packing" (one draw
-            of a sum-of-squares score), for means; "whitened" for covariances; "packing" for pure ones.
+            of a sum-of-squares score), for means; "whitened" for covariances; "packing" for pure ones of few
+            records.
         frame_epsilon: of each order statistic of the frame, 0 without one.
         spent: budget of the parts by name, exact; they add up to the budget (ball: the zCDP of all but the
             sum).
