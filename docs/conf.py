@@ -85,7 +85,10 @@ def card(path: Path, folder: Path) -> str:
     if pictures:
         encoded = pictures[0] if isinstance(pictures[0], str) else "".join(pictures[0])
         (folder / f"{path.stem}.png").write_bytes(base64.b64decode(encoded))
-        lines.append(f":img-top: {path.stem}.png")
+        lines += [
+            f":img-top: {path.stem}.png",
+            f":img-alt: The first picture of the notebook {title}",
+        ]
     return "\n".join([*lines, "", first, ":::", ""])
 
 
