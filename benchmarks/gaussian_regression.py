@@ -2,7 +2,7 @@
 
 Regression: residual deviation 1, signal deviation 1.5, excess error sqrt((b' - b)^T Sigma (b' - b)),
 medians of runs at (epsilon, 1e-6), and at epsilon alone; ours is given no bounds. Rivals are given exact
-bounds, centres and scales for nothing, CoinPress the condition and the largest deviation of any direction.
+bounds, centres and scales for nothing, CoinPress the mean and the largest deviation of any direction.
 "wrong": 3 % of the rows are far and lie.
 """
 
@@ -159,7 +159,7 @@ def conditions(runs: int) -> Table:
             errors.append(off(model.covariance_, inverse))
             alone.append(off(pure.fit(X).covariance_, inverse) if without else np.nan)
             g = np.random.default_rng([SEED, run, 9])
-            noisy = covariance_coinpress(X / root_size(root), RHO, condition, g) * root_size(root) ** 2
+            noisy = covariance_coinpress(X / root_size(root), RHO, 1.0, g) * root_size(root) ** 2
             rival.append(off(noisy, inverse))
             flags += int(not model.within_plan_)
             told.append(model.error_)
@@ -237,7 +237,7 @@ def components(runs: int) -> Table:
             model = PrivatePCA(1.0, **options, **OPTIONS).fit(X)
             pure = PrivatePCA(1.0, bounds=None, **options)
             away = X - X.mean(axis=0)
-            rival = np.linalg.eigh(covariance_coinpress(away / 3.0, RHO, 9.0, g))[1][:, ::-1][:, :k].T
+            rival = np.linalg.eigh(covariance_coinpress(away / 3.0, RHO, 1.0, g))[1][:, ::-1][:, :k].T
             spans = {
                 "ours": model.components_,
                 "sample": np.linalg.svd(away, full_matrices=False)[2][:k],
