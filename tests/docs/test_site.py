@@ -158,10 +158,7 @@ def test_search_finds(browser, address, words):
     tab.close()
 
 
-@pytest.mark.parametrize(
-    "page",
-    ["index.html", "gaussian.html", "proofs/noise.html", "coming_from.html", "tasks.html", "tables.html"],
-)
+@pytest.mark.parametrize("page", ["index.html", "gaussian.html", "proofs/noise.html", "coming_from.html"])
 def test_readable_on_a_phone(browser, address, page):
     tab, _, _ = opened(browser, address, page, width=390)
     tab.wait_for_load_state("networkidle")
