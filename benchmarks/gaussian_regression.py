@@ -149,7 +149,7 @@ def conditions(runs: int) -> Table:
     flagged."""
     rows = []
     for n, d, condition in CONDITIONS:
-        errors, rival, alone, flags, told = [], [], [], 0, []
+        errors, rival, alone, flags, expected = [], [], [], 0, []
         pure = PrivateGaussian(1.0, contamination=0.0, bounds=None)
         without = planned(pure, n, d)
         for run in range(runs):
@@ -162,10 +162,10 @@ def conditions(runs: int) -> Table:
             noisy = covariance_coinpress(X / root_size(root), RHO, 1.0, g) * root_size(root) ** 2
             rival.append(off(noisy, inverse))
             flags += int(not model.within_plan_)
-            told.append(model.error_)
+            expected.append(model.error_)
         plan = model.plan_
         median = float(np.median(errors))
-        found = (median, max(errors), float(np.median(told)), plan.total_error)
+        found = (median, max(errors), float(np.median(expected)), plan.total_error)
         rows.append(
             [
                 n,

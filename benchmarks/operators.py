@@ -33,25 +33,25 @@ NAMED = (
 
 def statement(answer: Any) -> dict[str, Any]:
     """What was asked, for the peer's program: words as lists of letter numbers, coefficients as floats."""
-    stated = answer.stated
-    algebra = stated.algebra
+    data = answer.stated
+    algebra = data.algebra
 
     def written(p: Any) -> list[Any]:
         assert not any(c[1] for c in p.values())
         return [(word, float(c[0])) for word, c in p.items()]
 
-    equalities = {json.dumps(written(q)): q for p in stated.state_equalities for q in (p, algebra.star_of(p))}
+    equalities = {json.dumps(written(q)): q for p in data.state_equalities for q in (p, algebra.star_of(p))}
     return {
         "letters": [(float(number[0]), star) for number, star in algebra.star],
         "party": algebra.party,
         "rules": [(word, written(p)) for word, p in algebra.rules.items()],
-        "target": written(stated.target),
-        "inequalities": [written(p) for p in stated.inequalities],
-        "equalities": [written(p) for p in stated.equalities],
-        "state_inequalities": [written(p) for p in stated.state_inequalities],
+        "target": written(data.target),
+        "inequalities": [written(p) for p in data.inequalities],
+        "equalities": [written(p) for p in data.equalities],
+        "state_inequalities": [written(p) for p in data.state_inequalities],
         "state_equalities": [written(q) for q in equalities.values()],
         "basis": answer.layout.basis,
-        "level": answer.level if stated.inequalities else None,
+        "level": answer.level if data.inequalities else None,
     }
 
 
@@ -66,8 +66,8 @@ def theirs(python: str, answer: Any, limit: int) -> tuple[float | None, float | 
         return float(limit), None, f"stopped after {limit} s"
     if done.returncode:
         return None, None, done.stderr.strip().splitlines()[-1][:60]
-    found = json.loads(done.stdout.splitlines()[-1])
-    return sum(found["seconds"]), answer.stated.sign * found["value"], ""
+    result = json.loads(done.stdout.splitlines()[-1])
+    return sum(result["seconds"]), answer.stated.sign * result["value"], ""
 
 
 def row(name: str, peer: str | None) -> tuple[list[Any], bool]:

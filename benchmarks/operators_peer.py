@@ -14,7 +14,7 @@ import time
 from typing import Any
 
 
-def solve(stated: dict[str, Any]) -> dict[str, Any]:
+def solve(data: dict[str, Any]) -> dict[str, Any]:
     """Build and solve a statement: ``letters`` (adjoint: a factor and a letter), ``party`` of each,
     ``rules``, polynomials as lists of (word, coefficient)."""
     from ncpol2sdpa import SdpRelaxation, generate_operators
@@ -24,7 +24,7 @@ def solve(stated: dict[str, Any]) -> dict[str, Any]:
 
     letters: list[Any] = []
     rules: dict[Any, Any] = {}
-    for k, (factor, star) in enumerate(stated["letters"]):
+    for k, (factor, star) in enumerate(data["letters"]):
         if star < k:
             letters.append(Dagger(letters[star]))
             continue
@@ -36,25 +36,25 @@ def solve(stated: dict[str, Any]) -> dict[str, Any]:
         return sum((c * math.prod(letters[i] for i in word) for word, c in terms), 0)
 
     start = time.process_time()
-    for word, terms in stated["rules"]:
+    for word, terms in data["rules"]:
         rules[polynomial([(word, 1)])] = polynomial(terms)
-    party = stated["party"]
+    party = data["party"]
     for i, p in enumerate(party):
         for j in range(len(party)):
             if p < party[j]:
                 rules[letters[j] * letters[i]] = letters[i] * letters[j]
-    mine = [a for a, (_, star) in zip(letters, stated["letters"], strict=True) if star >= letters.index(a)]
+    mine = [a for a, (_, star) in zip(letters, data["letters"], strict=True) if star >= letters.index(a)]
     relaxation = SdpRelaxation(mine, verbose=0)
-    words = [polynomial([(word, 1)]) if word else S.One for word in stated["basis"]]
+    words = [polynomial([(word, 1)]) if word else S.One for word in data["basis"]]
     relaxation.get_relaxation(
-        -1 if stated["level"] is None else stated["level"],
-        objective=polynomial(stated["target"]),
+        -1 if data["level"] is None else data["level"],
+        objective=polynomial(data["target"]),
         substitutions=rules,
-        inequalities=[polynomial(p) for p in stated["inequalities"]],
-        equalities=[polynomial(p) for p in stated["equalities"]],
-        momentequalities=[polynomial(p) for p in stated["state_equalities"]],
-        momentinequalities=[polynomial(p) for p in stated["state_inequalities"]],
-        extramonomials=words if stated["level"] is None else None,
+        inequalities=[polynomial(p) for p in data["inequalities"]],
+        equalities=[polynomial(p) for p in data["equalities"]],
+        momentequalities=[polynomial(p) for p in data["state_equalities"]],
+        momentinequalities=[polynomial(p) for p in data["state_inequalities"]],
+        extramonomials=words if data["level"] is None else None,
     )
     built = time.process_time()
     program = convert_to_cvxpy(relaxation)
@@ -64,16 +64,16 @@ def solve(stated: dict[str, Any]) -> dict[str, Any]:
     return {"seconds": seconds, "value": value, "moments": relaxation.n_vars}
 
 
-def _seconds(found: dict[str, Any]) -> float:
-    return float(sum(found["seconds"]))
+def _seconds(result: dict[str, Any]) -> float:
+    return float(sum(result["seconds"]))
 
 
 if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_CPU, (int(sys.argv[1]), resource.RLIM_INFINITY))
     given = json.load(sys.stdin)
-    found = solve(given)  # the first call loads modules
+    result = solve(given)  # the first call loads modules
     print(
         json.dumps(
-            min(found, *(solve(given) for _ in range(2)), key=_seconds) if _seconds(found) < 3 else found
+            min(result, *(solve(given) for _ in range(2)), key=_seconds) if _seconds(result) < 3 else result
         )
     )

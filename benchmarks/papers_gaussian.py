@@ -99,11 +99,11 @@ def least(quick: bool) -> list[Row]:
     result = []
     tasks: tuple[tuple[truncated.Task, float, int], ...] = (("mean", 0.1, 5056), ("variance", 0.03, 16_768))
     for task, eta, before in tasks:
-        found, spent = timed(truncated.least_records, task, 1.0, 1e-6, eta)
+        records, spent = timed(truncated.least_records, task, 1.0, 1e-6, eta)
         size = f"one column, eta = {eta}, (1, 1e-6)"
         said = "Theorem 4.2: approximate privacy without bounds"
         runs = f"least number of records of a {task} (best known: by separation and slow growth alone)"
-        result.append(Row(PAPER, said, runs, size, "conditional", found, before, spent, found < before))
+        result.append(Row(PAPER, said, runs, size, "conditional", records, before, spent, records < before))
     return result
 
 

@@ -22,8 +22,8 @@ def centres(quick: bool) -> list[Row]:
             fitted, seconds = timed(PrivateKMeans(k, 1.0, 1e-6).fit, table)
             spent.append(seconds)
             means = np.array([table[labels == group].mean(axis=0) for group in range(k)])
-            found = np.zeros_like(truth) if fitted.cluster_centers_ is None else fitted.cluster_centers_
-            errors.append(centre_error(found, truth))
+            released = np.zeros_like(truth) if fitted.cluster_centers_ is None else fitted.cluster_centers_
+            errors.append(centre_error(released, truth))
             best.append(centre_error(means, truth))
         said, runs = "Averages of tuples; k-means", "weighted mean of tuples (best: means, not private)"
         size, kind = f"k = {k}, d = {d}, n = {n}, separation 90, (1, 1e-6)", str(fitted.guarantee_.kind)

@@ -113,8 +113,8 @@ def complex_variables(names: str, shape: int | None = None) -> Any:
     made = variables(names, shape)
     if isinstance(made, Polynomial):
         return complex_variable(int(made.variable_ids[0]))
-    found = [complex_variable(int(v.variable_ids[0])) for v in made]
-    return tuple(found) if shape is None else object_array(found)
+    result = [complex_variable(int(v.variable_ids[0])) for v in made]
+    return tuple(result) if shape is None else object_array(result)
 
 
 def conjugate_id(identifier: int) -> int:

@@ -57,26 +57,26 @@ def borrowed(
         return 16.0 * columns**2 + blocks + (32.0 * cones.zero + dense * cones.rows) * columns
 
     def separately(program: ConicProgram, options: SolverOptions) -> Found | ConicSolution:
-        asked: SolverOptions = {**options, "tolerance": options["tolerance"] or _TOLERANCE}
+        wanted: SolverOptions = {**options, "tolerance": options["tolerance"] or _TOLERANCE}
         try:
-            return call(name.upper(), program, lambda: _elsewhere(name.upper(), run, program, asked))
+            return call(name.upper(), program, lambda: _elsewhere(name.upper(), run, program, wanted))
         except Breakdown as error:
             return unsolved(program, "failed", message=str(error), solver=name)
 
     return Backend(name, separately, solved, equations, memory)
 
 
-def _elsewhere(said: str, run: Run, program: ConicProgram, asked: SolverOptions) -> Found:
+def _elsewhere(said: str, run: Run, program: ConicProgram, wanted: SolverOptions) -> Found:
     """What ``run`` finds, in a child of this process; beside other threads, which may hold locks that a copy
     of this process would wait for, and where there is no ``fork``, in a fresh interpreter."""
-    seconds, verbose = asked["time_limit"], asked["verbose"]
+    seconds, verbose = wanted["time_limit"], wanted["verbose"]
     if hasattr(os, "fork") and threading.active_count() == 1:
-        return in_subprocess(said, lambda: run(program, asked), seconds, verbose)
+        return in_subprocess(said, lambda: run(program, wanted), seconds, verbose)
     paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
     try:
         done = subprocess.run(
             [sys.executable, "-c", f"from {__name__} import answer_from_input; answer_from_input()"],
-            input=pickle.dumps((run, program, asked)),
+            input=pickle.dumps((run, program, wanted)),
             stdout=subprocess.PIPE,
             timeout=seconds,
             env={**os.environ, "PYTHONPATH": paths},
@@ -87,7 +87,7 @@ def _elsewhere(said: str, run: Run, program: ConicProgram, asked: SolverOptions)
     return _read(said, BytesIO(done.stdout))
 
 
-def _sdpa(program: ConicProgram, asked: SolverOptions) -> Found:
+def _sdpa(program: ConicProgram, wanted: SolverOptions) -> Found:
     """The program as the dual of SDPA's standard form: maximise -q'x with b - A x in K."""
     # the level below sdpap.solve, which spends more time on checking than on solving small programs
     from sdpap.param import param
@@ -97,8 +97,8 @@ def _sdpa(program: ConicProgram, asked: SolverOptions) -> Found:
     rows, right = _full_rows(program)
     # SDPA stops where its objective leaves this interval: 1e5 by default, which is an ordinary number
     own: dict[str, Any] = {"lowerBound": -1e12, "upperBound": 1e12, "numThreads": 1}
-    own["print"] = "display" if asked["verbose"] else "no"
-    options = _options(asked, ("epsilonStar", "epsilonDash"), "maxIteration", own)
+    own["print"] = "display" if wanted["verbose"] else "no"
+    options = _options(wanted, ("epsilonStar", "epsilonDash"), "maxIteration", own)
     cost, cone = sp.csc_matrix(-program.q[:, None]), SymCone(l=program.cones.nonnegative, s=program.cones.psd)
     z, x, _, info = sdpacall.solve_sdpa(
         sp.csc_matrix(rows.T), cost, sp.csc_matrix(right[:, None]), cone, param(options)
@@ -107,15 +107,15 @@ def _sdpa(program: ConicProgram, asked: SolverOptions) -> Found:
     return point, _triangles(program.cones, dual), int(info.get("iteration", 0)), str(info["phasevalue"])
 
 
-def _cvxopt(program: ConicProgram, asked: SolverOptions) -> Found:
+def _cvxopt(program: ConicProgram, wanted: SolverOptions) -> Found:
     import cvxopt
     import cvxopt.solvers
 
     rows, right = _full_rows(program)
     stacked = rows.tocoo()
     G = cvxopt.spmatrix(stacked.data, stacked.row.tolist(), stacked.col.tolist(), stacked.shape)
-    own = {"show_progress": asked["verbose"]}
-    options = _options(asked, ("abstol", "reltol", "feastol"), "maxiters", own)
+    own = {"show_progress": wanted["verbose"]}
+    options = _options(wanted, ("abstol", "reltol", "feastol"), "maxiters", own)
     dims = {"l": program.cones.nonnegative, "q": [], "s": list(program.cones.psd)}
     found = cvxopt.solvers.conelp(cvxopt.matrix(program.q), G, cvxopt.matrix(right), dims, options=options)
     # one of the two is None in a certificate
@@ -126,19 +126,19 @@ def _cvxopt(program: ConicProgram, asked: SolverOptions) -> Found:
     return x, _triangles(program.cones, z, lower=True), int(found["iterations"]), str(found["status"])
 
 
-def _mosek(program: ConicProgram, asked: SolverOptions) -> Found:
+def _mosek(program: ConicProgram, wanted: SolverOptions) -> Found:
     tolerances = [f"MSK_DPAR_INTPNT_CO_TOL_{of}" for of in ("REL_GAP", "PFEAS", "DFEAS")]
     own = {"MSK_IPAR_NUM_THREADS": 1}
-    options = _options(asked, tolerances, "MSK_IPAR_INTPNT_MAX_ITERATIONS", own)
-    return by_cvxpy(program, "MOSEK", {"verbose": asked["verbose"], "mosek_params": options})
+    options = _options(wanted, tolerances, "MSK_IPAR_INTPNT_MAX_ITERATIONS", own)
+    return by_cvxpy(program, "MOSEK", {"verbose": wanted["verbose"], "mosek_params": options})
 
 
 def _options(
-    asked: SolverOptions, tolerances: Iterable[str], iterations: str, own: dict[str, Any]
+    wanted: SolverOptions, tolerances: Iterable[str], iterations: str, own: dict[str, Any]
 ) -> dict[str, Any]:
     """A solver's own options and, by the names that it has for them, the tolerance and the iterations."""
-    most = asked["max_iterations"]
-    own |= dict.fromkeys(tolerances, asked["tolerance"])
+    most = wanted["max_iterations"]
+    own |= dict.fromkeys(tolerances, wanted["tolerance"])
     return own if most is None else own | {iterations: int(most)}
 
 
@@ -197,9 +197,9 @@ def other(name: str) -> Backend | None:
     return borrowed(name, partial(_of_cvxpy, inner), _CVXPY_SOLVED, equations=True)
 
 
-def _of_cvxpy(solver: str, program: ConicProgram, asked: SolverOptions) -> Found:
+def _of_cvxpy(solver: str, program: ConicProgram, wanted: SolverOptions) -> Found:
     """The tolerance is the solver's own: cvxpy has no common name for it."""
-    return by_cvxpy(program, solver, {"verbose": asked["verbose"]})
+    return by_cvxpy(program, solver, {"verbose": wanted["verbose"]})
 
 
 def _full_rows(program: ConicProgram) -> tuple[sp.csr_matrix, np.ndarray]:
@@ -259,10 +259,10 @@ def _read(solver: str, pipe: BinaryIO) -> Any:
 
 def answer_from_input() -> None:
     """The part of a fresh interpreter: a question on standard input, the answer on standard output."""
-    run, program, asked = pickle.load(sys.stdin.buffer)
+    run, program, wanted = pickle.load(sys.stdin.buffer)
     writing = os.dup(1)
     os.dup2(2, 1)  # where a solver's remarks go when they are asked for
-    _answer(lambda: run(program, asked), writing, asked["verbose"])
+    _answer(lambda: run(program, wanted), writing, wanted["verbose"])
 
 
 def _answer(run: Callable[[], Any], writing: int, verbose: bool) -> None:

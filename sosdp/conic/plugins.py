@@ -86,11 +86,11 @@ class Backend:
 
     def solve(self, program: ConicProgram, **options: Unpack[SolverOptions]) -> ConicSolution:
         """Its answer, weighed: the conditions of optimality, or a ray, are checked."""
-        asked: SolverOptions = {**UNASKED, **options}
+        wanted: SolverOptions = {**UNASKED, **options}
 
         def answer(reduced: ConicProgram) -> ConicSolution:
             started = time.perf_counter()
-            found = self.run(reduced, asked)
+            found = self.run(reduced, wanted)
             if isinstance(found, ConicSolution):
                 return found
             seconds = time.perf_counter() - started

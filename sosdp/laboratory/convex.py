@@ -94,10 +94,10 @@ class ConvexLoss:
                 squared = sum(
                     ((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(x, y, strict=True)), Fraction(0)
                 )
-                apart = root_down(squared) - Fraction(near) - Fraction(close)
-                if apart > worst:
+                distance = root_down(squared) - Fraction(near) - Fraction(close)
+                if distance > worst:
                     others = [list(usual)] * (records - 1)
-                    worst, pair = apart, ((*others, list(tried[i])), (*others, list(tried[j])))
+                    worst, pair = distance, ((*others, list(tried[i])), (*others, list(tried[j])))
         return worst, pair
 
 

@@ -168,12 +168,12 @@ def centre_of_descent(demand: Demand) -> dict[int, Fraction]:
     if largest(leads) * _LIGHTER >= tallest(p):
         return {}
     boxed = {v: Fraction(sum(r)) / 2 for v, r in ends.items() if np.isfinite(r).all()}
-    found = min(
+    best = min(
         low_points(p.subs({variable(v): c for v, c in boxed.items() if v in p.variable_ids})),
         key=lambda c: tallest(moved_polynomial(p, c)),
         default={},
     )
-    return found if found and tallest(moved_polynomial(p, found)) * _LIGHTER < tallest(p) else {}
+    return best if best and tallest(moved_polynomial(p, best)) * _LIGHTER < tallest(p) else {}
 
 
 Multiples = tuple[

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..algebra.monomials import degrees
 from ..algebra.polynomial import Polynomial, variable
 from ..model.system import System
 from .jets import Jets
@@ -35,23 +36,23 @@ def low_points(
     ids = p.variable_ids.tolist()
     if not 0 < len(ids) <= _MOST_VARIABLES or len(p.coefs) > _MOST_TERMS:
         return []
-    found: list[dict[int, Fraction]] = []
+    result: list[dict[int, Fraction]] = []
     starts = [{v: Fraction(0) for v in ids}, _centre_of_forms(p, ids)]
     if known:
         starts.append({v: Fraction(known.get(v, (0.0, 0.0))[0]) for v in ids})
     for start in starts:
         end = None if start is None else _lowest(p, start)
-        if end is not None and end not in found:
-            found.append(end)
-    return found
+        if end is not None and end not in result:
+            result.append(end)
+    return result
 
 
 def _centre_of_forms(p: Polynomial, ids: list[int]) -> dict[int, Fraction] | None:
     """Of q(x - c) with a highest form and a small second one the c; None where it is 0."""
-    degrees = (p.monos > 0).sum(axis=1)
-    top = int(degrees.max(initial=0))
+    degree = (p.monos > 0).sum(axis=1)
+    top = int(degree.max(initial=0))
     form, second = (
-        Polynomial.from_arrays(p.monos[degrees == d], p.coefs[degrees == d]) for d in (top, top - 1)
+        Polynomial.from_arrays(p.monos[degree == d], p.coefs[degree == d]) for d in (top, top - 1)
     )
     if top < 2 or not len(second.coefs):
         return None
@@ -63,12 +64,12 @@ def _centre_of_forms(p: Polynomial, ids: list[int]) -> dict[int, Fraction] | Non
     table = np.array([*rows.values()])
     if not np.isfinite(table).all():
         return None
-    found = np.linalg.lstsq(table[:, :-1], -table[:, -1], rcond=1e-12)[0]
-    unit = Fraction(2) ** (math.floor(math.log2(np.abs(found).max() or 1.0)) - _FINER)
-    simple = {v: Fraction(c).limit_denominator(_SIMPLE) for v, c in zip(ids, found.tolist(), strict=True)}
+    centre = np.linalg.lstsq(table[:, :-1], -table[:, -1], rcond=1e-12)[0]
+    unit = Fraction(2) ** (math.floor(math.log2(np.abs(centre).max() or 1.0)) - _FINER)
+    simple = {v: Fraction(c).limit_denominator(_SIMPLE) for v, c in zip(ids, centre.tolist(), strict=True)}
     return {
         v: s if abs(s - Fraction(c)) <= unit else round(Fraction(c) / unit) * unit
-        for (v, s), c in zip(simple.items(), found.tolist(), strict=True)
+        for (v, s), c in zip(simple.items(), centre.tolist(), strict=True)
     }
 
 
@@ -101,8 +102,8 @@ def _centre_of_powers(p: Polynomial) -> dict[int, Fraction]:
         if len({*m} - {0}) == 1:
             pure[max(m), sum(v > 0 for v in m)] = Fraction(c)
     tops = {v: max(k for w, k in pure if w == v) for v, _ in pure}
-    found = {v: -pure.get((v, k - 1), Fraction(0)) / (k * pure[v, k]) for v, k in tops.items() if k > 1}
-    return {v: c for v, c in found.items() if c.denominator < _SHORT}
+    result = {v: -pure.get((v, k - 1), Fraction(0)) / (k * pure[v, k]) for v, k in tops.items() if k > 1}
+    return {v: c for v, c in result.items() if c.denominator < _SHORT}
 
 
 def _own_size(p: Polynomial) -> float:
@@ -196,3 +197,17 @@ def at(p: Polynomial, point: Mapping[int, Fraction]) -> Fraction:
         below.append(down)
     common = math.lcm(*below)
     return Fraction(sum(up * (common // down) for up, down in zip(above, below, strict=True)), common)
+
+
+def variation(p: Polynomial, point: Mapping[int, Fraction], exponent: np.ndarray) -> float:
+    """What a polynomial is about a local minimiser: its value there, or its largest term of a degree above
+    one, where two of these balance or in the units of the variables, but at most one."""
+    q = moved_polynomial(p, point)
+    degree = degrees(q.monos)
+    bent = Polynomial.from_arrays(q.monos[degree > 1], q.coefs[degree > 1])
+    units = [2.0 ** float(exponent[v]) for v in point if v < exponent.size]
+    size = min([data_size(System(), bent), *units])
+    heights = [
+        abs(near(c)) * size**d for c, d in zip(bent.coefs.tolist(), degree[degree > 1].tolist(), strict=True)
+    ]
+    return max(abs(near(q.constant)), min(1.0, max(heights, default=0.0)))

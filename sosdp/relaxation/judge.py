@@ -25,7 +25,7 @@ from .assemble.diagonal_dominance import least_eigenvalues
 from .assemble.identity import GramProgram, Identity, RawSolution
 from .certify.bound import Certified, certify
 from .change import Built
-from .descent import at, low_points, moved_polynomial, near
+from .descent import at, low_points, near, variation
 from .statement import MEASURES, PROGRAM, data_size
 
 ENOUGH = AGREE  # relative distance of the two ends of a closed bracket; violation of moments that is none
@@ -43,9 +43,8 @@ _FAR = 1e2  # of variables beside the data: there a set may be empty though its 
 @dataclass(frozen=True, eq=False)
 class Theorem:
     """What multipliers prove: ``value`` (None: nothing, and then ``reason`` says why) of the maximisation
-    form,
-    the multipliers, those of single demands as they were certified, whether no others would do better, and
-    the unknowns in the given units."""
+    form, the multipliers, those of single demands as they were certified, whether no others would do better,
+    and the unknowns in the given units."""
 
     value: Fraction | None
     reason: str
@@ -207,9 +206,9 @@ def _below_zero(identity: Identity, y: np.ndarray) -> np.ndarray:
     entries = identity.gram[np.concatenate([*places, np.zeros(0, dtype=int)])]
     entries = entries[entries.getnnz(axis=1) == 1]
     below = np.maximum(-(entries @ y), 0.0) / np.abs(entries.data)
-    found = np.zeros(y.size)
-    np.maximum.at(found, entries.indices, below)
-    return found
+    result = np.zeros(y.size)
+    np.maximum.at(result, entries.indices, below)
+    return result
 
 
 def _missed_together(built: Built, raw: RawSolution, free: np.ndarray) -> float:
@@ -354,26 +353,12 @@ def unresolved(built: Built, raw: RawSolution) -> float:
             table = np.ones(int(max(piece.columns.max(initial=0), *c)) + 1)
             table[[*c]] = [near(a) for a in sizes.values()]
             missed = noise + float(np.abs(residual) @ np.prod(table[piece.columns], axis=1))
-            worst = max(worst, missed / max(ENOUGH * _variation(p, c, scaling.exponent), 1e-300))
+            worst = max(worst, missed / max(ENOUGH * variation(p, c, scaling.exponent), 1e-300))
     return worst
 
 
 def _absolute(p: Polynomial) -> Polynomial:
     return Polynomial.from_arrays(p.monos, np.abs(p.coefs))
-
-
-def _variation(p: Polynomial, point: Mapping[int, Fraction], exponent: np.ndarray) -> float:
-    """What a polynomial is about a local minimiser: its value there, or its largest term of a degree above
-    one, where two of these balance or in the units of the variables, but at most one."""
-    q = moved_polynomial(p, point)
-    degree = degrees(q.monos)
-    bent = Polynomial.from_arrays(q.monos[degree > 1], q.coefs[degree > 1])
-    units = [2.0 ** float(exponent[v]) for v in point if v < exponent.size]
-    size = min([data_size(System(), bent), *units])
-    heights = [
-        abs(near(c)) * size**d for c, d in zip(bent.coefs.tolist(), degree[degree > 1].tolist(), strict=True)
-    ]
-    return max(abs(near(q.constant)), min(1.0, max(heights, default=0.0)))
 
 
 def compared_at_points(built: Built, raw: RawSolution, asked: float | None) -> bool:

@@ -340,10 +340,10 @@ class PseudoExpectation(PickledByName):
             ids += [np.asarray(p.variable_ids) for p in self.objective.polynomials()]
         for constraint in self.in_expectation:
             ids += [np.asarray(p.variable_ids) for p in constraint.polynomials()]
-        found = np.unique(np.concatenate(ids)).astype(mono.MONOMIAL)
-        if not found.size:  # of a measure without a set: those of its moments
-            found = np.unique(self.identity.columns[self.identity.columns > 0])
-        return found
+        result = np.unique(np.concatenate(ids)).astype(mono.MONOMIAL)
+        if not result.size:  # of a measure without a set: those of its moments
+            result = np.unique(self.identity.columns[self.identity.columns > 0])
+        return result
 
     @property
     def exact(self) -> bool:

@@ -13,15 +13,15 @@ GAPS = [F(1, 10**6), F(1, 10**7), F(1, 10**8)]
 
 def program(*polynomials, matrices=()):
     """With unknowns that have nothing to do with it."""
-    found = sd.SosProgram([c, d]).require(x**2 + c * x + d)
+    result = sd.SosProgram([c, d]).require(x**2 + c * x + d)
     for p in polynomials:
-        found.require(p)
+        result.require(p)
     for m in matrices:
-        found.require_psd(m)
-    return found.minimize(d)
+        result.require_psd(m)
+    return result.minimize(d)
 
 
-def far(place):
+def distant(place):
     u, v = x - place, y - place
     return {
         "coupled": lambda: program((u - v) ** 4 + (u + v) ** 2 - 7),
@@ -32,23 +32,23 @@ def far(place):
 
 
 @pytest.mark.parametrize("place", [0, 2000, 800004])
-@pytest.mark.parametrize("name", far(0))
+@pytest.mark.parametrize("name", distant(0))
 def test_no_coefficients_exist_wherever_the_polynomials_are(name, place):
-    found = far(place)[name]()
-    assert found.status == "infeasible" and found.steps
+    result = distant(place)[name]()
+    assert result.status == "infeasible" and result.steps
 
 
 @pytest.mark.parametrize("place", [2000, 800004])
 def test_a_bound_is_found_wherever_the_polynomial_is(place):
     u, v = x - place, y - place
-    found = sd.minimize((u - v) ** 4 + (u + v) ** 2 - 7)
-    assert found.status == "optimal" and found.bound == pytest.approx(-7, abs=1e-5)
+    result = sd.minimize((u - v) ** 4 + (u + v) ** 2 - 7)
+    assert result.status == "optimal" and result.bound == pytest.approx(-7, abs=1e-5)
 
 
 def measures(first, second, mass, *wanted, objective=lambda mu, nu: mu(x**4)):
-    found = sd.MeasureProgram()
-    mu, nu = found.measure([x], on=first, mass=mass), found.measure([y], on=second, mass=1)
-    return found.require(*(w(mu, nu) for w in wanted)).minimize(objective(mu, nu))
+    result = sd.MeasureProgram()
+    mu, nu = result.measure([x], on=first, mass=mass), result.measure([y], on=second, mass=1)
+    return result.require(*(w(mu, nu) for w in wanted)).minimize(objective(mu, nu))
 
 
 def spread(mass):
@@ -67,24 +67,24 @@ SUPPORTS = {"line": (None, None), "box": (x**2 <= 4, y**2 <= 4), "half-line": (x
 @pytest.mark.parametrize("support", SUPPORTS)
 @pytest.mark.parametrize("name", NO_SECOND)
 def test_a_large_measure_hides_no_small_one(name, support, mass):
-    found = measures(*SUPPORTS[support], mass, spread(mass), *NO_SECOND[name])
-    assert found.status in ("infeasible", "inaccurate")
+    result = measures(*SUPPORTS[support], mass, spread(mass), *NO_SECOND[name])
+    assert result.status in ("infeasible", "inaccurate")
 
 
 @pytest.mark.parametrize("mass", [10**4, F(1, 10**6)])
 @pytest.mark.parametrize("support", SUPPORTS)
 def test_measures_of_different_sizes_have_their_optimum(support, mass):
     both = (spread(mass), lambda mu, nu: nu(y) == 1)
-    found = measures(*SUPPORTS[support], mass, *both, objective=lambda mu, nu: mu(x**4) + nu(y**4))
-    assert found.status == "optimal" and found.bound == pytest.approx(float(mass + 1), rel=1e-5)
+    result = measures(*SUPPORTS[support], mass, *both, objective=lambda mu, nu: mu(x**4) + nu(y**4))
+    assert result.status == "optimal" and result.bound == pytest.approx(float(mass + 1), rel=1e-5)
 
 
 @pytest.mark.parametrize("end", [1e-9, 1e-12])
 @pytest.mark.parametrize("support", [y**2 <= 1, (y >= -10, y <= 10)], ids=str)
 def test_a_measure_from_a_tiny_end_on_is_not_nothing(end, support):
     means = (lambda mu, nu: mu(x) == 5, lambda mu, nu: nu(y) == 1)
-    found = measures(x >= end, support, 1, *means, objective=lambda mu, nu: mu(x**2) + nu(y**2))
-    assert found.status != "optimal" or found.bound == pytest.approx(26, rel=1e-4)
+    result = measures(x >= end, support, 1, *means, objective=lambda mu, nu: mu(x**2) + nu(y**2))
+    assert result.status != "optimal" or result.bound == pytest.approx(26, rel=1e-4)
 
 
 def empty(gap):
@@ -117,6 +117,6 @@ def test_an_optimum_on_a_confined_set_that_has_a_point(name):
 def test_a_narrow_box_is_measured_in_its_width(place, width):
     p = (x - place - width / 4) * (x - place - width)
     least, on = -((F(3, 8) * width) ** 2), [x >= place, x <= place + width]
-    for found in (sd.minimize(p, on), sd.SosProgram([c]).require(p - c, on=on).maximize(c)):
-        assert found.status == "optimal" and found.bound == pytest.approx(float(least), rel=1e-4)
-        assert found.certified_bound <= least
+    for result in (sd.minimize(p, on), sd.SosProgram([c]).require(p - c, on=on).maximize(c)):
+        assert result.status == "optimal" and result.bound == pytest.approx(float(least), rel=1e-4)
+        assert result.certified_bound <= least

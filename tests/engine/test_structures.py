@@ -43,10 +43,10 @@ def objectives(rng, count):
         yield lead * (x**4 + y**4) + sum(c * m for c, m in zip(coefs, MONOMIALS, strict=True) if c)
 
 
-def facts(found):
+def facts(result):
     """All that an answer says, in numbers."""
-    moments = None if found.moments is None else found.moments.tobytes()
-    return found.status, found.bound, found.certified_bound, found.iterations, moments, found.reason
+    moments = None if result.moments is None else result.moments.tobytes()
+    return result.status, result.bound, result.certified_bound, result.iterations, moments, result.reason
 
 
 def alone(p, system, **options):
@@ -61,8 +61,8 @@ def test_answers_do_not_depend_on_what_is_remembered():
         asked.append((p, SETS[k % len(SETS)], {"symmetry": "auto"} if k % 7 == 3 else {}))
     structure.forget()
     together = [facts(sd.minimize(p, system, **options)) for p, system, options in asked]
-    for (p, system, options), found in zip(asked, together, strict=True):
-        assert str(facts(alone(p, system, **options))) == str(found), (p, system)
+    for (p, system, options), known in zip(asked, together, strict=True):
+        assert str(facts(alone(p, system, **options))) == str(known), (p, system)
 
 
 @pytest.mark.parametrize("system", SETS)
@@ -97,10 +97,10 @@ def test_what_is_part_of_a_structure():
         (p, [sd.PSD([[1, x], [x, 1]]), y**2 <= 1], {}),
         (p, [sd.PSD([[1, x], [x, 2]]), y**2 <= 1], {}),
     ]
-    apart = [str(facts(alone(q, system, **options))) for q, system, options in programs]
+    separate = [str(facts(alone(q, system, **options))) for q, system, options in programs]
     structure.forget()
     for _ in range(2):
-        assert [str(facts(sd.minimize(q, system, **o))) for q, system, o in programs] == apart
+        assert [str(facts(sd.minimize(q, system, **o))) for q, system, o in programs] == separate
     with pytest.raises(ValueError, match="integer"):
         sd.minimize(x, [x**2 <= 1], True)
 
@@ -117,12 +117,12 @@ def test_squares_of_expectations_are_no_inequalities():
 
 
 def test_what_is_derived_stays_here():
-    found = sd.minimize(x**4 + y**4 + x, [x**2 + y**2 <= 1])
-    again = pickle.loads(pickle.dumps(found))
-    assert not again.program.identity.derived and again.bound == found.bound
+    result = sd.minimize(x**4 + y**4 + x, [x**2 + y**2 <= 1])
+    again = pickle.loads(pickle.dumps(result))
+    assert not again.program.identity.derived and again.bound == result.bound
     other = sd.minimize(x**4 + y**4 - 3 * x, [x**2 + y**2 <= 1])
-    assert other.program.identity.derived is found.program.identity.derived
-    assert other.program.identity.gram is found.program.identity.gram
+    assert other.program.identity.derived is result.program.identity.derived
+    assert other.program.identity.gram is result.program.identity.gram
 
 
 def test_large_structures_are_not_remembered_and_the_last_ones_are(monkeypatch):
@@ -143,30 +143,30 @@ def test_many_bounds_are_those_of_single_calls(system):
         x**4 + y**4,
         *([x**2 - y, sd.polynomial(3)] if system else []),
     ]
-    found = relax.minimize_many(asked)
+    result = relax.minimize_many(asked)
     for k, p in enumerate(asked):
         single = relax.minimize(p)
-        told = single.status, single.bound, single.certified_bound
-        assert (found.status[k], found.bounds[k], found.certified_bounds[k]) == told
+        expected = single.status, single.bound, single.certified_bound
+        assert (result.status[k], result.bounds[k], result.certified_bounds[k]) == expected
         assert not single.certified_bound > single.bound
-    assert found[-1].bound == found.bounds[-1] and len(found) == len(asked)
+    assert result[-1].bound == result.bounds[-1] and len(result) == len(asked)
 
 
 def test_what_is_certified_of_many_is_true():
     """Minima that are known exactly, of coefficients that no float is: none is exceeded."""
     thirds = [Fraction(k, 3) for k in range(1, 40)]
-    found = sd.Relaxation([], 4).minimize_many([(x - a) ** 4 + (y**2 - a) ** 2 + a for a in thirds])
-    assert (found.status == "optimal").all()
-    for a, proven in zip(thirds, found.certified_bounds, strict=True):
+    result = sd.Relaxation([], 4).minimize_many([(x - a) ** 4 + (y**2 - a) ** 2 + a for a in thirds])
+    assert (result.status == "optimal").all()
+    for a, proven in zip(thirds, result.certified_bounds, strict=True):
         assert Fraction(float(proven)) <= a
 
 
 def test_options_of_many_nothing_and_too_much():
     relax = sd.Relaxation([x**2 <= 1, y**2 <= 1], 4)
-    found = relax.minimize_many([x, x**4 - y], certify_bound=False)
-    assert np.isnan(found.certified_bounds).all() and (found.status == "optimal").all()
-    assert repr(found) == "Bounds(2 objectives, 2 optimal)" and len(relax.minimize_many([])) == 0
+    result = relax.minimize_many([x, x**4 - y], certify_bound=False)
+    assert np.isnan(result.certified_bounds).all() and (result.status == "optimal").all()
+    assert repr(result) == "Bounds(2 objectives, 2 optimal)" and len(relax.minimize_many([])) == 0
     with pytest.raises(ValueError, match="degree"):
         relax.minimize_many([x**2, x**6])
     with pytest.raises(IndexError):
-        found[2]
+        result[2]

@@ -228,5 +228,5 @@ def merged_entries(
         return np.concatenate([np.full(r.size, s.exact) for s, r in parts])[kept]
 
     shape = height, monos.shape[0]
-    found = merged(rows[kept], column[kept], values[kept], shape, exact, numbers)
-    return replace(found, data=found.data * np.repeat(scale, np.diff(found.indptr))), monos
+    result = merged(rows[kept], column[kept], values[kept], shape, exact, numbers)
+    return replace(result, data=result.data * np.repeat(scale, np.diff(result.indptr))), monos

@@ -135,10 +135,10 @@ def least_eigenvalues(identity: Identity, moments: np.ndarray) -> list[float]:
 
 def _least_by_side(identity: Identity, moments: np.ndarray) -> list[float]:
     """Least eigenvalues of all moment and localizing matrices, those of one side at once."""
-    values, found = identity.tables.gram @ moments, np.zeros(len(identity.blocks))
+    values, least = identity.tables.gram @ moments, np.zeros(len(identity.blocks))
     for side, (blocks, rows) in identity.derive(by_side).items():
-        found[blocks] = _least(smat(values[rows], side))
-    return found.tolist()
+        least[blocks] = _least(smat(values[rows], side))
+    return least.tolist()
 
 
 def _least(stack: np.ndarray) -> np.ndarray:

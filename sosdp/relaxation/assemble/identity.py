@@ -215,9 +215,9 @@ class Identity(PickledByName):
 
     def with_target(self, target: np.ndarray) -> Identity:
         """The same identity of another target, with all that is derived."""
-        found = replace(self, target=target)
-        found.__dict__["_own"] = self._own
-        return found
+        result = replace(self, target=target)
+        result.__dict__["_own"] = self._own
+        return result
 
     @property
     def sides(self) -> list[int]:

@@ -116,10 +116,10 @@ def find_scaling(
     if known is None or known[1] is not bounds or not np.array_equal(known[0], exponent):
         known = exponent, bounds, *_scaling(identity, bounds, exponent)
         identity.derived[find_scaling] = known
-    _, _, found, least, most = known
+    _, _, scaling, least, most = known
     size = np.abs(identity.target[identity.target != 0])
     exact = size.min(initial=1.0) * least > TINY and size.max(initial=1.0) * most < 1 / TINY
-    return found if found is not None and (found.trivial or exact) else unscaled(identity, bounds)
+    return scaling if scaling is not None and (scaling.trivial or exact) else unscaled(identity, bounds)
 
 
 def _scaling(

@@ -61,10 +61,10 @@ _lock = Lock()
 def recalled(key: Hashable) -> Structure | None:
     """The structure of this key, if it is remembered."""
     with _lock:
-        found = _kept.pop(key, None)
-        if found is not None:
-            _kept[key] = found  # the last one again
-        return found
+        structure = _kept.pop(key, None)
+        if structure is not None:
+            _kept[key] = structure  # the last one again
+        return structure
 
 
 def remember(key: Hashable, made: Structure) -> None:

@@ -45,19 +45,19 @@ def lift_constant(
             return None
         moved = unknowns.copy()
         moved[0] -= lifted[1]
-        found = certify(identity, lifted[0], free, moved, bounds)
-        if found.loss == 0.0:
-            return moved, found
-        if not np.isfinite(found.margin) or found.unbounded_residual:
+        result = certify(identity, lifted[0], free, moved, bounds)
+        if result.loss == 0.0:
+            return moved, result
+        if not np.isfinite(result.margin) or result.unbounded_residual:
             return None
-        margin = max(4.0 * margin, 2.0 * margin - 2.0 * min(found.margin, 0.0))
+        margin = max(4.0 * margin, 2.0 * margin - 2.0 * min(result.margin, 0.0))
     return None
 
 
 def _lifted(identity: Identity, gram: np.ndarray, margin: float) -> tuple[np.ndarray, float] | None:
     """Every plain block lifted at its monomial 1 until its least eigenvalue is about the margin, and what it
     costs; None where that does not mend a block."""
-    found, places = gram.copy(), identity.derive(_places_of_one)
+    result, places = gram.copy(), identity.derive(_places_of_one)
     paid = 0.0
     for group in plain_groups(identity):
         ones = places[group.blocks]
@@ -65,9 +65,9 @@ def _lifted(identity: Identity, gram: np.ndarray, margin: float) -> tuple[np.nda
         if not np.isfinite(amounts).all():
             return None
         # the diagonal entry of the vector form; of a block without a 1 nothing is added
-        found[group.rows[np.arange(ones.size), np.maximum(ones * (ones + 3) // 2, 0)]] += amounts
+        result[group.rows[np.arange(ones.size), np.maximum(ones * (ones + 3) // 2, 0)]] += amounts
         paid += float(amounts.sum())
-    return found, paid
+    return result, paid
 
 
 def _places_of_one(identity: Identity) -> np.ndarray:

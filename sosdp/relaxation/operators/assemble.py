@@ -268,11 +268,11 @@ def _matrix(moments: Moments, values: np.ndarray, shape: tuple[int, int]) -> Ent
     """The real or imaginary parts of the expectations of combinations (rows)."""
     used = values != 0
     source = Coefficients(values[used])
-    found = merged(
+    result = merged(
         moments.index[used], moments.column[used], source.floats, shape,
         lambda: np.full(source.given.size, source.exact), lambda k: source.given[k],
     )  # fmt: skip
-    return replace(found, rounded=found.rounded or not source.exact)
+    return replace(result, rounded=result.rounded or not source.exact)
 
 
 def _gram(re_and_im: sp.csr_matrix, start: int, cut: np.ndarray, real: bool) -> sp.csr_matrix:

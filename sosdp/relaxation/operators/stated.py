@@ -220,8 +220,8 @@ def _norms(stated: Stated) -> tuple[tuple[float, ...], tuple[str, ...]]:
     ids = [variable_id(f"sosdp_letter_{k}") for k in range(len(known))]
     rows = [q for g in (*stated.inequalities, *equations) if (q := _apart(algebra, g, ids)) is not None]
     ranges = {v: (-norm, norm) for v, norm in zip(ids, known, strict=True) if math.isfinite(norm)}
-    found = deduce_bounds((), tuple(rows), (), VariableBounds({}, (), ranges), frozenset(ids)).largest
-    deduced = [found.get(v, math.inf) for v in ids]
+    largest = deduce_bounds((), tuple(rows), (), VariableBounds({}, (), ranges), frozenset(ids)).largest
+    deduced = [largest.get(v, math.inf) for v in ids]
     for i, letter in enumerate(algebra.letters):  # |x*| = |x|
         known[i] = min(known[i], max(min(deduced[i], deduced[letter.star[1]]), TINY))
     said = [
