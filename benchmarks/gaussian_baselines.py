@@ -212,16 +212,6 @@ PRIVATE_MEANS: dict[str, PrivateMean] = {
 }
 
 
-def median_of_means(data: np.ndarray, blocks: int = 20) -> np.ndarray:
-    """Not private: coordinate-wise median of the means of `blocks` blocks."""
-    return np.median([part.mean(axis=0) for part in np.array_split(data, blocks)], axis=0)
-
-
-def coordinate_median(data: np.ndarray) -> np.ndarray:
-    """Not private: the median of every coordinate."""
-    return np.median(data, axis=0)
-
-
 # --- covariances -----------------------------------------------------------------------------------------
 
 

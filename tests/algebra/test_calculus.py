@@ -87,12 +87,13 @@ def test_constants_and_missing_values():
         (x + y)(x=1)
     with pytest.raises(ValueError, match="do not fit"):
         (x + y)([1, 2, 3])
-    with pytest.raises(TypeError):
-        (x + y)(1, 2)
-    with pytest.raises(TypeError):
-        (x + y)(x=1j, y=1)
-    with pytest.raises(TypeError):
-        (x + y)(x="a", y=1)
+    for refused in (
+        lambda: (x + y)(1, 2),
+        lambda: (x + y)(x=1j, y=1),
+        lambda: (x + y)(x="a", y=1),
+    ):
+        with pytest.raises(TypeError):
+            refused()
     assert np.isnan((x + 1)(x=float("nan")))
 
 
@@ -109,10 +110,12 @@ def test_derivatives_agree_with_sympy():
     assert (x**2 * y).gradient().tolist() == [2 * x * y, x**2]
     assert type((x * y).gradient([x, y, z])) is PolynomialArray and (x * y).gradient(x).tolist() == [y]
     assert polynomial(1).gradient().shape == (0,) and (2.5 * x**2).diff(x) == 5.0 * x
-    with pytest.raises(ValueError):
-        x.diff(x, -1)
-    with pytest.raises(ValueError):
-        x.diff(x * y)
+    for refused in (
+        lambda: x.diff(x, -1),
+        lambda: x.diff(x * y),
+    ):
+        with pytest.raises(ValueError):
+            refused()
 
 
 def test_substitution_agrees_with_sympy():

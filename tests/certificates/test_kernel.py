@@ -51,10 +51,12 @@ def test_it_is_short_and_needs_the_standard_library_only():
 
 def test_a_theorem_cannot_be_made_changed_or_copied():
     real = square(X)
-    with pytest.raises(TypeError):
-        kernel.Theorem(object(), frozenset(), ">=", polynomial({(): -1}))
-    with pytest.raises(TypeError):
-        kernel.Theorem(frozenset(), ">=", polynomial({(): -1}))
+    for refused in (
+        lambda: kernel.Theorem(object(), frozenset(), ">=", polynomial({(): -1})),
+        lambda: kernel.Theorem(frozenset(), ">=", polynomial({(): -1})),
+    ):
+        with pytest.raises(TypeError):
+            refused()
     with pytest.raises(TypeError):
         real.conclusion = polynomial({(): -1})
     with pytest.raises(TypeError):
@@ -223,10 +225,12 @@ def test_expectations_are_not_points():
     said = settle(state(mean), [found], 1).show()
     assert said == "for all probability distributions where E[x] - 1 >= 0: E[x] >= 1"
     point = state({"variables": ["x"], "minimize": "x", "subject_to": ["x >= 1"]})
-    with pytest.raises(NotProven):
-        settle(point, [found], 1)
-    with pytest.raises(NotProven):
-        settle(state(mean), [assume(">=", X - ONE)], 1)
+    for refused in (
+        lambda: settle(point, [found], 1),
+        lambda: settle(state(mean), [assume(">=", X - ONE)], 1),
+    ):
+        with pytest.raises(NotProven):
+            refused()
     squares = state({"variables": ["x"], "minimize": "0", "squares": [["1", "x - 1"]]})
     once = square(kernel.integral(X - ONE))
     assert settle(squares, [once], 0).show().endswith("E[x]^2 - 2 E[x] + 1 >= 0")
@@ -383,10 +387,12 @@ def test_two_measures_are_never_one(two):
 )
 def test_a_number_is_read_to_its_end(text):
     assert len(text) > 9000
-    with pytest.raises(NotProven):
-        kernel.number(text)
-    with pytest.raises(NotProven):
-        state({"variables": ["x"], "minimize": [[text, {"x": 1}]]})
+    for refused in (
+        lambda: kernel.number(text),
+        lambda: state({"variables": ["x"], "minimize": [[text, {"x": 1}]]}),
+    ):
+        with pytest.raises(NotProven):
+            refused()
     assert kernel.number("0" * 4000 + "/1" + "0" * 3999) == 0
 
 

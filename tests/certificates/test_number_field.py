@@ -115,10 +115,12 @@ def test_forged_roots(scheiderer, forge):
     content.pop("digest")
     content["claim"] = forge(content["claim"])
     assert not certificates.check_certificate(content)
-    with pytest.raises((NotProven, ValueError, TypeError, LookupError)):
-        replay(content)
-    with pytest.raises((NotProven, ValueError, TypeError, LookupError)):
-        kernel.replay(problem(sums(SCHEIDERER)), content)
+    for refused in (
+        lambda: replay(content),
+        lambda: kernel.replay(problem(sums(SCHEIDERER)), content),
+    ):
+        with pytest.raises((NotProven, ValueError, TypeError, LookupError)):
+            refused()
 
 
 def test_no_point_is_named_beside_a_root(scheiderer):

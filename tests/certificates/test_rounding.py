@@ -153,12 +153,19 @@ def test_what_cannot_be_matched_is_refused_in_words():
 
 
 def test_indefinite_and_broken_multipliers_are_refused():
-    with pytest.raises(NotCertifiable, match="not positive semidefinite"):
-        Rounder(claim("sos", x**2 - y**2), Dual([block("sos", [[1, 0], [0, -1]], x, y)])).multipliers(20)
-    with pytest.raises(NotCertifiable, match="NaN"):
-        Rounder(claim("sos", x**2), Dual([block("sos", [[np.nan]], x)]))
-    with pytest.raises(ValueError, match="shape"):
-        Rounder(claim("sos", x**2), Dual([Block("sos", np.eye(2), monos(x))]))
+    for error, said, refused in (
+        (
+            NotCertifiable,
+            "not positive semidefinite",
+            lambda: Rounder(
+                claim("sos", x**2 - y**2), Dual([block("sos", [[1, 0], [0, -1]], x, y)])
+            ).multipliers(20),
+        ),
+        (NotCertifiable, "NaN", lambda: Rounder(claim("sos", x**2), Dual([block("sos", [[np.nan]], x)]))),
+        (ValueError, "shape", lambda: Rounder(claim("sos", x**2), Dual([Block("sos", np.eye(2), monos(x))]))),
+    ):
+        with pytest.raises(error, match=said):
+            refused()
 
 
 def test_inequalities_products_and_several_blocks():
@@ -233,16 +240,15 @@ def test_short_decimals(low, high, expected):
 
 
 def test_claims_refuse_what_makes_no_statement():
-    with pytest.raises(ValueError, match="exact"):
-        Claim("sos", (sd.polynomial(0.5) * x,))
-    with pytest.raises(ValueError, match="bound"):
-        Claim("lower_bound", (x,))
-    with pytest.raises(ValueError, match="bound"):
-        Claim("sos", (x,), Fraction(1))
-    with pytest.raises(ValueError, match="objectives"):
-        Claim("infeasible", (x,))
-    with pytest.raises(ValueError, match="kind"):
-        Claim("upper", (x,))
+    for said, refused in (
+        ("exact", lambda: Claim("sos", (sd.polynomial(0.5) * x,))),
+        ("bound", lambda: Claim("lower_bound", (x,))),
+        ("bound", lambda: Claim("sos", (x,), Fraction(1))),
+        ("objectives", lambda: Claim("infeasible", (x,))),
+        ("kind", lambda: Claim("upper", (x,))),
+    ):
+        with pytest.raises(ValueError, match=said):
+            refused()
 
 
 def test_squares_of_a_multiplier_add_up():

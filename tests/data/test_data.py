@@ -55,9 +55,10 @@ def test_graphs_are_made_undirected(tmp_path, monkeypatch):
 
 def test_what_is_missing_is_said(monkeypatch):
     monkeypatch.setattr(sosdp.data, "folder_of", lambda name: None)
-    with pytest.raises(MissingPackage, match=r"sosdp\[data\]"):
-        load("birthwt")
-    with pytest.raises(ModuleNotFoundError, match="--no-deps graspologic"):
-        load("mouse")
-    with pytest.raises(ValueError, match="birthwt"):
-        load("birthweight")
+    for error, said, refused in (
+        (MissingPackage, "sosdp\\[data\\]", lambda: load("birthwt")),
+        (ModuleNotFoundError, "--no-deps graspologic", lambda: load("mouse")),
+        (ValueError, "birthwt", lambda: load("birthweight")),
+    ):
+        with pytest.raises(error, match=said):
+            refused()

@@ -53,14 +53,18 @@ def test_every_kind_of_problem_solves_itself():
 
 def test_what_a_problem_cannot_do_is_said():
     problem = sd.load_problem(QUARTIC)
-    with pytest.raises(ValueError, match="says minimize, not maximize"):
-        sd.maximize(problem)
-    with pytest.raises(ValueError, match="brings its system"):
-        sd.minimize(problem, sd.System())
-    with pytest.raises(OptionError, match="did you mean 'tolerance'"):
-        sd.load_problem(QUARTIC | {"options": {"tolernce": 1e-6}}).solve()
-    with pytest.raises(TypeError, match="did you mean 'solver'"):
-        sd.minimize(problem, sovler="scs")
+    for error, said, refused in (
+        (ValueError, "says minimize, not maximize", lambda: sd.maximize(problem)),
+        (ValueError, "brings its system", lambda: sd.minimize(problem, sd.System())),
+        (
+            OptionError,
+            "did you mean 'tolerance'",
+            lambda: sd.load_problem(QUARTIC | {"options": {"tolernce": 1e-6}}).solve(),
+        ),
+        (TypeError, "did you mean 'solver'", lambda: sd.minimize(problem, sovler="scs")),
+    ):
+        with pytest.raises(error, match=said):
+            refused()
 
 
 def test_a_relaxation_becomes_a_conic_program_and_a_file(tmp_path):

@@ -97,12 +97,16 @@ def test_from_cvxpy_names_the_cone_it_cannot_take():
     import cvxpy as cp
 
     x = cp.Variable(3)
-    with pytest.raises(ValueError, match="3 exponential cone"):
-        from_cvxpy(cp.Problem(cp.Minimize(cp.sum(cp.exp(x)))))
-    with pytest.raises(ValueError, match="integer variables"):
-        from_cvxpy(cp.Problem(cp.Minimize(cp.sum(cp.Variable(2, integer=True)))))
-    with pytest.raises(ValueError, match="does not find the problem convex"):
-        from_cvxpy(cp.Problem(cp.Maximize(cp.sum_squares(x))))
+    for said, refused in (
+        ("3 exponential cone", lambda: from_cvxpy(cp.Problem(cp.Minimize(cp.sum(cp.exp(x)))))),
+        (
+            "integer variables",
+            lambda: from_cvxpy(cp.Problem(cp.Minimize(cp.sum(cp.Variable(2, integer=True))))),
+        ),
+        ("does not find the problem convex", lambda: from_cvxpy(cp.Problem(cp.Maximize(cp.sum_squares(x))))),
+    ):
+        with pytest.raises(ValueError, match=said):
+            refused()
 
 
 def test_from_picos_reads_symmetric_variables_bounds_and_maximisation():

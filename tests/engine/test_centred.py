@@ -14,13 +14,6 @@ YEARS = sd.System(x >= 1990, x <= 2020)
 DOUBLE = (x - 2003) ** 2 * (x - 2015) ** 2
 
 
-def offset_line() -> sd.Polynomial:
-    """Least squares of a line through measurements near 10000."""
-    at = [Fraction(k, 10) for k in range(1, 9)]
-    measured = [10000 + 2 * v + Fraction((-1) ** i, 2) for i, v in enumerate(at)]
-    return sum((x * v + y - m) ** 2 for v, m in zip(at, measured, strict=True))
-
-
 def test_what_is_proven_is_below_every_value():
     rng = np.random.default_rng(2)
     for _ in range(25):

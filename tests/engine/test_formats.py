@@ -128,12 +128,13 @@ def test_quadratic_objectives_and_other_endings_are_refused(tmp_path):
     for ending in ("cbf", "dat-s"):
         with pytest.raises(ValueError, match="linear objectives only"):
             write_program(curved, tmp_path / f"p.{ending}")
-    with pytest.raises(ValueError, match=r"can be read are dat-s .* and cbf"):
-        read_program(tmp_path / "p.txt")
-    with pytest.raises(ValueError, match=r"can be written are dat-s"):
-        write_program(program, tmp_path / "p.mps")
-    with pytest.raises(OSError):
-        read_program(tmp_path / "absent.cbf")
+    for error, said, refused in (
+        (ValueError, "can be read are dat-s .* and cbf", lambda: read_program(tmp_path / "p.txt")),
+        (ValueError, "can be written are dat-s", lambda: write_program(program, tmp_path / "p.mps")),
+        (OSError, None, lambda: read_program(tmp_path / "absent.cbf")),
+    ):
+        with pytest.raises(error, match=said):
+            refused()
 
 
 SDPA_HEAD = "2\n1\n2\n1 1\n"

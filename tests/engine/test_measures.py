@@ -196,24 +196,19 @@ def test_statuses():
 def test_misuse_is_said():
     program, other = sd.MeasureProgram(), sd.MeasureProgram()
     mu, nu = program.measure([x], on=SEGMENT), other.measure([y])
-    with pytest.raises(ValueError, match="y is not a variable of the measure"):
-        mu(y)
-    with pytest.raises(ValueError, match="measure of another program"):
-        program.require(nu(y) == 1)
-    with pytest.raises(TypeError, match="constraints on integrals"):
-        program.require(x >= 0)
-    with pytest.raises(ValueError, match="describes the support"):
-        program.measure([y], on=SEGMENT)
-    with pytest.raises(TypeError, match="no truth value"):
-        bool(mu(x) == 1)
-    with pytest.raises(TypeError, match="no truth value"):
-        bool(mu(x))
-    with pytest.raises(ValueError, match="no measure"):
-        sd.MeasureProgram().feasible()
-    with pytest.raises(TypeError, match="did you mean 'sparsity'"):
-        sd.MeasureProgram(sparsty="dense")
-    with pytest.raises(TypeError, match="sum of integrals"):
-        program.minimize(x)
+    for error, said, refused in (
+        (ValueError, "y is not a variable of the measure", lambda: mu(y)),
+        (ValueError, "measure of another program", lambda: program.require(nu(y) == 1)),
+        (TypeError, "constraints on integrals", lambda: program.require(x >= 0)),
+        (ValueError, "describes the support", lambda: program.measure([y], on=SEGMENT)),
+        (TypeError, "no truth value", lambda: bool(mu(x) == 1)),
+        (TypeError, "no truth value", lambda: bool(mu(x))),
+        (ValueError, "no measure", lambda: sd.MeasureProgram().feasible()),
+        (TypeError, "did you mean 'sparsity'", lambda: sd.MeasureProgram(sparsty="dense")),
+        (TypeError, "sum of integrals", lambda: program.minimize(x)),
+    ):
+        with pytest.raises(error, match=said):
+            refused()
 
 
 def test_masses_are_checked_exactly():

@@ -93,20 +93,21 @@ def test_what_is_not_convex_or_not_an_expectation_is_refused():
     x = sd.polynomial("x")
     relax = sd.Relaxation(sd.System(x**2 <= 1), 2)
     square = relax.E(x) ** 2
-    with pytest.raises(ValueError, match="not convex"):
-        -1 * square
-    with pytest.raises(ValueError, match="minimised, not maximised"):
-        relax.maximize(square)
-    with pytest.raises(ValueError, match="only the square"):
-        relax.E(x) ** 3
-    with pytest.raises(TypeError, match="belong in the System"):
-        relax.minimize(x, subject_to=[x >= 0])
-    with pytest.raises(TypeError, match="no truth value"):
-        bool(relax.E(x) >= 0)
-    with pytest.raises(ValueError, match="not defined in a relaxation of degree 2"):
-        relax.E(x**3)
-    with pytest.raises(TypeError, match="takes expectations"):
-        sd.sum_squares([x])
+    for said, refused in (
+        ("not convex", lambda: -1 * square),
+        ("minimised, not maximised", lambda: relax.maximize(square)),
+        ("only the square", lambda: relax.E(x) ** 3),
+    ):
+        with pytest.raises(ValueError, match=said):
+            refused()
+    for error, said, refused in (
+        (TypeError, "belong in the System", lambda: relax.minimize(x, subject_to=[x >= 0])),
+        (TypeError, "no truth value", lambda: bool(relax.E(x) >= 0)),
+        (ValueError, "not defined in a relaxation of degree 2", lambda: relax.E(x**3)),
+        (TypeError, "takes expectations", lambda: sd.sum_squares([x])),
+    ):
+        with pytest.raises(error, match=said):
+            refused()
     assert "distribution" in relax.minimize(square).atoms_reason
 
 

@@ -243,20 +243,24 @@ def test_what_cannot_be_produced_is_unbounded_without_a_solver():
 
 def test_bad_arguments_say_what_to_do():
     x, y = sd.variables("x y")
-    with pytest.raises(ValueError, match="degree must be an integer >= 1, not 0"):
-        sd.minimize(x**2, degree=0)
-    with pytest.raises(ValueError, match="below the degree 4 of the objective; use degree=4"):
-        sd.minimize(x**4, degree=2)
-    with pytest.raises(ValueError, match="below the degree 6 of a constraint; use degree=6"):
-        sd.minimize(x**2, sd.System(y**6 <= 1), degree=2)
-    with pytest.raises(ValueError, match="sparsity='foo' is not known; choose one of"):
-        sd.minimize(x**2, sparsity="foo")
-    with pytest.raises(sd.SolverUnavailable, match="unknown solver"):
-        sd.minimize(x**2, solver="nope")
-    with pytest.raises(ValueError, match="tolerance must be a number > 0, got -1"):
-        sd.minimize(x**2, tolerance=-1)
-    with pytest.raises(ValueError, match="time_limit must be a number > 0, got 0"):
-        sd.minimize(x**2, time_limit=0)
+    for said, refused in (
+        ("degree must be an integer >= 1, not 0", lambda: sd.minimize(x**2, degree=0)),
+        ("below the degree 4 of the objective; use degree=4", lambda: sd.minimize(x**4, degree=2)),
+        (
+            "below the degree 6 of a constraint; use degree=6",
+            lambda: sd.minimize(x**2, sd.System(y**6 <= 1), degree=2),
+        ),
+        ("sparsity='foo' is not known; choose one of", lambda: sd.minimize(x**2, sparsity="foo")),
+    ):
+        with pytest.raises(ValueError, match=said):
+            refused()
+    for error, said, refused in (
+        (sd.SolverUnavailable, "unknown solver", lambda: sd.minimize(x**2, solver="nope")),
+        (ValueError, "tolerance must be a number > 0, got -1", lambda: sd.minimize(x**2, tolerance=-1)),
+        (ValueError, "time_limit must be a number > 0, got 0", lambda: sd.minimize(x**2, time_limit=0)),
+    ):
+        with pytest.raises(error, match=said):
+            refused()
 
 
 def _misspelt():

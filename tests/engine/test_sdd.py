@@ -264,12 +264,13 @@ def test_programs_mix_cones():
 
 
 def test_bad_requests():
-    with pytest.raises(ValueError, match="cone='sdd' is not known"):
-        sd.minimize(x**2, cone="sdd")
-    with pytest.raises(ValueError, match="cone='lp' is not known"):
-        sd.SosProgram([b]).require(x**2 + b, cone="lp")
-    with pytest.raises(ValueError, match="cone='sos'"):
-        sd.Relaxation(BALL, 2, cone="dsos").to_cvxpy()
+    for said, refused in (
+        ("cone='sdd' is not known", lambda: sd.minimize(x**2, cone="sdd")),
+        ("cone='lp' is not known", lambda: sd.SosProgram([b]).require(x**2 + b, cone="lp")),
+        ("cone='sos'", lambda: sd.Relaxation(BALL, 2, cone="dsos").to_cvxpy()),
+    ):
+        with pytest.raises(ValueError, match=said):
+            refused()
 
 
 def test_two_by_two_blocks_are_second_order_cones():

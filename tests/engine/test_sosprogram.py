@@ -151,16 +151,15 @@ def test_gram_matrices_are_variables_and_matrices_can_be_sums_of_squares():
 
 def test_bad_programs_are_refused():
     c, d, x = sd.variables("c d x")
-    with pytest.raises(ValueError, match="not affine"):
-        sd.SosProgram([c, d]).require(x**2 + c * d)
-    with pytest.raises(ValueError, match="not affine"):
-        sd.SosProgram([c]).require(x**2 * c**2)
-    with pytest.raises(ValueError, match="no constraint"):
-        sd.SosProgram([c]).maximize(c)
-    with pytest.raises(ValueError, match="linear in its unknowns"):
-        sd.SosProgram([c]).require(x**2 - c).maximize(x)
-    with pytest.raises(ValueError, match="must be variables"):
-        sd.SosProgram([c + 1])
+    for said, refused in (
+        ("not affine", lambda: sd.SosProgram([c, d]).require(x**2 + c * d)),
+        ("not affine", lambda: sd.SosProgram([c]).require(x**2 * c**2)),
+        ("no constraint", lambda: sd.SosProgram([c]).maximize(c)),
+        ("linear in its unknowns", lambda: sd.SosProgram([c]).require(x**2 - c).maximize(x)),
+        ("must be variables", lambda: sd.SosProgram([c + 1])),
+    ):
+        with pytest.raises(ValueError, match=said):
+            refused()
 
 
 def test_inequalities_and_numbers_as_a_user_writes_them():

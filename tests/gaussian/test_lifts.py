@@ -132,11 +132,11 @@ def test_the_program_for_a_variance_is_above_the_lift():
 
 
 def test_sizes_are_checked():
-    with pytest.raises(ValueError, match="1 to 5"):
-        LiteralSoSScore(6)
-    with pytest.raises(ValueError, match="degree"):
-        LiteralSoSScore(3, degree=3)
-    with pytest.raises(ValueError, match="PackingScore"):
-        LocalisedLiftScore(301, 1, 1.0)
-    with pytest.raises(ValueError, match="reach"):
-        LiteralSoSScore(2).bracket([0.0, 9.0], [0.0])
+    for said, refused in (
+        ("1 to 5", lambda: LiteralSoSScore(6)),
+        ("degree", lambda: LiteralSoSScore(3, degree=3)),
+        ("PackingScore", lambda: LocalisedLiftScore(301, 1, 1.0)),
+        ("reach", lambda: LiteralSoSScore(2).bracket([0.0, 9.0], [0.0])),
+    ):
+        with pytest.raises(ValueError, match=said):
+            refused()

@@ -137,9 +137,10 @@ def test_what_is_decided_is_proven():
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="moments"):
-        NumericalScore(3)
-    with pytest.raises(ValueError, match="degree"):
-        NumericalScore(1, degree=3)
-    with pytest.raises(ValueError, match="records"):
-        NumericalScore(2).bracket([1.0], [0.0])
+    for said, refused in (
+        ("moments", lambda: NumericalScore(3)),
+        ("degree", lambda: NumericalScore(1, degree=3)),
+        ("records", lambda: NumericalScore(2).bracket([1.0], [0.0])),
+    ):
+        with pytest.raises(ValueError, match=said):
+            refused()

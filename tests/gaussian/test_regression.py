@@ -204,14 +204,23 @@ def test_refusals_rest_on_public_facts():
     with pytest.raises(TooFewRecords, match="would do") as refusal:
         model.fit(unread, unread[:, 0])
     model.plan(refusal.value.needed, 5)
-    with pytest.raises(TooFewRecords):
-        PrivateLinearRegression(1.0, bounds=None, contamination=0.0).fit(unread, unread[:, 0])
-    with pytest.raises(NotOffered, match="larger delta"):  # before a ball nothing is left
-        PrivateLinearRegression(0.05, delta=0.01, bounds=None, contamination=0.0).plan(200000, 5)
-    with pytest.raises(ValueError, match="at most 50"):
-        model.plan(10**6, 51)
-    with pytest.raises(ValueError, match="inconsistent"):
-        model.fit(np.zeros((9, 2)), np.zeros(8))
+    for error, said, refused in (
+        (
+            TooFewRecords,
+            None,
+            lambda: PrivateLinearRegression(1.0, bounds=None, contamination=0.0).fit(unread, unread[:, 0]),
+        ),
+        # before a ball nothing is left
+        (
+            NotOffered,
+            "larger delta",
+            lambda: PrivateLinearRegression(0.05, delta=0.01, bounds=None, contamination=0.0).plan(200000, 5),
+        ),
+        (ValueError, "at most 50", lambda: model.plan(10**6, 51)),
+        (ValueError, "inconsistent", lambda: model.fit(np.zeros((9, 2)), np.zeros(8))),
+    ):
+        with pytest.raises(error, match=said):
+            refused()
 
 
 @pytest.mark.parametrize("delta", [1e-4, 1e-9, 3.7e-11, 1e-30])

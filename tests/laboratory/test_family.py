@@ -246,12 +246,17 @@ def test_a_family_becomes_a_score_with_a_proof():
         assert not isinstance(replace(made, **change).proof, Fact)
     fitted = sd.private_estimator(made, epsilon=1.0).fit(np.zeros(4))
     assert fitted.guarantee_.kind == "conditional" and "identities" in fitted.guarantee_.assumptions[0]
-    with pytest.raises(sd.Undecided):
-        score_program(location(5), 4, cube(F(1), 3, 1), largest=4, width=4.0)
-    with pytest.raises(ValueError, match="candidate"):
-        score_program(location(), 4, cube(F(1), 4, 1), largest=4, width=4.0)
-    with pytest.raises(ValueError, match="lattice"):
-        score_program(location(), 4, cube(F(1), 3, 2), largest=4, width=4.0)
+    for error, said, refused in (
+        (sd.Undecided, None, lambda: score_program(location(5), 4, cube(F(1), 3, 1), largest=4, width=4.0)),
+        (
+            ValueError,
+            "candidate",
+            lambda: score_program(location(), 4, cube(F(1), 4, 1), largest=4, width=4.0),
+        ),
+        (ValueError, "lattice", lambda: score_program(location(), 4, cube(F(1), 3, 2), largest=4, width=4.0)),
+    ):
+        with pytest.raises(error, match=said):
+            refused()
 
 
 def test_a_function_that_changes_its_mind_is_undecided_and_the_first_answer_is_used():

@@ -59,12 +59,8 @@ def duality_gap(data, weights, radius):
 def one(features, labels):
     """One regression on all features."""
     features = np.asarray(features)
-    return Regressions(
-        features.T,
-        (np.asarray(labels) > 0).astype(int)[None],
-        (SIGN_TABLE,),
-        np.arange(features.shape[1])[None],
-    )
+    codes, columns = (np.asarray(labels) > 0).astype(int)[None], np.arange(features.shape[1])[None]
+    return Regressions(features.T, codes, (SIGN_TABLE,), columns)
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -93,8 +89,7 @@ def test_sensitivity_over_all_pairs_of_records_and_it_is_attained(p):
     radius = 1.7
     bound = 2 * largest_residual(radius)
     rng = np.random.default_rng(p)
-    t = 6
-    attained = 0
+    t, attained = 6, 0
     for trial in range(20):
         integers = np.zeros(p, dtype=np.int64)
         for k in range(1, t):  # a Frank-Wolfe path; the first trial goes to one corner
@@ -331,14 +326,10 @@ def test_calibrations_in_real_units():
 @pytest.mark.parametrize("k", [2, 3, 4, 5])
 def test_partial_parallel_composition(k):
     """A stub mechanism reports sensitivities: the costs of all pairs (a, a') stay within the budget."""
-    p = 3
-    rng = np.random.default_rng(k)
-    n = 6
-    rows = rng.integers(k, size=(n, p))
-    rho = 0.7
+    p, rho, radius = 3, 0.7, 2.0
+    rows = np.random.default_rng(k).integers(k, size=(6, p))
     share = Fraction(rho) / overlap(pairwise_regressions(rows, k).tables)
     assert overlap(pairwise_regressions(rows, k).tables) == p * (k - 1)
-    radius = 2.0
     full = 2 * largest_residual(radius)
     worst = Fraction(0)
     for a, other in itertools.product(range(k), repeat=2):
@@ -357,9 +348,7 @@ def test_partial_parallel_composition(k):
 
 
 def test_the_sensitivity_of_a_regression_entered_or_left_is_half():
-    k, radius = 3, 2.0
-    pairs = symbol_pairs(k)
-    t = 4
+    k, radius, t = 3, 2.0, 4
     rng = np.random.default_rng(1)
     for _ in range(30):
         rows = rng.integers(k, size=(2, 2))
@@ -369,31 +358,25 @@ def test_the_sensitivity_of_a_regression_entered_or_left_is_half():
             integer_gradient(part, margins_of(part, weights, t), t * (t + 1) * 2, residual_table(radius))
             for part in data
         ]
-        for r in range(len(pairs) * 2):
+        for r in range(len(symbol_pairs(k)) * 2):
             active = sum(int(part.labels[r, 0] != 0) for part in data)
             assert np.abs(parts[0][r] - parts[1][r]).max() <= active * largest_residual(radius)
 
 
 def test_guarantees():
-    data = ising_regressions(diamond(4).sample(50, 1))
-    release = private_frank_wolfe(data, radius=1.0, iterations=3, epsilon=1.0, delta=1e-6)
-    guarantee = release.guarantee
+    data, short = ising_regressions(diamond(4).sample(50, 1)), {"radius": 1.0, "iterations": 3}
+    guarantee = private_frank_wolfe(data, **short, epsilon=1.0, delta=1e-6).guarantee
     assert (guarantee.epsilon, guarantee.delta, guarantee.kind) == (1.0, 1e-6, "exact")
     assert guarantee.rho == zcdp_rho(1.0, 1e-6) and guarantee.epsilon_at(1e-6) <= 1.0
-    pure = private_frank_wolfe(data, radius=1.0, iterations=3, epsilon=1.0)
-    assert pure.guarantee.delta == 0.0 and pure.guarantee.rho is None
-    assert not private_frank_wolfe(
-        data, radius=1.0, iterations=3, rho=1.0, insecure_seed=1
-    ).guarantee.is_private
-    paper = private_frank_wolfe(data, radius=1.0, iterations=3, rho=1.0, calibration="paper")
+    pure = private_frank_wolfe(data, **short, epsilon=1.0).guarantee
+    assert pure.delta == 0.0 and pure.rho is None
+    assert not private_frank_wolfe(data, **short, rho=1.0, insecure_seed=1).guarantee.is_private
+    paper = private_frank_wolfe(data, **short, rho=1.0, calibration="paper")
     assert paper.guarantee.calibration == "paper"
-    for wrong in ({"rho": 1.0, "epsilon": 1.0}, {}, {"rho": -1.0}, {"rho": 1.0, "calibration": "x"}):
+    refused = [{"rho": 1.0, "epsilon": 1.0}, {}, {"rho": -1.0}, {"rho": 1.0, "calibration": "x"}]
+    for wrong in (*refused, {"rho": 1.0, "radius": 0.0}, {"rho": 1.0, "iterations": 1}):
         with pytest.raises(ValueError):
-            private_frank_wolfe(data, radius=1.0, iterations=3, **wrong)
-    with pytest.raises(ValueError):
-        private_frank_wolfe(data, radius=0.0, iterations=3, rho=1.0)
-    with pytest.raises(ValueError):
-        private_frank_wolfe(data, radius=1.0, iterations=1, rho=1.0)
+            private_frank_wolfe(data, **{**short, **wrong})
 
 
 # ------------------------------------------------------------------------------------------------------------

@@ -60,12 +60,13 @@ def test_distance_is_at_least_the_total_variation(blocks, eta):
 
 
 def test_refusals():
-    with pytest.raises(ValueError):
-        parameter_records(7, 0.1, 1.0)
-    with pytest.raises(ValueError):
-        parameter_records(8, 0.2, 1.0)
-    with pytest.raises(ValueError):
-        pure_records(1.0, 1.0, 1.0)
+    for refused in (
+        lambda: parameter_records(7, 0.1, 1.0),
+        lambda: parameter_records(8, 0.2, 1.0),
+        lambda: pure_records(1.0, 1.0, 1.0),
+    ):
+        with pytest.raises(ValueError):
+            refused()
 
 
 def test_nothing_measured_beats_them():

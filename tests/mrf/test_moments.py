@@ -158,10 +158,12 @@ def test_maximum_entropy_finds_the_model_of_exact_moments():
 def test_moments_that_no_distribution_has_stay_within_the_bound():
     result = maximum_entropy(3, [1, 2, 3], [1.0, 1.0, -1.0], bound=2.0)
     assert np.abs(result.coefficients).max() <= 2.0
-    with pytest.raises(ValueError):
-        maximum_entropy(30, [1], [0.0], bound=1.0)
-    with pytest.raises(ValueError):
-        maximum_entropy(3, [0], [0.0], bound=1.0)
+    for refused in (
+        lambda: maximum_entropy(30, [1], [0.0], bound=1.0),
+        lambda: maximum_entropy(3, [0], [0.0], bound=1.0),
+    ):
+        with pytest.raises(ValueError):
+            refused()
 
 
 def test_projected_gradient_without_noise_finds_the_parameters():

@@ -110,7 +110,9 @@ def test_coin():
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.1), (1.0, 0.0), (1.0, 1.0), (1e-9, 0.1), (1e4, 0.1)])
 def test_refusals(epsilon, delta):
-    with pytest.raises(ValueError):
-        accept_profile(epsilon, delta)
-    with pytest.raises(ValueError):
-        decay_curve(epsilon, delta, 0.05)
+    for refused in (
+        lambda: accept_profile(epsilon, delta),
+        lambda: decay_curve(epsilon, delta, 0.05),
+    ):
+        with pytest.raises(ValueError):
+            refused()

@@ -120,12 +120,13 @@ def test_bernoulli_and_integers() -> None:
                 exact.bernoulli(Fraction(numerator, denominator), Scripted(w, size)) for w in accepted
             )
             assert heads == numerator
-    with pytest.raises(ValueError, match="probability"):
-        exact.bernoulli(Fraction(3, 2))
-    with pytest.raises(ValueError, match="n >= 1"):
-        exact.random_below(0)
-    with pytest.raises(ValueError, match="x >= 0"):
-        exact.bernoulli_exp(-1)
+    for said, refused in (
+        ("probability", lambda: exact.bernoulli(Fraction(3, 2))),
+        ("n >= 1", lambda: exact.random_below(0)),
+        ("x >= 0", lambda: exact.bernoulli_exp(-1)),
+    ):
+        with pytest.raises(ValueError, match=said):
+            refused()
 
 
 @pytest.mark.parametrize("base", [Fraction(2), Fraction(11, 10), Fraction(10**6 + 1, 10**6)])

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-ENDINGS = (".py", ".pyi", "py.typed", ".agda", ".npz")
 
 
 def tracked(pattern: str) -> set[str]:

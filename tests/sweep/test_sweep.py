@@ -82,24 +82,20 @@ def test_errors_name_the_setting_or_are_recorded(tmp_path):
 def test_refusals(tmp_path):
     store = tmp_path / "s"
     sweep.run(fails_on_three, {"x": [1]}, store=store, backend="sequential")
-    with pytest.raises(ValueError, match="another file"):
-        sweep.run(product, GRID, seeds=1, store=store, backend="sequential")
-    with pytest.raises(ValueError, match="another file"):
-        sweep.run(fails_on_three, {"x": [1]}, store=store, backend="sequential", version="2")
-    with pytest.raises(ValueError, match="twice"):
-        sweep.run(fails_on_three, {"x": [1, 1]}, backend="sequential")
-    with pytest.raises(ValueError, match="JSON"):
-        sweep.run(fails_on_three, {"x": [object()]}, backend="sequential")
-    with pytest.raises(ValueError, match="seeds"):
-        sweep.run(product, {"x": [1], "y": [1.0], "seed": [1]}, seeds=1, backend="sequential")
-    with pytest.raises(RuntimeError, match="already have a meaning"):
-        sweep.run(lambda x: {"x": 0}, {"x": [1]}, backend="sequential")
-    with pytest.raises(ValueError, match="backend"):
-        sweep.run(product, GRID, backend="cloud")
-    with pytest.raises(ValueError, match="errors"):
-        sweep.run(product, GRID, errors="ignore")
-    with pytest.raises(FileNotFoundError, match="no store"):
-        sweep.load(tmp_path / "nothing")
+    run = functools.partial(sweep.run, backend="sequential")
+    for error, said, refused in (
+        (ValueError, "another file", lambda: run(product, GRID, seeds=1, store=store)),
+        (ValueError, "another file", lambda: run(fails_on_three, {"x": [1]}, store=store, version="2")),
+        (ValueError, "twice", lambda: run(fails_on_three, {"x": [1, 1]})),
+        (ValueError, "JSON", lambda: run(fails_on_three, {"x": [object()]})),
+        (ValueError, "seeds", lambda: run(product, {"x": [1], "y": [1.0], "seed": [1]}, seeds=1)),
+        (RuntimeError, "already have a meaning", lambda: run(lambda x: {"x": 0}, {"x": [1]})),
+        (ValueError, "backend", lambda: sweep.run(product, GRID, backend="cloud")),
+        (ValueError, "errors", lambda: sweep.run(product, GRID, errors="ignore")),
+        (FileNotFoundError, "no store", lambda: sweep.load(tmp_path / "nothing")),
+    ):
+        with pytest.raises(error, match=said):
+            refused()
 
 
 def never(n, *, seed=0):
@@ -171,10 +167,12 @@ def test_functions_that_do_not_say_what_they_take_are_called():
 def test_files_that_are_no_store_are_named(tmp_path):
     text, other = tmp_path / "notes.txt", tmp_path / "other.sqlite"
     text.write_text("not a database " * 100, encoding="utf-8")
-    with pytest.raises(ValueError, match=r"notes.txt is not a store of sweep.run"):
-        sweep.run(never, {"n": [1]}, store=text, backend="sequential")
-    with pytest.raises(ValueError, match=r"notes.txt is not a store of sweep.run"):
-        sweep.load(text)
+    for refused in (
+        lambda: sweep.run(never, {"n": [1]}, store=text, backend="sequential"),
+        lambda: sweep.load(text),
+    ):
+        with pytest.raises(ValueError, match="notes.txt is not a store of sweep.run"):
+            refused()
     other.touch()
     with pytest.raises(ValueError, match=r"other.sqlite is not a store of sweep.run"):
         sweep.load(other)
