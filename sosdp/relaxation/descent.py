@@ -75,9 +75,13 @@ def _centre_of_forms(p: Polynomial, ids: list[int]) -> dict[int, Fraction] | Non
 
 def _lowest(p: Polynomial, start: dict[int, Fraction]) -> dict[int, Fraction] | None:
     """The local minimiser that searches lead to; None where they lead away."""
+    if not _in_floats(p):
+        return None
     here, most = start, _AWAY * data_size(System(), p)
     for _ in range(_SEARCHES):
         q = moved_polynomial(p, here)
+        if not _in_floats(q):
+            return None
         size = Fraction(2) ** round(math.log2(_own_size(q)))
         stretched: Any = {variable(v): variable(v) * size for v in here}
         bare = q.subs(stretched) - q.constant
@@ -93,6 +97,10 @@ def _lowest(p: Polynomial, start: dict[int, Fraction]) -> dict[int, Fraction] | 
     own = _centre_of_powers(moved_polynomial(p, here))
     exact = {v: c + own.get(v, 0) for v, c in here.items()}
     return min(simple, exact, here, key=lambda c: at(p, c))
+
+
+def _in_floats(p: Polynomial) -> bool:
+    return all(math.isfinite(near(c)) for c in p.coefs.tolist())
 
 
 def _centre_of_powers(p: Polynomial) -> dict[int, Fraction]:

@@ -191,7 +191,8 @@ def closed(found: Candidate) -> Candidate:
     if found.proven is not None and found.above < found.proven:  # then the point is infeasible
         found = replace(found, above=math.inf, point=None)
     built, raw, value, proven = found.built, found.raw, min(found.value, found.above), found.proven
-    enough = tolerance(built, value)
+    # a value that the proof contradicts is no size
+    enough = tolerance(built, value if proven is None else max(value, float(proven)))
     lower, sign = value - found.missed if proven is None else float(proven), built.statement.sign
     if proven is not None and found.above - lower <= enough and not found.doubt:
         return replace(found, status="optimal", value=min(found.above, max(value, lower)), reason="")

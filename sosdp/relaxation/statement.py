@@ -252,10 +252,10 @@ class Statement:
 
     @property
     def emptiness(self) -> Statement | None:
-        """The statement that refutes the sets; None where that is what is asked already, or nothing is a
-        set."""
+        """The statement that refutes the sets; None where that is what is asked already, nothing is a set, or
+        nothing is wanted of one: the zero measure on an empty set satisfies mass <= 1."""
         demand = self.demands[0]
-        asked = self.single and self.kind not in (FEASIBLE, PROOF)
+        asked = self.single and self.kind not in (FEASIBLE, PROOF) and math.isinf(min(self.upper))
         if not asked or not demand.constrained:
             return None
         # variables of the objective alone may hide a proof, but coefficients are to follow from it

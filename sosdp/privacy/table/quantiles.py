@@ -200,6 +200,6 @@ def cut(cell: Codes, size: int, level: Callable[[Any, Any, bool], Any], *, first
     """The grid cut at the places of a cell, of which its first (or last) point is one, with the levels."""
     result = runs(cell, size, lambda below, above: level(below, above, False))
     at = 0 if first else -1
-    others = int(cell[1].sum() - cell[1, at])
-    result.level[at] = level(0, others, True) if first else level(others, 0, True)
+    others, none = np.array([cell[1].sum() - cell[1, at]]), np.zeros(1, dtype=np.int64)
+    (result.level[at],) = level(none, others, True) if first else level(others, none, True)
     return result
