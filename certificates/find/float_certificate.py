@@ -247,7 +247,7 @@ class FloatCertificate(PickledByName):
         """The same from a solve to the last digits of doubles, or None where that is costly or fails."""
         result = self.result
         identity = result.program.identity
-        if result.centre is not None:  # its multipliers were found in moved variables, the program is in others
+        if result.centre is not None:  # found in moved variables, which the program is not in
             return None
         if self.squares or self.value is None or max(identity.solved_sides, default=0) > INTERIOR_POINT_SIDE:
             return None

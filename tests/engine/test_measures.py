@@ -388,6 +388,20 @@ def test_measures_that_do_not_exist_are_refuted_without_their_mass(on, stated, e
     assert (program.feasible(degree=4, solver=FailsFirst()).status == "infeasible") == empty
 
 
+@pytest.mark.parametrize("on", [S(x >= 1, x <= 0), S(x**2 <= -1e-9), S(x >= 1 + 1e-7, x <= 1)])
+@pytest.mark.parametrize("masses", [[1], [1, 2]])
+def test_the_zero_measure_satisfies_bounds_on_the_mass_of_an_empty_set(on, masses):
+    for door in ("feasible", "minimize", "maximize"):
+        program = sd.MeasureProgram()
+        mu = program.measure([x], on=on)
+        program.require([mu.mass <= m for m in masses])
+        asked = () if door == "feasible" else (mu(x),)
+        found = getattr(program, door)(*asked, degree=2)
+        assert found.status in ("optimal", "inaccurate")
+        if found.certified_bound is not None:
+            assert found.certified_bound * (-1 if door == "maximize" else 1) <= 0
+
+
 def test_a_matrix_that_is_not_completely_positive():
     """The cycle of five with a diagonal that is too small, on the simplex: solvers break down on it."""
     A = np.array([[1, 1, 0, 0, 1], [1, 2, 1, 0, 0], [0, 1, 2, 1, 0], [0, 0, 1, 1, 1], [1, 0, 0, 1, 3]])

@@ -67,6 +67,13 @@ CASES = {
 }
 
 
+@pytest.mark.parametrize(("low", "high"), [(12, 60), (18, 42), (50, 180), (1990, 2030)])
+def test_variances_far_from_0_are_as_wide_as_their_interval(low, high):
+    report = sd.stability(replace(VARIANCE, record=Domain(1, low, high)), records=442)
+    truth = (high - low) ** 2 * F(441, 442**2)
+    assert truth <= report.upper <= truth * (1 + F(1, 10**6)) and report.lower >= truth * (1 - F(1, 10**6))
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_every_pair_of_neighbours_is_within_the_bound(name):
     program, n, marks, truth, slack = CASES[name]

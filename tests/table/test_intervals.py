@@ -91,5 +91,26 @@ def test_the_ends_of_a_quantile_hold_exactly(share, size, rate):
     assert max(missed(table, size, rate / 10, share, away) for table in tables) > alpha  # control
 
 
+@pytest.mark.parametrize("away", [0, 7, 2**61, 2**62, 2**63 - 1, 2**63 + 10**6, 2**70])
+def test_levels_of_ends_are_their_definition_however_far_out(away):
+    """Beyond 64 bits no level fails: an error that one record decides would tell two tables apart."""
+    share, size = Fraction(333333, 10**6), 7
+    a, b = share.numerator, share.denominator
+    for table in itertools.combinations_with_replacement(range(size), 3):
+        cell = np.stack(np.unique([*table, 0, size - 1], return_counts=True))
+        cell[1, [0, -1]] -= 1  # the bounds are places of the cell, with or without records
+        ends = Ends(share, 3, away)
+        for level, first in ((ends.low, True), (ends.high, False)):
+            result = cut(cell, size, level, first=first)
+            for start, end, found in zip(*result, strict=True):
+                for point in range(start, end + 1):
+                    below, above = sum(x < point for x in table), sum(x > point for x in table)
+                    p, q, low, high = (a, b - a, below, above) if first else (b - a, a, above, below)
+                    right = max(0, b * high - q * 3 - away)
+                    if point != (0 if first else size - 1):
+                        right = max(right, b * low - p * 3 + away)
+                    assert int(found) == right
+
+
 def test_coverage_on_two_laws():
     assert tables_coverage.run(quick=True)["ok"]
