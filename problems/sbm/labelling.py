@@ -77,9 +77,19 @@ def majority_polish(matrix: Any, labels: np.ndarray, rounds: int = 30) -> np.nda
     return canonical_signs(current)
 
 
+def _released(labels: Any) -> np.ndarray:
+    """The labels as an array; ValueError for None, the `labels_` of an estimator that declined."""
+    if labels is None:
+        raise ValueError("there are no labels to compare: nothing was released (see released_)")
+    return np.asarray(labels)
+
+
 def error_rate(estimate: np.ndarray, truth: np.ndarray) -> float:
-    """Fraction of vertices that are labelled wrongly, up to a global flip: min(Ham(a, x), Ham(a, -x)) / n."""
-    wrong = float(np.mean(np.asarray(estimate) != np.asarray(truth)))
+    """Fraction of vertices that are labelled wrongly, up to a global flip: min(Ham(a, x), Ham(a, -x)) / n.
+
+    ValueError where nothing was released (`labels_` is None).
+    """
+    wrong = float(np.mean(_released(estimate) != _released(truth)))
     return min(wrong, 1.0 - wrong)
 
 
@@ -110,10 +120,13 @@ def renumbered(labels: np.ndarray) -> np.ndarray:
 
 
 def partition_error(estimate: np.ndarray, truth: np.ndarray) -> float:
-    """Fraction of vertices labelled wrongly under the best matching of community names."""
+    """Fraction of vertices labelled wrongly under the best matching of community names.
+
+    ValueError where nothing was released (`labels_` is None).
+    """
     from scipy.optimize import linear_sum_assignment
 
-    first, second = renumbered(np.asarray(estimate)), renumbered(np.asarray(truth))
+    first, second = renumbered(_released(estimate)), renumbered(_released(truth))
     table = np.zeros((first.max() + 1, second.max() + 1))
     np.add.at(table, (first, second), 1)
     rows, columns = linear_sum_assignment(-table)

@@ -32,7 +32,7 @@ def low_points(
 ) -> list[dict[int, Fraction]]:
     """Local minimisers of a polynomial, to some digits of its own size about them: of searches from 0 and
     from where the second term of its highest form vanishes, in the sense of least squares. Empty for a long
-    one; without those where it falls without end."""
+    one; without those where it is unbounded below."""
     ids = p.variable_ids.tolist()
     if not 0 < len(ids) <= _MOST_VARIABLES or len(p.coefs) > _MOST_TERMS:
         return []

@@ -111,6 +111,14 @@ def test_outlook(name):
     assert poor.least_budget > (other.epsilon if hasattr(other, "epsilon") else other.rho)
 
 
+def test_the_unit_of_a_mean_of_all_records_is_that_of_its_bounds():
+    for bounds, contamination, unit in (((-9, 9), 0.0, "half-widths"), ((-9, 9), 0.05, "deviations"),
+                                        (None, 0.0, "deviations")):  # fmt: skip
+        made = gaussian.PrivateMean(**BOTH, bounds=bounds, contamination=contamination)
+        assert unit in (measure := made.outlook(5000, d=2).measure), measure
+        assert ("half-widths" in measure) is (unit == "half-widths")
+
+
 HOPELESS = ["mean", "covariance", "gaussian", "pca", "mixture", "k-means", "mixture fit"]
 
 

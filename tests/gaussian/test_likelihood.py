@@ -8,6 +8,7 @@ import math
 from functools import partial
 
 import numpy as np
+import pandas
 import pytest
 from scipy.special import expit
 from scipy.stats import poisson
@@ -209,8 +210,18 @@ def test_contract():
     assert (piped.predict(X[:50]) == np.where(chances[:, 1] > 0.5, "yes", "no")).all()
     assert piped[-1].interval_ is None and piped[-1].coef_.shape == (1, 2)
     assert piped[-1].classes_.tolist() == ["no", "yes"]
-    with pytest.raises(ValueError, match="two different labels"):
-        model.set_params(classes=(1, 1)).fit(X, y)
+    texts = np.where(y > 0.5, "yes", "no")
+    series = [pandas.Series(texts, dtype=kind) for kind in ("object", "str", "category")]
+    for typed in (texts, *series, series[0].to_frame()):
+        with pytest.raises(TypeError, match=r"classes=\(first, second\)"):
+            PrivateLogisticRegression(1.0, **OPTIONS).fit(X, typed)
+    numbers = PrivateLogisticRegression(1.0, insecure_seed=1, **OPTIONS)
+    category = pandas.Series(y.astype(int), dtype="category")
+    same = (y, y.astype(object), y[:, None], y.astype(int).tolist(), category)
+    assert len({numbers.fit(X, given).coef_.tobytes() for given in same}) == 1
+    for classes in ((1, 1), (1,)):
+        with pytest.raises(ValueError, match="two different labels"):
+            model.set_params(classes=classes).fit(X, texts)
     X[:, 0] = 7.0
     left = PrivateLogisticRegression(1.0, **OPTIONS).fit(X, y)
     assert left.left_out_.tolist() == [True, False] and left.coef_[0, 0] == 0.0

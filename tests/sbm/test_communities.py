@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import sklearn.base
 from graphs import all_adjacencies, neighbours
 
-from problems.sbm import CommunitiesRecovery, PlantedPartition, partition_error
+from problems.sbm import CommunitiesRecovery, PlantedPartition, error_rate, partition_error
 from problems.sbm.estimators.communities import partition_program, renumbered, vote
 from sosdp.structured import StructuredMatrix, nearest_correlation
 
@@ -38,6 +38,9 @@ def test_partition_error_and_numbering():
         assert partition_error(np.array(names)[truth], truth) == 0
     assert partition_error(np.array([0, 1, 1, 1, 2, 2]), truth) == pytest.approx(1 / 6)
     assert partition_error(np.zeros(6, dtype=int), truth) == pytest.approx(2 / 3)
+    for error in (error_rate, partition_error):
+        with pytest.raises(ValueError, match="nothing was released"):
+            error(None, truth)
     assert renumbered(np.array([5, 5, 2, 7, 2])).tolist() == [0, 0, 1, 2, 1]
 
 

@@ -88,8 +88,16 @@ def test_a_budget_is_spent_before_anything_is_drawn(people):
     assert release.guarantee.adjacency == "one record (replace)" and math.isclose(
         release.guarantee.epsilon, 1.0
     )
-    with pytest.raises((BudgetExceeded, ValueError)):
-        Table(people, SCHEMA, budget).mean("age").release()
+    spent = Table(people, SCHEMA, budget)
+    pure = Budget(epsilon=1.0, adjacency="one record (replace)")
+    Table(people, SCHEMA, pure).mean("age").release()
+    for again in (
+        spent.mean("age").release,
+        spent.synthetic,
+        Table(people, SCHEMA, pure).mean("age").release,
+    ):
+        with pytest.raises(BudgetExceeded, match="nothing is left"):
+            again()
     with pytest.raises(ValueError, match="adjacency"):
         Table(people, OWNED, budget)
 

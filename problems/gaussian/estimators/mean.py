@@ -6,11 +6,13 @@ docs/proofs/gaussian_scores.md (packing)
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sosdp.estimator.field import Field, Fitted
+from sosdp.estimator.planner import Outlook
 from sosdp.privacy.guarantee.release import Release
 
 from ..columns import flags_by_name
@@ -87,6 +89,14 @@ class PrivateMean(TableEstimator):
         tight, log = flags_by_name("tight", self.tight, names), flags_by_name("log", self.log, names)
         _, task = self._public(n, d, tight, self.interval, log)
         return plan_mean(task, self._budget(), self.method)
+
+    def outlook(self, n: int, **facts: Any) -> Outlook:
+        """As of every estimator. Where all records count between bounds, the error is in half-widths of
+        these: a standard deviation is at most one."""
+        result = super().outlook(n, **facts)
+        unit = "Euclidean, in half-widths of the bounds; columns without in standard deviations"
+        halves = result.answers and self.bounds is not None and self.plan(n, facts.get("d", 1)).noise
+        return replace(result, measure=unit) if halves else result
 
     def _release(self, data: np.ndarray) -> Release:
         n, d = data.shape

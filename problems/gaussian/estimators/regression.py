@@ -54,6 +54,7 @@ class _OnRegressors(TableEstimator):
         """Release the coefficients of y (n,) on X (n, d); both lengths are public."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
+        self._check_parameters()
         self._target = self._given(y)
         try:
             return super().fit(X)

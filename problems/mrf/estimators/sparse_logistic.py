@@ -68,6 +68,7 @@ class PrivateSparseLogistic(Iterated):
         """Release the coefficients for records (row of X, label in y); y is as long as X (public)."""
         if y is None:
             raise ValueError("fit needs the labels y")
+        self._check_parameters()
         self._labels = np.array(same_label(y, self.classes[1]))
         try:
             return super().fit(X)

@@ -15,7 +15,7 @@ from typing import Any
 
 from sosdp.privacy.files import form_of
 from sosdp.privacy.guarantee.adjacency import Adjacency
-from sosdp.privacy.guarantee.budget import Budget
+from sosdp.privacy.guarantee.budget import Budget, BudgetExceeded
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_down, root_down
 from sosdp.privacy.inputs import integer
@@ -177,7 +177,7 @@ class Asked:
         whole, sizes = question.asking(*parts), [part.width + 1 for part in parts]
         terms = self.terms.assuming(EVERY_LINE)
         if self.budget is not None:
-            left: dict[str, Any] = self.budget.remaining()
+            left = _left(self.budget)
             terms = Terms(**left, assumptions=terms.assumptions, insecure_seed=terms.insecure_seed)
         terms.concentrated  # noqa: B018  a budget out of range is refused before anything is read
         codes = synthesis.encoded(all_chunks(self.source, whole), parts)
@@ -204,7 +204,7 @@ class Asked:
         """The terms with the epsilon that is left, where a budget was given."""
         if self.budget is None:
             return self.terms
-        left = self.budget.remaining()
+        left = _left(self.budget)
         if "rho" in left:
             return replace(self.terms, epsilon=float_down(root_down(2 * Fraction(left["rho"]))))
         return replace(self.terms, epsilon=left["epsilon"], delta=left["delta"] or None)
@@ -212,6 +212,14 @@ class Asked:
     def _promise(self, terms: Terms) -> Any:
         """What the release will promise, from public facts."""
         return release_table(replace(terms, insecure_seed=None), State(self.question)).guarantee
+
+
+def _left(budget: Budget) -> dict[str, Any]:
+    """What is left of a budget; BudgetExceeded where that is nothing."""
+    left = budget.remaining()
+    if not next(iter(left.values())):
+        raise BudgetExceeded("nothing is left of the budget: divide it with share() beforehand")
+    return left
 
 
 def Table(
