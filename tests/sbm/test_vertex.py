@@ -180,7 +180,7 @@ def test_dense_graphs_are_recovered_and_nothing_of_it_is_published():
     shown = est.release_.to_dict()
     assert shown["value"]["labels"] is None and str(labels.tolist())[1:-1] not in str(shown)
     stored = copy.deepcopy(est)
-    with pytest.raises(RuntimeError, match="stay with"):
+    with pytest.raises(RuntimeError, match="only the estimator"):
         stored.label_of(0)
     with pytest.raises(KeyError, match="no vertex 600"):
         est.label_of(600)
