@@ -16,7 +16,7 @@ from problems.gaussian.columns import public_columns
 from problems.gaussian.frame import Frame
 from problems.gaussian.planning import MeanTask, Plan
 from sosdp.privacy.mechanisms.integer_queries import IntegerQueries, order_price
-from tests.gaussian.test_pipelines import OthersMoved, Transcript, loss
+from tests.gaussian.test_pipelines import OthersMoved, Transcript, loss, transcripts
 
 HOSTILE = [0.0, -0.0, 5e-324, 1e-300, 1.0, -2.0, 1e308, -math.inf, math.nan, 2.0**100]
 
@@ -113,18 +113,16 @@ def test_rows_that_look_at_each_other_are_caught(monkeypatch, own, keeps):
     monkeypatch.setattr(whitening, "integers", edge)
     columns = public_columns((-4.0, 4.0), False, 1)
     run = whitened(columns, MeanTask(3, 1, 0, True, 0.0, 0.0), True)
-    Transcript.script = None
-    first = run([[-2.0], [1.0], [1.0]])
-    Transcript.script = first
-    other = run([[2.0], [1.0], [1.0]])
-    Transcript.script = None
+    pairs = transcripts(run, [[-2.0], [1.0], [1.0]], [[2.0], [1.0], [1.0]])
     if not keeps:
         with pytest.raises(OthersMoved):
-            loss(first, other)
+            for pair in pairs:
+                loss(*pair)
         return
     ratios = [
         loss([one], [two]) / float(one[1])
-        for one, two in zip(first, other, strict=True)
+        for pair in pairs
+        for one, two in zip(*pair, strict=True)
         if one[0] == "squares"
     ]
     assert max(ratios) == pytest.approx(1.0, abs=1e-9)

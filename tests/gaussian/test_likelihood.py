@@ -30,7 +30,7 @@ from problems.gaussian.likelihood import Likelihood, Logistic, Poisson
 from problems.gaussian.planning import MeanTask
 from problems.gaussian.regression_planning import ROUNDS, most_held, plan_regression
 from problems.gaussian.whitening import radius_price
-from tests.gaussian.test_pipelines import OthersMoved, Transcript, loss
+from tests.gaussian.test_pipelines import OthersMoved, loss, transcripts
 from tests.gaussian.test_regression import LAST, replayed, run_on
 
 FAMILIES = (Logistic(), Poisson())
@@ -68,9 +68,9 @@ def test_residuals_that_look_at_the_first_record_are_caught(recorded, monkeypatc
     monkeypatch.setattr(Logistic, "residuals", first)
     table = [[0.0, 1.0], [1.0, 0.0], [2.0, 0.0]]
     facts = told(Logistic(), [None]), 0.0, "ball", partial(likelihood.likelihood, Logistic())
-    Transcript.script = seen = run_on(table, *facts)
     with pytest.raises(OthersMoved):
-        loss(seen, run_on([[0.0, 0.0], *table[1:]], *facts))
+        for pair in transcripts(lambda rows: run_on(rows, *facts), table, [[0.0, 0.0], *table[1:]]):
+            loss(*pair)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -127,6 +127,14 @@ def loss(first, second, *, moved: int = 1) -> float:
     return pure if concentrated == 0 or PURE & {kind for kind, *_ in first} else concentrated
 
 
+def transcripts(run, table, other, tries: int = 12):
+    """Recorded runs on two tables with the same answers, by `tries` draws of the noise."""
+    for seed in range(tries):
+        Transcript.seen, Transcript.script = [None] * seed, None
+        Transcript.script = first = run(table)
+        yield first, run(other)
+
+
 def plan_for(method: str, d: int, tight: int, budget: Budget, interval: bool) -> Plan:
     """Shares as the planner would have them, without its refusal: three records are too few for accuracy."""
     total = budget.total
