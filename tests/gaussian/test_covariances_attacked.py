@@ -16,7 +16,7 @@ from problems.gaussian.columns import public_columns
 from problems.gaussian.frame import Frame
 from problems.gaussian.planning import MeanTask, Plan
 from sosdp.privacy.mechanisms.integer_queries import IntegerQueries, order_price
-from tests.gaussian.test_pipelines import OthersMoved, Transcript, loss, transcripts
+from tests.gaussian.test_pipelines import OthersMoved, Transcript, loss, transcripts, worst_loss
 
 HOSTILE = [0.0, -0.0, 5e-324, 1e-300, 1.0, -2.0, 1e308, -math.inf, math.nan, 2.0**100]
 
@@ -42,18 +42,6 @@ def neighbours(table):
     )
     for i, row in itertools.product(range(len(table)), others):
         yield [row if k == i else table[k] for k in range(len(table))]
-
-
-def worst(run, chosen):
-    result = 0.0
-    for table in chosen:
-        Transcript.script = None
-        own = run(table)
-        Transcript.script = own
-        for other in neighbours(table):
-            result = max(result, loss(own, run(other)))
-        Transcript.script = None
-    return result
 
 
 def whitened_plan(budget, d):
@@ -94,7 +82,7 @@ def test_three_records_and_all_neighbours(monkeypatch, bounds, d, mean, contamin
     task = MeanTask(3, d, 0, columns.bounded, contamination, 0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        result = worst(whitened(columns, task, mean, pure), tables(d)[:: 1 if d == 1 else 2])
+        result = worst_loss(whitened(columns, task, mean, pure), tables(d)[:: 1 if d == 1 else 2], neighbours)
     assert 0 < result <= (2.0 if pure else 0.5) + 1e-9
 
 

@@ -159,7 +159,7 @@ def run_mean(table, columns, task, budget, plan):
     return Transcript.seen
 
 
-def worst_loss(monkeypatch, run, tables, neighbours) -> float:
+def worst_loss(run, tables, neighbours) -> float:
     worst = 0.0
     for table in tables:
         Transcript.script = None
@@ -167,7 +167,6 @@ def worst_loss(monkeypatch, run, tables, neighbours) -> float:
         Transcript.script = own
         for other in neighbours(table):
             worst = max(worst, loss(own, run(other)))
-        Transcript.script = None
     return worst
 
 
@@ -205,9 +204,7 @@ def test_means_keep_their_budget(monkeypatch, bounds, method, tight):
     allowed = sum(plan.spent.values())
     assert allowed == budget.total or method == "ball"
     assert {kind for kind, *_ in run_mean(tables[1], columns, task, budget, plan)} >= {KINDS[method]}
-    worst = worst_loss(
-        monkeypatch, lambda table: run_mean(table, columns, task, budget, plan), tables, replaced
-    )
+    worst = worst_loss(lambda table: run_mean(table, columns, task, budget, plan), tables, replaced)
     assert 0 < worst <= float(allowed) + 1e-9
 
 
@@ -223,7 +220,7 @@ def test_medians_of_logarithms_keep_their_budget(monkeypatch, pure, bounds):
     each = frame / 2 if pure else Fraction(math.sqrt(4.0 * float(frame))) * Fraction(9, 10)
     plan = Plan("median", each, {"frame": frame, "medians": budget.total - frame}, 0, 0, 0)
     worst = worst_loss(
-        monkeypatch, lambda table: run_mean(table, columns, task, budget, plan), one_column()[::8], replaced
+        lambda table: run_mean(table, columns, task, budget, plan), one_column()[::8], replaced
     )
     assert 0 < worst <= float(budget.total) + 1e-9
 
@@ -239,7 +236,6 @@ def test_a_map_that_looks_at_other_records_is_caught(monkeypatch):
     plan = plan_for("cube", 1, 1, budget, False)
     with np.errstate(all="ignore"), pytest.raises(OthersMoved):
         worst_loss(
-            monkeypatch,
             lambda table: run_mean(table, columns, task, budget, plan),
             [[[0.25], [0.25], [1.0]]],
             lambda table: [[[0.25], [0.25], [0.25]]],

@@ -101,7 +101,6 @@ def test_every_row_is_a_function_of_its_record(monkeypatch):
             for other in entries:
                 neighbour = [other if r == place else table[r] for r in range(3)]
                 worst = max(worst, loss(own, run(neighbour)))
-        Transcript.script = None
     assert max(asked) > 6, "directions were asked about"
     assert 0.01 < worst <= float(rho) * (1.0 + 1e-9)
 
