@@ -179,6 +179,7 @@ COMMANDS = {
             _option("--width", type=float, metavar="LAMBDA", help="public: bound on a node's interactions"),
             _option("--threshold", type=float, help="public: edges are the pairs above it"),
             _option("--alphabet", type=int, metavar="K", help="public: entries are the symbols 0..K-1"),
+            _option("--ball", metavar="BALL", help="symbols: weights in the ball l1 or groups (auto)"),
             _option(
                 "--tight",
                 metavar="A,B",

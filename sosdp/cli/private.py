@@ -204,6 +204,11 @@ def _estimator(arguments: Namespace, family: Family, **facts: Any) -> Any:
     for option in given:
         if option not in {*COMMON, *family.own, *taken}:
             having = [m for m, made in family.methods.items() if option in family.takes(made)]
+            having += [
+                f"{m} with --{with_.replace('_', '-')}"
+                for (m, with_), made in family.variants.items()
+                if option in family.takes(made)
+            ]
             raise complaint(arguments, option, f"only --{family.selector} {', '.join(having)} has it")
     made = getattr(importlib.import_module(f"problems.{family.package}"), name)
     options = {parameter: option for option, parameter in family.names.items()}

@@ -58,8 +58,12 @@ def test_structure_tree_and_symbols(path, capsys, tmp_path):
     assert release["mechanism"] == "mrf.vote"
     np.save(tmp_path / "s.npy", alphabet_grid(2, 2, 3, 0.3, 1).sample(300, 1))
     options = ["--method", "frank-wolfe", "--alphabet", "3", "--width", "1"]
-    release = released(capsys, str(tmp_path / "s.npy"), *BUDGET, *options)
-    assert np.shape(release["value"]["weights"]) == (4, 4, 3, 3) and release["value"]["edges"] is None
+    for ball, law in (("l1", "gumbel"), ("groups", "groups"), ("auto", "groups"), (None, "groups")):
+        chosen = [] if ball is None else ["--ball", ball]
+        release = released(capsys, str(tmp_path / "s.npy"), *BUDGET, *options, *chosen)
+        assert np.shape(release["value"]["weights"]) == (4, 4, 3, 3) and release["value"]["edges"] is None
+        radius = 2 * (3 if law == "gumbel" else 3**0.5)
+        assert (release["public"]["law"], release["public"]["radius"]) == (law, pytest.approx(radius))
 
 
 def test_words(path, capsys, tmp_path):
@@ -80,6 +84,8 @@ def test_words(path, capsys, tmp_path):
         (["--width", "1", "--clusters", "3"], "--clusters"),
         (["--width", "-1"], "width"),
         (["--method", "structure"], "--threshold"),
+        (["--method", "frank-wolfe", "--width", "1", "--ball", "l1"], "frank-wolfe with --alphabet has it"),
+        (["--method", "frank-wolfe", "--width", "1", "--alphabet", "3", "--ball", "l2"], "ball must be"),
     ],
 )
 def test_complaints(path, capsys, options, said):

@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from problems.mrf import recommend, theory
+from problems.mrf import FrankWolfePairwise, recommend, theory
 from problems.mrf.planning import choose_iterations
+from sosdp.privacy.calibrate import zcdp_rho
 
 # medians of section 9 of the paper notes at (1, 1e-6): (p, width, n) -> error
 MEASURED = {
@@ -44,6 +45,23 @@ def test_trees_are_recommended_where_they_will_be_released():
 
 def test_iterations_and_blocks():
     assert choose_iterations(100, 2.0, 0.01, 20) == 20 and choose_iterations(10**9, 2.0, 1.0, 20) == 2000
+
+
+@pytest.mark.parametrize("ball", ["l1", "groups"])
+def test_outlooks_of_frank_wolfe_know_the_iterations_and_noise_of_the_ball(ball):
+    """T is what the fit takes; a group and its direction have half the budget each (proof page, 4a)."""
+    table, options = np.zeros((2000, 4)), {"epsilon": 1.0, "delta": 1e-6, "ball": ball}
+    made = FrankWolfePairwise(1.0, 3, **options)
+    taken = made.fit(table).release_.public["iterations"]
+    error = made.outlook(2000, d=4).error
+    assert FrankWolfePairwise(1.0, 3, iterations=taken, **options).outlook(2000, d=4).error == error
+    rho = zcdp_rho(1.0, 1e-6) / (4 * 2)
+    radius, choices = (2.0 * 3, 2 * 10) if ball == "l1" else (2.0 * math.sqrt(3), 2 * 4)
+    scale = theory.noise_scale(radius, 2000, taken, rho, "tight") * (1 if ball == "l1" else math.sqrt(2))
+    noise = theory.utility_bound(0.0, taken, scale, choices, 0.5) + (
+        ball == "groups"
+    ) * 2 * scale * math.sqrt(3)
+    assert error == pytest.approx(noise + theory.utility_bound(radius, taken, 0.0, choices, 0.5) / 100)
 
 
 def test_the_balance_minimises_the_bound():

@@ -23,7 +23,7 @@ from sosdp.estimator.field import (
 from sosdp.estimator.planner import Forecasts
 from sosdp.privacy.calibrate import zcdp_rho
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.mechanisms.frank_wolfe import overlap, private_frank_wolfe
+from sosdp.privacy.mechanisms.frank_wolfe import private_frank_wolfe
 from sosdp.structured.l1_logistic import Regressions
 
 from ..planning import choose_iterations, recommend
@@ -109,35 +109,42 @@ class Iterated(RecordEstimator):
         useful=0.1,
     )
 
+    @property
+    def _part(self) -> int:
+        """That of `choose_iterations`."""
+        return 10
+
     @abstractmethod
     def _regressions(self, d: int) -> tuple[float, int, int]:
-        """Public facts of the regressions of d columns: radius, features, and how many a record is in."""
+        """Public facts of the regressions of d columns: radius, what a step chooses among (features, groups),
+        and how many regressions a record is in."""
+
+    def _rounds(self, n: int, d: int) -> int:
+        """T of n records of d columns."""
+        if self.iterations != "auto":
+            return int(self.iterations)
+        radius, choices, parts = self._regressions(d)
+        return choose_iterations(n, radius, self._stand_in() / parts, 2 * choices, self._part)
 
     def _expected(self, n: int, d: int = 8, *, smallest: float = 0.4) -> float:
         """`theory.utility_bound`, whatever the smallest weight is; its optimisation error is measured to be a
         hundredth of its bound."""
-        radius, features, parts = self._regressions(d)
-        rho = self._stand_in() / parts
-        rounds = self.iterations
-        if rounds == "auto":
-            rounds = choose_iterations(n, radius, rho, 2 * features)
-        scale = noise_scale(radius, n, int(rounds), rho, self.calibration)
-        noise = utility_bound(0.0, int(rounds), scale, 2 * features, 0.5)
-        return noise + utility_bound(radius, int(rounds), 0.0, 2 * features, 0.5) / 100.0
+        radius, choices, parts = self._regressions(d)
+        rounds = self._rounds(n, d)
+        scale = noise_scale(radius, n, rounds, self._stand_in() / parts, self.calibration)
+        noise = self._noise_error(scale, rounds, choices)
+        return noise + utility_bound(radius, rounds, 0.0, 2 * choices, 0.5) / 100.0
+
+    def _noise_error(self, scale: float, rounds: int, choices: int) -> float:
+        """What the noise of `theory.noise_scale` costs in excess loss."""
+        return utility_bound(0.0, rounds, scale, 2 * choices, 0.5)
 
     def _stand_in(self) -> float:
         """The budget in zCDP; for a pure one epsilon^2 / 2: a public choice, not a promise."""
         return zcdp_rho(self.epsilon, self.delta) if self.delta else self.epsilon**2 / 2.0
 
-    def _regressed(
-        self, data: np.ndarray, regressions: Regressions, radius: float, part: int = 10
-    ) -> Release:
-        """Weights of all regressions by private Frank-Wolfe, T steps; part: that of `choose_iterations`."""
-        rounds = self.iterations
-        if rounds == "auto":
-            share, candidates = (
-                self._stand_in() / overlap(regressions.tables),
-                2 * regressions.columns.shape[1],
-            )
-            rounds = choose_iterations(len(data), radius, share, candidates // regressions.group, part)
-        return private_frank_wolfe(self._terms(data), regressions, radius=radius, iterations=int(rounds))
+    def _regressed(self, data: np.ndarray, regressions: Regressions) -> Release:
+        """Weights of all regressions by private Frank-Wolfe."""
+        n, d = data.shape
+        radius, rounds = self._regressions(d)[0], self._rounds(n, d)
+        return private_frank_wolfe(self._terms(data), regressions, radius=radius, iterations=rounds)

@@ -43,7 +43,7 @@ class FrankWolfeIsing(Iterated, FieldEstimator):
         return 2.0 * float(self.width), d, d
 
     def _release(self, data: np.ndarray) -> Release:
-        release = self._regressed(data, ising_regressions(signs(data)), 2.0 * float(self.width))
+        release = self._regressed(data, ising_regressions(signs(data)))
         value = parameter_value(*ising_parameters(release.value), self.threshold)
         return release.postprocess(value, mechanism="mrf.frank-wolfe", public={"dimension": data.shape[1]})
 
@@ -64,19 +64,30 @@ class FrankWolfePairwise(Iterated, FieldEstimator):
     )
 
     def _regressions(self, d: int) -> tuple[float, int, int]:
-        k = int(self.alphabet)
-        radius = 2.0 * float(self.width) * (math.sqrt(k) if self._groups else k)
-        return radius, (d - 1) * k + 1, d * (k - 1)
+        k, radius = int(self.alphabet), 2.0 * float(self.width)
+        if self._groups:
+            return radius * math.sqrt(k), d, d * (k - 1)
+        return radius * k, (d - 1) * k + 1, d * (k - 1)
 
     @property
     def _groups(self) -> bool:
         offered = self.delta > 0 and self.calibration == "tight"
         return self.ball == "groups" or (self.ball == "auto" and offered)
 
+    @property
+    def _part(self) -> int:
+        return 10 if self._groups else 5
+
+    def _noise_error(self, scale: float, rounds: int, choices: int) -> float:
+        """Of groups: a choice at half the budget, and at most twice the length of the direction's noise."""
+        if not self._groups:
+            return super()._noise_error(scale, rounds, choices)
+        scale *= math.sqrt(2.0)
+        return super()._noise_error(scale, rounds, choices) + 2.0 * scale * math.sqrt(int(self.alphabet))
+
     def _release(self, data: np.ndarray) -> Release:
-        p, k, groups = data.shape[1], int(self.alphabet), self._groups
-        regressions = pairwise_regressions(symbols(data, k), k, groups)
-        release = self._regressed(data, regressions, self._regressions(p)[0], part=10 if groups else 5)
+        p, k = data.shape[1], int(self.alphabet)
+        release = self._regressed(data, pairwise_regressions(symbols(data, k), k, self._groups))
         value = parameter_value(*pairwise_parameters(release.value, p, k), self.threshold)
         facts = {"dimension": p, "alphabet": k}
         return release.postprocess(value, mechanism="mrf.frank-wolfe.pairwise", public=facts)
@@ -122,7 +133,7 @@ class FrankWolfeTWise(Iterated, FieldEstimator):
         maximal = self.target == "maximal" and t >= 3
         first = table[: (n + 1) // 2] if maximal else table
         regressions, monomials = t_wise_regressions(first, t)
-        weights = self._regressed(first, regressions, 2.0 * float(self.width))
+        weights = self._regressed(first, regressions)
         parts = derivatives(weights.value, monomials)
         guarantee, public = weights.guarantee, dict(weights.public)
         if maximal:

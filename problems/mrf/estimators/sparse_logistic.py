@@ -97,7 +97,7 @@ class PrivateSparseLogistic(Iterated):
         scaled = np.clip((data - middle) / half, -1.0, 1.0)
         features = np.concatenate([np.rint(scaled * UNIT), np.full((n, 1), UNIT)], axis=1).astype(np.int64)
         regressions = one_label(features, np.where(self._labels, 1, -1), UNIT)
-        release = self._regressed(data, regressions, float(self.radius))
+        release = self._regressed(data, regressions)
         weights = release.value[0]
         coefficients = weights[:-1] / half
         value = {
