@@ -22,8 +22,8 @@ from ..show import html_table, rounded_safely
 from .assemble.sizes import check_sampled
 from .candidate import Ran
 from .solve.sos_cone.points import chebyshev_products
-from .solve.sos_cone.unit_box import SampledBound, bound_on_unit_box, unit_of
-from .steps.sampled import sampled
+from .solve.sos_cone.unit_box import SampledBound
+from .steps.sampled import on_unit_box
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,15 +154,10 @@ def minimize_chebyshev(
     exponents = signed.exponents(ids)
     varying = np.asarray(exponents.any(axis=1), dtype=bool)
     numbers = [Fraction(c) for c in signed.terms.values()]
-    floats = list(map(to_float, numbers))  # refuses what no float is near
     others = [c for c, other in zip(numbers, varying.tolist(), strict=True) if other]
-    power = unit_of(c for c, other in zip(floats, varying.tolist(), strict=True) if other)
-    unit = Fraction(2) ** power
-    scaled: list[float | Fraction | int] = [c / unit for c in others]
-    sign = -1 if sense == "maximize" else 1
-    asked = exponents[varying], scaled, wanted // 2, options.tolerance, options.time_limit, options.verbose
-    constant = sum(numbers, Fraction(0)) - sum(others)
-    raw, status, proven, ran = sampled(bound_on_unit_box, *asked, power=power, constant=constant, sign=sign)
+    sign, constant = -1 if sense == "maximize" else 1, sum(numbers, Fraction(0)) - sum(others)
+    to_float(constant)  # refused where no float is near it
+    raw, status, proven, ran = on_unit_box(exponents[varying], others, wanted // 2, constant, sign, options)
     reason = "" if status == "optimal" else f"the solver ended with {raw.solution.status}"
     sizes = {
         "moments": int(raw.points.shape[0]),

@@ -114,7 +114,7 @@ def _digits_are_left(answer: Candidate) -> bool:
 
 def _take(state: State, name: str, what: Callable[[State], Candidate | None]) -> None:
     """Run a step, and note what it did."""
-    began = time.perf_counter()
+    began, place = time.perf_counter(), len(state.ran)
     try:
         found = what(state)
     except (SolverUnavailable, ProblemTooLarge, OverflowError, np.linalg.LinAlgError):
@@ -126,7 +126,7 @@ def _take(state: State, name: str, what: Callable[[State], Candidate | None]) ->
     state.found.append(found)
     proven = None if found.proven is None else state.statement.sign * float(found.proven)
     took = time.perf_counter() - began
-    state.ran.append(Ran(name, found.raw.solver, took, found.status, proven))
+    state.ran.insert(place, Ran(name, found.raw.solver, took, found.status, proven))  # before what it asked
 
 
 def _judged(state: State, found: Candidate) -> Candidate:
@@ -139,7 +139,7 @@ def _judged(state: State, found: Candidate) -> Candidate:
         return _feasible(state, found)
     theorem, inner = None, None
     if state.options.certify_bound:
-        theorem, inner = prove(built, raw, state.deadline)
+        theorem, inner = prove(state, built, raw)
     endless = falling(found) if theorem is None or theorem.value is None else None
     if endless is not None:
         return endless

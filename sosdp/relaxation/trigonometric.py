@@ -14,9 +14,9 @@ from ..algebra.coefficients import Number, as_number
 from ..model.options import read_options
 from .assemble.sizes import check_tables
 from .candidate import Ran
-from .solve.sos_cone.circle import bound_on_circle
-from .solve.sos_cone.unit_box import SampledBound, unit_of
-from .steps.sampled import sampled
+from .descent import near
+from .solve.sos_cone.unit_box import SampledBound
+from .steps.sampled import on_circle
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,19 +83,11 @@ def minimize_trigonometric(
     s = [sign * v for v in _numbers(sines)]
     degree = max(len(c) - 1, len(s))
     check_tables(f"a trigonometric polynomial of degree {degree}", 2 * degree + 3, degree + 2, time_limit)
-    try:
-        floats = [float(v) for v in (*c, *s)]
-    except OverflowError:  # a huge integer or fraction
-        floats = [math.inf]
-    if not all(map(math.isfinite, floats)):
+    if not all(math.isfinite(near(v)) for v in (*c, *s)):
         raise ValueError("a coefficient is not finite")
     began = time.perf_counter()
-    power = unit_of(floats[1:])
-    unit = Fraction(2) ** power
-    asked = [Fraction(v) / unit for v in (0, *c[1:])], [Fraction(v) / unit for v in s]
-    limits, constant = (options.tolerance, options.time_limit), Fraction(c[0])
-    answer = sampled(bound_on_circle, *asked, *limits, power=power, constant=constant, sign=sign)
-    raw, status, proven, ran = answer
+    constant, *others = map(Fraction, c)
+    raw, status, proven, ran = on_circle(others, [Fraction(v) for v in s], constant, sign, options)
     return TrigonometricBound(
         status=status,
         sense=sense,

@@ -197,10 +197,12 @@ class Identity(PickledByName):
         large as the program, that of the last one only."""
         if self.gram.data.size <= _SMALL:
             return self._own
-        if self not in _last:
+        known = _last.get(self)
+        if known is None:  # another thread may take its place at any time
+            known = {}
             _last.clear()
-            _last[self] = {}
-        return _last[self]
+            _last[self] = known
+        return known
 
     @cached_property
     def _own(self) -> dict[Any, Any]:

@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..assemble.identity import RawSolution
+from ..candidate import State
 from ..change import Built
 from ..judge import ENOUGH, Theorem, proven, tolerance
 from ..solve.solve import cubic_work
@@ -35,10 +36,10 @@ _STEPS = 40
 _Point = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def prove(built: Built, raw: RawSolution, deadline: float = np.inf) -> tuple[Theorem, np.ndarray | None]:
+def prove(state: State, built: Built, raw: RawSolution) -> tuple[Theorem, np.ndarray | None]:
     """The best theorem of multipliers near those found, and unknowns well inside every cone where such were
     looked for. Cost: some more solves where the first multipliers prove clearly less than the value."""
-    program, identity = built.program, built.program.identity
+    program, identity, deadline = built.program, built.program.identity, state.deadline
     allowance = max(tolerance(built, _value(built, raw.unknowns)), 1e-300)
 
     def missing(found: Theorem) -> float:
@@ -69,7 +70,7 @@ def prove(built: Built, raw: RawSolution, deadline: float = np.inf) -> tuple[The
     # coefficients well inside every constraint are part of the answer of a program
     wanted = built.statement.kind == PROGRAM or missing(best) > allowed and work <= _CENTRE_WORK
     if wanted and not first.final and time.perf_counter() < deadline:
-        mixed, inner = _mixture(built, raw)
+        mixed, inner = _mixture(state, built, raw)
         best = best if mixed is None else _best([best, mixed])
     if best.value is None and built.statement.single and time.perf_counter() < deadline:
         best = _by_conic_program(built, raw, best, patience(raw, deadline))
@@ -103,7 +104,7 @@ def _lifted(built: Built, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarr
     return None if moved is None else proven(built, moved[1].gram, free, moved[0], moved[1])
 
 
-def _mixture(built: Built, raw: RawSolution) -> tuple[Theorem | None, np.ndarray | None]:
+def _mixture(state: State, built: Built, raw: RawSolution) -> tuple[Theorem | None, np.ndarray | None]:
     """The best mixture of the optimum with a point well inside every cone, and the unknowns of that point.
 
     What it gives away is proportional to slack / t, and t is concave in the slack: of a bound, whose value
@@ -114,7 +115,7 @@ def _mixture(built: Built, raw: RawSolution) -> tuple[Theorem | None, np.ndarray
         slack = _SLACK * tolerance(built, _value(built, raw.unknowns)) / ENOUGH / built.unit
         slack *= max(1.0, len(program.identity.blocks) / 10)
         lower = raw.unknowns - slack * np.eye(1, program.objective.size)[0]
-    found = centre(program, lower)
+    found = centre(program, lower, state.ran)
     if found is None or not found[1] > 0:
         return None, None
     far = found[0].gram, found[0].free, found[0].unknowns
@@ -149,7 +150,7 @@ def _by_conic_program(built: Built, raw: RawSolution, best: Theorem, time_limit:
     return theorem if value - theorem.value <= tolerance(built, value) else best
 
 
-def refute(built: Built, raw: RawSolution) -> Theorem | None:
+def refute(state: State, built: Built, raw: RawSolution) -> Theorem | None:
     """What the multipliers of a ray, or of a feasibility problem, prove of the statement without its target:
     a positive value says that no measures meet the constraints. None for a ray that does not even improve."""
     gain = float(built.program.objective @ raw.unknowns)
@@ -167,9 +168,9 @@ def refute(built: Built, raw: RawSolution) -> Theorem | None:
     if lifted is not None and lifted.value is not None and lifted.value > 0:
         return lifted
     if len(bare.scaled) > 1:
-        mixed, _ = _mixture(bare, near)
+        mixed, _ = _mixture(state, bare, near)
         return first if mixed is None else _best([first, mixed])
-    inside = centre(bare.program, point)
+    inside = centre(bare.program, point, state.ran)
     if inside is None:
         return first
     return _best([first, proven(bare, inside[0].gram, inside[0].free, point)])

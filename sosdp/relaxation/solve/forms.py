@@ -39,10 +39,10 @@ def gram_form(program: GramProgram) -> ConicProgram:
     """The sum-of-squares program: columns are (gram rows, free rows, unknowns)."""
     identity = program.identity
     limited = np.isfinite(program.upper)
-    key = gram_form, limited.tobytes()
-    if key not in identity.derived:
-        identity.derived[key] = _gram_equations(identity, np.flatnonzero(limited))
-    A, cones = identity.derived[key]
+    key, known = (gram_form, limited.tobytes()), identity.derived
+    if key not in known:
+        known[key] = _gram_equations(identity, np.flatnonzero(limited))
+    A, cones = known[key]
     rows, others = identity.gram.shape[0], identity.gram.shape[0] + identity.free.shape[0]
     b = np.concatenate([identity.target, program.upper[limited], np.zeros(rows)])
     q = np.concatenate([np.zeros(others), -program.objective])
