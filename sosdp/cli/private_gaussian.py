@@ -37,6 +37,14 @@ def prepare(arguments: Namespace) -> None:
             )
 
 
+def expanded(table: Table, arguments: Namespace) -> Table:
+    """The table with indicators for the categories of regressors; InputError for names that are the same."""
+    try:
+        return table.with_indicators(arguments.target)
+    except ValueError as error:
+        raise InputError(f"{arguments.schema}: {error}") from None
+
+
 def facts(arguments: Namespace, table: Table) -> dict[str, Any]:
     """Parameters that follow from the options and from public names and bounds of the table; InputError for
     options out of range."""
@@ -49,10 +57,11 @@ def facts(arguments: Namespace, table: Table) -> dict[str, Any]:
         return result
     place = _place(table, arguments)
     d = table.values.shape[1]
-    tight = np.broadcast_to(flagged(arguments, "tight", table.names), (d,))
+    literal = np.array(table.literal or [False] * d)
+    tight = np.broadcast_to(flagged(arguments, "tight", table.names), (d,)) | literal
     pairs: list[Any] = [None] * d if table.bounds is None else list(table.bounds)
     others = [pair for j, pair in enumerate(pairs) if j != place] if table.bounds else None
-    result |= {"bounds": others, "tight": np.delete(tight, place)}
+    result |= {"bounds": others, "tight": np.delete(tight, place), "schema": None}  # the table was read by it
     if arguments.name == "regression":
         result |= {"y_bounds": pairs[place], "y_tight": bool(tight[place])}
     if arguments.classes is not None:

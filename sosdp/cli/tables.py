@@ -86,9 +86,10 @@ def _schema(arguments: Namespace, columns: list[str] | None) -> Schema:
     """The schema of a file of records; what this estimator cannot use of it is refused."""
     path, schema = arguments.schema, given_schema(arguments.schema)
     used = [column for column in schema.columns if columns is None or column.name in columns]
-    labels = arguments.target if arguments.name == "logistic" else None
-    texts = [column.name for column in used if column.type == "category" and column.name != labels]
-    if texts and arguments.name != "mrf":
+    texts = [column.name for column in used if column.type == "category"]
+    if arguments.name in ("regression", "poisson"):  # of numbers, on whatever the others are
+        texts = [name for name in texts if name == arguments.target]
+    if texts and arguments.name not in ("mrf", "logistic"):
         raise InputFileError(path, f"columns.{texts[0]}", "a category: choose columns of numbers (--columns)")
     if schema.owner is not None:
         raise InputFileError(path, "owner", "this estimator protects records, not their owners")

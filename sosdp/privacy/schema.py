@@ -7,9 +7,11 @@ Proof that neighbours look alike: docs/proofs/inputs.md
 from __future__ import annotations
 
 import datetime as dates
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sosdp.privacy.inputs import number_in
@@ -96,6 +98,13 @@ class Schema:
                 return column
         known = ", ".join(column.name for column in self.columns)
         raise SchemaError(f"the schema has no column {name!r}; it has {known}")
+
+    @classmethod
+    def of(cls, given: Schema | Mapping[str, Any] | str | Path) -> Schema:
+        """A schema, the object of its JSON file, or the path of that file."""
+        if isinstance(given, str | Path):
+            given = json.loads(Path(given).read_text(encoding="utf-8-sig"))
+        return given if isinstance(given, Schema) else cls.from_dict(given)
 
     @classmethod
     def from_dict(cls, data: Any) -> Schema:

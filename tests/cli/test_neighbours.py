@@ -49,7 +49,11 @@ BUDGET = ["--epsilon", "1", "--delta", "1e-6"]
 MEAN = ["private", "gaussian", "{file}", "--epsilon", "1", "--estimate", "mean", "--radius", "9"]
 SBM = ["private", "sbm", "{file}", *BUDGET]
 CUTS = ["private", "cuts", "{file}", "--epsilon", "1", "--method", "constant"]
-SCHEMA = {"format": "sosdp-schema/1", "columns": {"height": {"type": "number", "low": 0, "high": 9}}}
+SCHEMA = {
+    "height": {"type": "number", "low": 0, "high": 9},
+    "region": {"type": "category", "values": ["0", "1", "2"]},
+    "wage": {"type": "integer", "low": 0, "high": 9},
+}
 
 # name: (file, first line if it is a header, lines, command, kind of hostile lines)
 READERS = {
@@ -68,6 +72,11 @@ READERS = {
         name: ("t.csv", b"a,b", WIDE, ["private", name, "{file}", *LARGE, "--target", "b"], "numbers")
         for name in ("regression", "logistic", "poisson")
     },
+    "regression on categories": (
+        "t.csv", b"region,wage", WIDE,
+        ["private", "regression", "{file}", *LARGE[:4], "--target", "wage", "--schema", "{schema}"],
+        "numbers",
+    ),
     "covariance, pure": ("t.csv", b"a,b", WIDE, [*MEAN[:3], *PURE, "--estimate", "covariance"], "numbers"),
     "packing score": (
         "t.csv", b"a,b", WIDE,
@@ -121,7 +130,8 @@ def differences(tmp_path, name, hostile=None) -> Iterator[str]:
     """Hostile lines and positions at which the run looks different from the usual one."""
     file, header, lines, command, kind = READERS[name]
     path, schema, names = tmp_path / file, tmp_path / "s.json", tmp_path / "names"
-    schema.write_text(json.dumps(SCHEMA))
+    columns = {name: column for name, column in SCHEMA.items() if name in str(header)}
+    schema.write_text(json.dumps({"format": "sosdp-schema/1", "columns": columns}))
     names.write_text("a\nb\nc\nd\ne\nf\n")
     command = [part.format(file=path, schema=schema, names=names) for part in command]
     written(path, header, lines)
@@ -137,6 +147,7 @@ def differences(tmp_path, name, hostile=None) -> Iterator[str]:
 
 SLOW = (
     "regression",
+    "regression on categories",
     "logistic",
     "poisson",
     "components",
@@ -154,6 +165,12 @@ SLOW = (
 def test_no_line_shows(tmp_path, name):
     result = list(differences(tmp_path, name))
     assert not result, result[:3]
+
+
+def test_no_category_shows(tmp_path):
+    """What is none of the schema's texts counts as the first."""
+    lines = [b"", b"secret,1", b"nan,3", b"2,secret", b"\xff,2", b"-1,9"]
+    assert not list(differences(tmp_path, "regression on categories", lines))
 
 
 def test_the_harness_sees_what_the_old_reader_did(tmp_path, monkeypatch):

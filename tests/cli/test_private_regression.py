@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from problems.gaussian import PrivateLinearRegression
 from sosdp.cli import main
 
 BUDGET = ["--epsilon", "1", "--delta", "1e-6"]
@@ -109,6 +111,37 @@ def test_classes_are_texts_of_a_category(capsys, table, tmp_path):
         assert main(["private", "logistic", *texts, *BUDGET, "--target", "ill", "--classes", classes]) == 2
         printed = capsys.readouterr()
         assert "two of yes, often, no, unknown" in printed.err and printed.out == ""
+
+
+def test_categories_are_regressors(capsys, tmp_path):
+    """Indicators of all values but the first, in the shell as in the library."""
+    g = np.random.default_rng(2)
+    age, region = g.normal(40, 10, 8000), g.choice(["N", "S", "E"], 8000, p=[0.5, 0.3, 0.2])
+    score = 0.5 * age + 4.0 * (region == "S") - 6.0 * (region == "E") + g.normal(0, 3, 8000)
+    frame = pd.DataFrame({"age": age, "region": region})
+    frame.assign(score=score).to_csv(tmp_path / "t.csv", index=False)
+    columns = {"age": {"type": "number", "low": 0, "high": 120}}
+    columns["region"] = {"type": "category", "values": ["N", "S", "E"]}
+    schema = {"format": "sosdp-schema/1", "columns": dict(columns)}
+    columns["score"] = {"type": "number", "low": -100, "high": 200}
+    (tmp_path / "s.json").write_text(json.dumps({**schema, "columns": columns}))
+    texts = [str(tmp_path / "t.csv"), "--schema", str(tmp_path / "s.json")]
+    truth = {"age": 0.5, "region=S": 4.0, "region=E": -6.0}
+    code, shown = released(capsys, "regression", texts, "--target", "score")
+    assert code == 0 and shown["value"]["coefficients"] == pytest.approx(truth, rel=0.15)
+    assert shown["guarantee"]["kind"] == "exact" and shown["public"]["columns"] == [*truth, "score"]
+    model = PrivateLinearRegression(1.0, delta=1e-6, bounds=None, contamination=0.0, schema=schema)
+    model.fit(frame, score)
+    assert dict(zip(model.feature_names_in_, model.coef_, strict=True)) == pytest.approx(truth, rel=0.15)
+    assert np.abs(model.predict(frame) - score).mean() < 3.0 and model.plan(8000, 3) == model.plan_
+    frame.loc[:2, "region"] = "secret"  # counts as the first
+    assert model.predict(frame)[:3] == pytest.approx(model.intercept_ + model.coef_[0] * age[:3])
+    for name, target in (("regression", "region"), ("poisson", "region")):
+        assert main(["private", name, *texts, *BUDGET, "--target", target]) == 2
+        assert "a category" in capsys.readouterr().err
+    for wrong in ({"bounds": (0, 1)}, {"schema": {**schema, "owner": {"column": "age", "records": 1}}}):
+        with pytest.raises(ValueError, match="schema|owner"):
+            model.set_params(**{"bounds": None, "schema": schema} | wrong).fit(frame, score)
 
 
 def test_components(capsys, table):

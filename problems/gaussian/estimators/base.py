@@ -94,8 +94,9 @@ class TableEstimator(ReleasingEstimator):
 
     def _read(self, X: Any) -> np.ndarray:
         """(n, d) float64 numbers, NaN for what is none; ValueError for another shape, never for an entry."""
-        entries, names = read_table(X)
-        self._booleans = boolean_columns(X) or [False] * entries.shape[1]
+        entries, names = self._entries(X)
+        flags = boolean_columns(X)
+        self._booleans = flags if len(flags) == entries.shape[1] else [False] * entries.shape[1]
         self.n_features_in_ = entries.shape[1]
         self._names = names
         vars(self).pop("feature_names_in_", None)  # of an earlier fit
@@ -103,10 +104,14 @@ class TableEstimator(ReleasingEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
         return entries
 
+    def _entries(self, X: Any, least: int = 2) -> tuple[np.ndarray, list[str] | None]:
+        """(n, d) entries of at least so many records, and names of the columns where they have some."""
+        return read_table(X, least)
+
     def _rows(self, X: Any) -> np.ndarray:
         """(n, d) entries to which a fitted estimator is applied; raises as scikit-learn's do."""
         check_fitted(self, "release_")
-        entries, _ = read_table(X, least=1)
+        entries, _ = self._entries(X, least=1)
         check_width(entries, self.n_features_in_, type(self).__name__)
         return entries
 

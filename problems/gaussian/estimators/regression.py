@@ -17,6 +17,8 @@ from sosdp.estimator.planner import Forecasts
 from sosdp.privacy.ball_accounting import LARGEST_EPSILON
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import check_labels, same_label
+from sosdp.privacy.schema import Schema
+from sosdp.privacy.table.whole import Table, by_schema
 
 from ..budgets import Budget, checked_budget
 from ..columns import Columns, flags_by_name, read_table
@@ -39,6 +41,13 @@ class _OnRegressors(TableEstimator):
     )
     interval: float | None = Field(
         None, "level of the confidence intervals, None for none", default=0.95, kw_only=True
+    )
+    schema: Any = Field(
+        None,
+        "public: what the columns of X are (the object of a schema file, or its path), with bounds None. A "
+        "category becomes indicators of its values but the first; what is none of them counts as the first",
+        default=None,
+        kw_only=True,
     )
 
     coef_: np.ndarray = Fitted()
@@ -67,6 +76,33 @@ class _OnRegressors(TableEstimator):
         if target.shape[1] != 1:
             raise ValueError(f"y must have shape (n,), got {target.shape}")
         return target
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._by_schema(None)
+
+    def _by_schema(self, X: Any) -> Table | None:
+        """Records X by the schema, with indicators (None: its public facts alone); None without a schema."""
+        if self.schema is None:
+            return None
+        schema = Schema.of(self.schema)
+        if self.bounds is not None:
+            raise ValueError("bounds: the schema states them")
+        if schema.owner is not None:
+            raise ValueError("schema: this estimator protects records, not their owners")
+        return by_schema(X, schema).with_indicators()
+
+    def _entries(self, X: Any, least: int = 2) -> tuple[np.ndarray, list[str] | None]:
+        table = self._by_schema(X)
+        return read_table(X, least) if table is None else (table.values, table.names)
+
+    def _bounds_of(self, d: int) -> Any:
+        table = self._by_schema(None)
+        return super()._bounds_of(d) if table is None else table.bounds
+
+    def _names_of(self, d: int) -> list[str] | None:
+        table = self._by_schema(None)
+        return super()._names_of(d) if table is None else table.names
 
     def _linear(self, X: Any) -> np.ndarray:
         """(n,) linear predictors of rows X (n, d); a missing entry counts as 0."""
@@ -112,7 +148,11 @@ class _OnRegressors(TableEstimator):
         one = bounds is None or (len(bounds) == 2 and np.isscalar(bounds[0]))
         pairs = [bounds] * d if one else bounds
         target, literal = self._of_target()
-        flags = [*np.broadcast_to(tight, (d,)).tolist(), literal]
+        table = self._by_schema(None)
+        tight = np.broadcast_to(tight, (d,)) | (
+            False if table is None else np.array(table.literal, dtype=bool)
+        )
+        flags = [*tight.tolist(), literal]
         return self._public(n, d + 1, np.array(flags, dtype=bool), self.interval, False, [*pairs, target])
 
     def _stated(self, d: int) -> tuple[Any, Any]:

@@ -5,7 +5,6 @@ Proof: docs/proofs/tables.md
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -254,7 +253,7 @@ def Table(
     Raises:
         ValueError: public arguments out of range. SchemaError: not a schema.
     """
-    known = _schema(schema)
+    known = Schema.of(schema)
     try:
         form_of(known)
     except ValueError as error:
@@ -269,14 +268,6 @@ def Table(
     if whole is None:
         terms.pure  # noqa: B018
     return Asked(source, question, terms, whole)
-
-
-def _schema(schema: Schema | Mapping[str, Any] | str | Path) -> Schema:
-    if isinstance(schema, Schema):
-        return schema
-    if isinstance(schema, str | Path):
-        return Schema.from_dict(json.loads(Path(schema).read_text(encoding="utf-8-sig")))
-    return Schema.from_dict(schema)
 
 
 def _folded(question: Question, part: Any) -> State:

@@ -9,6 +9,7 @@ from array import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +54,7 @@ class Table:
         values: (n, d) float64, NaN for a missing entry. names: of the columns where they are public.
         assumptions: what the reading rests on. bounds: (low, high) of every column, from a schema.
         categories: texts of every column, which are read as their places, from a schema; others have none.
+        literal: which columns hold nothing but the ends of their bounds: indicators of a category.
     """
 
     values: npt.NDArray[np.float64]
@@ -60,6 +62,33 @@ class Table:
     assumptions: tuple[str, ...] = ()
     bounds: list[tuple[float, float]] | None = None
     categories: list[tuple[str, ...]] | None = None
+    literal: list[bool] | None = None
+
+    def with_indicators(self, besides: str | None = None) -> Table:
+        """Categories as indicators 0 or 1 of all their values but the first, "column=value", in their place.
+
+        A record by itself: what is none of the values has no indicator, and so counts as the first.
+
+        Args:
+            besides: a column that stays as it is.
+
+        Raises:
+            ValueError: two columns with one name, by the schema.
+        """
+        if self.categories is None or self.bounds is None or self.names is None:
+            return self
+        parts, names, bounds, kept, literal = [], [], [], [], []
+        for j, (name, texts) in enumerate(zip(self.names, self.categories, strict=True)):
+            column, new = self.values[:, j, None], bool(texts) and name != besides
+            others = np.arange(1, len(texts))
+            parts.append((column == others).astype(np.float64) if new else column)
+            names += [f"{name}={text}" for text in texts[1:]] if new else [name]
+            bounds += [(0.0, 1.0)] * len(others) if new else [self.bounds[j]]
+            kept += [()] * len(others) if new else [texts]
+            literal += [new] * (len(others) if new else 1)
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"columns: two have the name {twice[0]!r}, one of them from a category")
+        return Table(np.hstack(parts), names, self.assumptions, bounds, kept, literal)
 
 
 def read_table(
@@ -94,7 +123,7 @@ def read_table(
     if isinstance(columns, int):
         raise InputFileError(source, "--columns", "names are expected: the columns have some")
     if schema is not None:
-        return _by_schema(source, schema, columns)
+        return by_schema(source, schema, columns)
     names, texts, batches = stored(source)
     wanted = _chosen(source, names, columns)
     if wrong := [name for name in wanted if name in texts]:
@@ -114,19 +143,24 @@ def _chosen(source: str, names: Sequence[str], columns: Sequence[str] | None) ->
     return wanted
 
 
-def _by_schema(source: str, schema: Schema, columns: Sequence[str] | None) -> Table:
-    wanted = _chosen(source, [column.name for column in schema.columns], columns)
+def by_schema(source: Any, schema: Schema, columns: Sequence[str] | None = None) -> Table:
+    """The same of whatever `records.chunks` takes, read by a schema; None: what is public of it, no records.
+
+    Raises InputFileError, or TypeError, as there.
+    """
+    path = source if isinstance(source, str) else "X"
+    wanted = _chosen(path, [column.name for column in schema.columns], columns)
     chosen = [schema.column(name) for name in wanted]
+    parts, count = [np.zeros((0, len(wanted)))], 0
     question = Question(schema, unit_in(schema, None), statistics=tuple(Count(column) for column in chosen))
-    parts, count = [], 0
-    for chunk in chunks(source, question):
+    for chunk in () if source is None else chunks(source, question):
         parts.append(np.column_stack([chunk.numbers[name] for name in wanted]))
         count += chunk.count
         if count * len(wanted) > LARGEST:
-            raise InputFileError(source, "file", f"more than {LARGEST} entries")
-    if not parts:
-        raise InputFileError(source, "file", "no lines of data")
-    rests = _rests(source, COLUMNS_STATED) if suffix_of(source) in SEPARATORS else ()
+            raise InputFileError(path, "file", f"more than {LARGEST} entries")
+    if not count and source is not None:
+        raise InputFileError(path, "file", "no lines of data")
+    rests = _rests(path, COLUMNS_STATED) if isinstance(source, str) and suffix_of(path) in SEPARATORS else ()
     bounds, texts = [column.bounds for column in chosen], [column.values for column in chosen]
     return Table(np.concatenate(parts), wanted, rests, bounds, texts)
 
