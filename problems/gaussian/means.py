@@ -37,12 +37,10 @@ from .frame import (
     scale_quantile,
     spread_missing,
 )
-from .planning import CELL_REACH, CUBE_REACH, MeanTask, Plan, trimmed_share
+from .planning import CELL_REACH, CUBE_REACH, MeanTask, Plan, noise_tails, trimmed_share
 from .whole_means import release_ends
 
 UNITS = 1 << 20  # steps from 0 to the edge of the cube or ball
-CUBE_TAILS = 1.17  # cube noise has heavier tails than a Gaussian of its variance
-BALL_TAILS = 0.34  # and so has ball noise, 1.17 in one dimension
 LEAST_VARIANCE = 0.05  # of a folded column in units of its scale, in intervals
 THIN = 0.3  # below this average square of a folded column its scale was that of a heap, not of the column
 POOLED = 0.35  # noise of a variance beyond which all columns share one
@@ -195,14 +193,14 @@ def _in_a_ball(queries: IntegerQueries, y: np.ndarray, literal: np.ndarray, plan
 def _average(queries: IntegerQueries, rows: Rows, plan: Plan) -> tuple[np.ndarray, np.ndarray, float]:
     """Averages (d,) in scales, deviations (d,) of their noise, and how much heavier its tails are."""
     n, d = rows.counts.shape
+    shape = "box" if queries.pure else "ball"
     if plan.method == "ball":
         sums, deviation = queries.ball_sum(rows.counts, UNITS)
-        tails = 1.0 + BALL_TAILS / (d + 1)
     else:
-        shape, tails = ("box", CUBE_TAILS) if queries.pure else ("ball", 1.0)
         sums = queries.noisy_sum(rows.counts, UNITS, plan.spent["sum"], shape=shape)
         deviation = UNITS * sum_deviation(d, float(plan.spent["sum"]), pure=queries.pure, shape=shape)
     unit = rows.reach / (n * UNITS)
+    tails = noise_tails(d, normal="sum" in plan.spent, shape=shape)
     return unit * np.array(sums, dtype=np.float64), unit * deviation, tails
 
 

@@ -195,6 +195,12 @@ def last_deviation(budget: Budget, spent: dict[str, Fraction], d: int, shape: st
     return sum_deviation(d, rate, pure=True) if rate else 0.0
 
 
+def noise_tails(d: int, *, normal: bool, shape: str = "ball") -> float:
+    """Factor of the variance of a coordinate of the last noise, in intervals at .975: 1 for normal noise,
+    1.17 for each coordinate of a box, and about 1 + .34 / (d + 1) in a ball, 1.17 in one dimension."""
+    return 1.17 if shape == "box" else 1.0 if normal else 1.0 + 0.34 / (d + 1)
+
+
 NO_BALL = "this budget leaves nothing for noise in a ball: choose a larger delta"
 FRAME = {"cube": 0.15, "gaussian": 0.08, "ball": 0.05}  # of the budget without the interval; ball: of zCDP
 RADIUS = {"gaussian": Fraction(3, 100), "ball": Fraction(2, 100)}

@@ -26,14 +26,14 @@ HELD = 2.5  # residual scales at which a residual is held
 LEVERAGE = 0.9  # quantile of chi^2_d at which leverage is held
 LARGEST = 50  # regressors
 ROUNDS = tuple(Fraction(part, 64) for part in (2, 2, 4, 8, 16))  # of the polish, for scores of a pilot
-SCALES = 2  # order statistics of residuals of a line
+SCALES = 3  # questions about residuals of a line: two order statistics, and a count for the slope
 
 
 class Law:
     """What plans know of the law of a target.
 
-    variance: of the target of an average record. questions: order statistics of the target and its residuals,
-    at the price of a radius each.
+    variance: of the target of an average record. questions: about the target and its residuals, at the price
+    of a radius each.
     """
 
     variance: float
@@ -129,7 +129,8 @@ def left_for_polish(
     n: int, spent: dict[str, Fraction], used: Fraction, questions: int, pure: bool
 ) -> Fraction:
     """What frame, coarse steps and polish leave after `used`, the order statistic of the leverage and so many
-    more. Frame and coarse steps use their shares at most: what is left then is left in every history."""
+    questions at its price. Frame and coarse steps use their shares at most: what is left then is left in
+    every history."""
     parts = sum((spent[name] for name in ("frame", "coarse", "polish")), Fraction(0))
     return parts - used - (1 + questions) * radius_price(n, pure)
 

@@ -127,13 +127,22 @@ def test_rows_lie_in_their_balls():
             assert (reached <= 1.0 + 1e-12).all() and (reached > 0.95).all()
 
 
-def test_the_slope_is_that_of_held_residuals():
-    e, h = np.random.default_rng(2).standard_normal(400_000), 1e-3
-    for redescend in (False, True):
-        slope = (held(e + h, 1.2, redescend=redescend) - held(e - h, 1.2, redescend=redescend)).mean() / (
-            2 * h
-        )
-        assert slope_of(1.2, redescend=redescend) == pytest.approx(slope, abs=0.005)
+@pytest.mark.parametrize("contamination", [0.0, 0.1])
+def test_the_slope_is_that_of_held_residuals(contamination):
+    """Of normal ones by a formula, for plans; of any others by a count."""
+    g, h, far, k = np.random.default_rng(2), 1e-3, contamination > 0, 1.2
+    for e in (g.standard_normal(400_000), g.standard_t(3, 400_000)):
+        weights = np.where(np.arange(len(e)) % 2, 1.0, 0.25)
+        rise = held(e + h, k, redescend=far) - held(e - h, k, redescend=far)
+        slope = float((weights * rise).sum() / weights.sum()) / (2 * h)
+        queries = regression.IntegerQueries(len(e), rho=0.1, insecure_seed=1)
+        step = regression.Step(queries, None, None, MeanTask(len(e), 2, 0, False, contamination, 0.95), None)
+        value, unsure = step.slope(e, k, weights, float(weights.mean()))
+        assert abs(value - slope) < 4.0 * unsure + 0.005 < 0.25
+        step.queries = regression.IntegerQueries(len(e), epsilon=1e6, insecure_seed=1)
+        assert step.slope(e, k, weights, float(weights.mean()))[0] == pytest.approx(value, abs=5.0 * unsure)
+        normal = slope_of(k, redescend=far)
+        assert (abs(normal - slope) < 0.005) == (np.abs(e).max() < 8.0)
 
 
 def linear(n: int, run: int, units: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
