@@ -77,7 +77,8 @@ class Table:
         """
         if self.categories is None or self.bounds is None or self.names is None:
             return self
-        parts, names, bounds, kept, literal = [], [], [], [], []
+        parts, names, bounds, literal = [], [], [], []
+        kept: list[tuple[str, ...]] = []
         for j, (name, texts) in enumerate(zip(self.names, self.categories, strict=True)):
             column, new = self.values[:, j, None], bool(texts) and name != besides
             others = np.arange(1, len(texts))
