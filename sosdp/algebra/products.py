@@ -9,6 +9,7 @@ import numpy as np
 from sosdp.algebra import monomials as mono
 
 _RADIX_VARIABLES = 62
+NormalForm = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 class Products:
@@ -19,9 +20,10 @@ class Products:
     compared.
     """
 
-    def __init__(self, ids: np.ndarray | None = None) -> None:
-        """``ids``: the variables of all factors, where they are known; keys are then exact if they can be."""
-        self.ids = ids
+    def __init__(self, ids: np.ndarray | None = None, normal_form: NormalForm | None = None) -> None:
+        """``ids``: the variables of all factors, where they are known; keys are then exact if they can be.
+        ``normal_form``: what rewrites monomials to numbers (0, 1 or -1) times monomials."""
+        self.ids, self.normal_form = ids, normal_form
         self.sizes: list[int] = []
         self.factors: list[tuple[np.ndarray, ...]] = []
 
@@ -44,6 +46,19 @@ class Products:
             if not np.array_equal(mono.second_keys(monos)[inverse], self._keys(mono.second_keys)):
                 return mono.unique(self._rows(np.arange(inverse.size)))
         return monos, inverse
+
+    def placed(self) -> tuple[None, np.ndarray, np.ndarray | None, np.ndarray]:
+        """Of every product its column (-1: vanishes) and factor (None: all 1), and the monomials of the
+        columns; a product has one term, so that no numbers of products are needed (None)."""
+        monos, column = self.distinct()
+        if self.normal_form is None:
+            return None, column, None, monos
+        coefs, normal = self.normal_form(monos)
+        alive = coefs != 0
+        monos, back = mono.unique(normal[alive])
+        lookup = np.full(coefs.size, -1)
+        lookup[alive] = back
+        return None, lookup[column], coefs.astype(np.int64)[column], mono.trim(monos)
 
     def _radix(self) -> mono.RadixKeys | None:
         if self.ids is None or self.ids.size > _RADIX_VARIABLES:

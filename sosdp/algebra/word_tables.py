@@ -1,8 +1,9 @@
 """Words as rows of numbers, one a party, and their products by tables: whole bases at once.
 
-Every party numbers its reduced words as they come, 0 for the empty one. A product of rows is a look-up a
-party: of the distinct pairs that occur only, each rewritten once. Coefficients are integers where they can
-be, else fractions; nothing is rounded.
+The first number of a row is a power of i, 0 or 1: a combination with the coefficient a + ib has a times the
+word and b times i times the word, so that numbers are real. Every party numbers its reduced words as they
+come, 0 for the empty one. A product of rows is a look-up a party: of the distinct pairs that occur only, each
+rewritten once. Numbers are integers where they can be, else fractions; nothing is rounded.
 """
 
 from __future__ import annotations
@@ -10,24 +11,37 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
-from sosdp.algebra.words import ONE, Terms, Word, Words, times
+from sosdp.algebra.words import Terms, Word, Words, times
 
 _RADIX = 1 << 62
 _WHOLE = 1 << 40  # integers of rewriting up to which int64 is used
+RealTerm = tuple[Word, int, Fraction]
+"""A word, a power of i, and the number that multiplies both."""
+
+
+class Combination(NamedTuple):
+    """One combination of words: rows, and a real number of each."""
+
+    monos: np.ndarray
+    coefs: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """Terms of many combinations: ``index`` (of the combination), ``rows`` (their words), ``re`` and
-    ``im``."""
+    """Terms of many combinations: ``index`` (of the combination), ``rows`` (their words) and ``values``."""
 
     index: np.ndarray
     rows: np.ndarray
-    re: np.ndarray
-    im: np.ndarray
+    values: np.ndarray
+
+
+def real_terms(p: Terms) -> list[RealTerm]:
+    """The terms of a combination with real numbers."""
+    return [(word, power, c[power]) for word, c in p.items() for power in (0, 1) if c[power]]
 
 
 def numbers(values: Sequence[Fraction]) -> np.ndarray:
@@ -39,21 +53,14 @@ def numbers(values: Sequence[Fraction]) -> np.ndarray:
     return result
 
 
-def fitting(values: np.ndarray, room: int) -> np.ndarray:
-    """The numbers, as Python's where ``room`` times the largest is too much for int64."""
-    small = values.dtype == object or int(np.abs(values).max(initial=0)) * room < _RADIX
-    return values if small else values.astype(object)
-
-
-def multiply(
-    a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Products of complex numbers given by their parts, exactly: below 2**62, or Python's numbers."""
-    room = 2 * max([1, *(int(np.abs(v).max(initial=0)) for v in b if v.dtype != object)])
-    a = fitting(a[0], room), fitting(a[1], room)
-    if not a[1].any() and not b[1].any():
-        return a[0] * b[0], a[1]
-    return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
+def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Products of numbers, exactly: below 2**62, or Python's numbers."""
+    if a.dtype != object and b.dtype != object:
+        room = max(1, int(np.abs(b).max(initial=0)))
+        if int(np.abs(a).max(initial=0)) * room >= _RADIX:
+            a = a.astype(object)
+    result: np.ndarray = a * b
+    return result
 
 
 def distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -76,10 +83,10 @@ class Tables:
 
     def __init__(self, words: Words):
         self.words = words
-        self.width = max(len(words.parties), 1)
-        self._code: list[dict[Word, int]] = [{(): 0} for _ in range(self.width)]
-        self._word: list[list[Word]] = [[()] for _ in range(self.width)]
-        self._sandwiches: list[dict[tuple[int, int, int], Terms]] = [{} for _ in range(self.width)]
+        self.width = 1 + len(words.parties)
+        self._code: list[dict[Word, int]] = [{(): 0} for _ in words.parties]
+        self._word: list[list[Word]] = [[()] for _ in words.parties]
+        self._sandwiches: list[dict[tuple[int, int, int], list[RealTerm]]] = [{} for _ in words.parties]
 
     def _number(self, party: int, word: Word) -> int:
         result = self._code[party].setdefault(word, len(self._word[party]))
@@ -87,57 +94,67 @@ class Tables:
             self._word[party].append(word)
         return result
 
-    def rows(self, words: Sequence[Word]) -> np.ndarray:
-        """Rows of words in normal form, shape (m, parties)."""
+    def rows(self, words: Sequence[Word], power: int = 0) -> np.ndarray:
+        """Rows of words in normal form times a power of i, shape (m, 1 + parties)."""
         table = np.zeros((len(words), self.width), dtype=np.int64)
+        table[:, 0] = power
         for k, word in enumerate(words):
             for party, piece in self.words.split(word):
-                table[k, party] = self._number(party, piece)
+                table[k, 1 + party] = self._number(party, piece)
         return table
 
+    def combination(self, p: Terms) -> Combination:
+        """A combination in normal form."""
+        found = real_terms(p)
+        rows = self.rows([word for word, _, _ in found])
+        rows[:, 0] = [power for _, power, _ in found]
+        return Combination(rows, numbers([c for _, _, c in found]))
+
     def decoded(self, rows: np.ndarray) -> list[Word]:
-        """The words of rows."""
-        return [tuple(i for p, c in enumerate(row) if c for i in self._word[p][c]) for row in rows.tolist()]
+        """The words of rows, without powers of i."""
+        return [
+            tuple(i for p, c in enumerate(row) if c for i in self._word[p][c]) for row in rows[:, 1:].tolist()
+        ]
 
     def lengths(self, rows: np.ndarray) -> np.ndarray:
         """The number of letters of each row's word."""
         total = np.zeros(rows.shape[0], dtype=np.int64)
         for party, known in enumerate(self._word):
-            total += np.array([len(w) for w in known])[rows[:, party]]
+            total += np.array([len(w) for w in known])[rows[:, 1 + party]]
         return total
 
     def sandwich(self, left: np.ndarray, middle: np.ndarray, right: np.ndarray) -> Entries:
         """Normal forms of ``left* middle right``, row by row."""
-        index = np.arange(left.shape[0])
         rows = np.zeros((left.shape[0], self.width), dtype=np.int64)
-        re = np.ones(left.shape[0], dtype=np.int64)
-        im = np.zeros(left.shape[0], dtype=np.int64)
-        for party in range(self.width):
-            triple = np.stack([left[:, party], middle[:, party], right[:, party]], axis=1)
+        rows[:, 0] = left[:, 0] + middle[:, 0] + right[:, 0]
+        result = Entries(np.arange(left.shape[0]), rows, 1 - 2 * left[:, 0])
+        for party in range(self.width - 1):
+            triple = np.stack([m[:, 1 + party] for m in (left, middle, right)], axis=1)
             if not triple.any():
                 continue
             first, place = distinct(triple)
-            result = [self._sandwiched(party, tuple(t)) for t in triple[first].tolist()]
-            expanded = self._expanded(party, result, place, Entries(index, rows, re, im))
-            index, rows, re, im = expanded.index, expanded.rows, expanded.re, expanded.im
-        return Entries(index, rows, re, im)
+            terms = [self._sandwiched(party, tuple(t)) for t in triple[first].tolist()]
+            result = self._expanded(party, terms, place, result)
+        rows, sign = _reduced(result.rows)
+        return Entries(result.index, rows, multiply(result.values, sign))
 
-    def _sandwiched(self, party: int, triple: tuple[int, int, int]) -> Terms:
+    def _sandwiched(self, party: int, triple: tuple[int, int, int]) -> list[RealTerm]:
         known = self._sandwiches[party]
         if triple not in known:
             left, middle, right = (self._word[party][c] for c in triple)
             number, star = self.words.adjoint(left)
-            known[triple] = {
-                w: times(number, d) for w, d in self.words.reduced(star + middle + right).items()
-            }
+            product = self.words.reduced(star + middle + right)
+            known[triple] = real_terms({w: times(number, c) for w, c in product.items()})
         return known[triple]
 
-    def _expanded(self, party: int, result: list[Terms], place: np.ndarray, entries: Entries) -> Entries:
+    def _expanded(
+        self, party: int, terms: list[list[RealTerm]], place: np.ndarray, entries: Entries
+    ) -> Entries:
         """Entries times, in the column of a party, what stands at the place of each index."""
-        counts = np.array([len(t) for t in result])
-        codes = np.array([self._number(party, w) for t in result for w in t], dtype=np.int64)
-        values = [c for t in result for c in t.values()]
-        parts = numbers([c[0] for c in values]), numbers([c[1] for c in values])
+        counts = np.array([len(t) for t in terms])
+        listed = [term for t in terms for term in t]
+        codes = np.array([self._number(party, w) for w, _, _ in listed], dtype=np.int64)
+        powers = np.array([power for _, power, _ in listed], dtype=np.int64)
         start = np.cumsum(counts) - counts
         which = place[entries.index]
         length = counts[which]
@@ -145,27 +162,40 @@ class Tables:
         inner = np.arange(source.size) - np.repeat(np.cumsum(length) - length, length)
         at = start[which[source]] + inner
         rows = entries.rows[source]
-        rows[:, party] = codes[at]
-        re, im = multiply((entries.re[source], entries.im[source]), (parts[0][at], parts[1][at]))
-        return Entries(entries.index[source], rows, re, im)
+        rows[:, 1 + party] = codes[at]
+        rows[:, 0] += powers[at]
+        values = multiply(entries.values[source], numbers([c for _, _, c in listed])[at])
+        return Entries(entries.index[source], rows, values)
 
     def mapped(
-        self, rows: np.ndarray, image: Callable[[int, Word], Terms], target: Sequence[int] | None = None
-    ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray], np.ndarray]:
-        """Images of rows under a map of the words of each party (into party ``target[p]``): rows, factors
-        by their parts, and the number of terms of the image (those with another number than 1 have no
-        row)."""
+        self,
+        rows: np.ndarray,
+        image: Callable[[int, Word], Terms],
+        target: Sequence[int] | None = None,
+        conjugates: bool = False,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Images of rows under a map of the words of each party (into party ``target[p]``), and of i to -i
+        where it ``conjugates``: rows, factors, and the number of terms of the image (those with another
+        number than 1 have no row)."""
         out = np.zeros_like(rows)
-        re, im = np.ones(rows.shape[0], dtype=np.int64), np.zeros(rows.shape[0], dtype=np.int64)
-        terms = np.ones(rows.shape[0], dtype=np.int64)
-        for party in range(self.width):
+        out[:, 0] = rows[:, 0]
+        factor = 1 - 2 * rows[:, 0] if conjugates else np.ones(rows.shape[0], dtype=np.int64)
+        count = np.ones(rows.shape[0], dtype=np.int64)
+        for party in range(self.width - 1):
             there = party if target is None else target[party]
-            codes, place = np.unique(rows[:, party], return_inverse=True)
-            result = [image(party, self._word[party][c]) for c in codes.tolist()]
-            count = np.array([len(t) for t in result])
-            single = [next(iter(t.items())) if len(t) == 1 else ((), ONE) for t in result]
-            out[:, there] = np.array([self._number(there, w) for w, _ in single])[place]
-            factor = numbers([c[0] for _, c in single])[place], numbers([c[1] for _, c in single])[place]
-            re, im = multiply((re, im), factor)
-            terms *= count[place]
-        return out, (re, im), terms
+            codes, place = np.unique(rows[:, 1 + party], return_inverse=True)
+            terms = [real_terms(image(party, self._word[party][c])) for c in codes.tolist()]
+            single = [t[0] if len(t) == 1 else ((), 0, Fraction(1)) for t in terms]
+            out[:, 1 + there] = np.array([self._number(there, w) for w, _, _ in single])[place]
+            out[:, 0] += np.array([power for _, power, _ in single])[place]
+            factor = multiply(factor, numbers([c for _, _, c in single])[place])
+            count *= np.array([len(t) for t in terms])[place]
+        out, sign = _reduced(out)
+        return out, multiply(factor, sign), count
+
+
+def _reduced(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows whose powers of i are 0 or 1 (in place), and the sign that this takes out."""
+    sign = 1 - (rows[:, 0] & 2)
+    rows[:, 0] &= 1
+    return rows, sign

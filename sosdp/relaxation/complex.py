@@ -194,7 +194,7 @@ class ComplexExpectation(PickledByName):
                 self.real(in_real_variables(q, self.parts)), self.real(in_real_variables(turned, self.parts))
             )
         try:
-            value = complex(self._layout.values([words_of(q, self.ids)], self._moments)[0])
+            value = self._layout.value(words_of(q, self.ids), self._moments)
         except KeyError:
             value = complex(math.nan)
         if math.isnan(value.real):

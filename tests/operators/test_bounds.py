@@ -5,14 +5,11 @@ symmetries."""
 from __future__ import annotations
 
 import itertools
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import sosdp as sd
-from sosdp.algebra.words import conjugate, times
-from sosdp.relaxation.operators.classes import _phase
 from tests.operators import cases
 from tests.operators.models import families, ground, register, spins, unitary, value
 
@@ -199,15 +196,6 @@ def test_random_models_of_bell_expressions_stay_below():
             register(model, A[x][:1], [np.kron(u @ p @ u.conj().T, np.eye(3))])
             register(model, B[x][:1], [np.kron(np.eye(3), v @ q @ v.conj().T)])
         assert np.linalg.eigvalsh(value(s, model))[-1] <= r.certified_bound + 1e-12
-
-
-@pytest.mark.parametrize(
-    "f",
-    [(1, 0), (-1, 0), (0, 1), (0, -1), (Fraction(3, 5), Fraction(4, 5)), (Fraction(-4, 5), Fraction(3, 5))],
-)
-def test_a_phase_solves_its_equation(f):
-    p = _phase((Fraction(f[0]), Fraction(f[1])))
-    assert times((Fraction(f[0]), Fraction(f[1])), conjugate(p)) == p and p[0] ** 2 + p[1] ** 2 >= 1
 
 
 def test_phases_of_clock_and_shift():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,18 +19,47 @@ from .entries import Coefficients, Entries, merged
 from .identity import Block, EqualityRows, Identity, slices_of
 
 
-class _Collector:
+class Multiplied(Protocol):
+    """What products of letters of one kind are: gathered part by part, then told apart all at once."""
+
+    def add(
+        self, left: np.ndarray, i: np.ndarray, right: np.ndarray, j: np.ndarray, terms: np.ndarray
+    ) -> None:
+        """The products of the pairs (i, j), each with every row of ``terms``, pair by pair."""
+        ...
+
+    def placed(self) -> tuple[np.ndarray | None, np.ndarray, np.ndarray | None, np.ndarray]:
+        """Of every term of a product that product's number (None: one term each), its column (-1: vanishes)
+        and factor (None: all 1), and the columns."""
+        ...
+
+
+class Combined(Protocol):
+    """A combination of products: rows of letters, and a number of each."""
+
+    @property
+    def monos(self) -> np.ndarray:
+        """The rows."""
+        ...
+
+    @property
+    def coefs(self) -> np.ndarray:
+        """The numbers."""
+        ...
+
+
+class Collector:
     """Gathers (row, monomial, coefficient) triples, then sorts all monomials at once; sqrt(2) comes last."""
 
-    def __init__(self, ids: np.ndarray | None) -> None:
-        self.monomials = Products(ids)
+    def __init__(self, monomials: Multiplied) -> None:
+        self.monomials = monomials
         self.rows: list[np.ndarray] = []
         self.values: list[np.ndarray] = []
         self.sources: list[Coefficients] = []  # of every part: its coefficients, before rounding
         self.terms: list[np.ndarray | None] = []  # of every entry: its term (None: the entries run through)
 
     def products(
-        self, left: np.ndarray, right: np.ndarray, pair: tuple, poly: Polynomial, rows: np.ndarray
+        self, left: np.ndarray, right: np.ndarray, pair: tuple, poly: Combined, rows: np.ndarray
     ) -> None:
         """Entries ``left[i] * right[j] * term`` for the pairs (i, j) and every term of the polynomial."""
         i, j = pair
@@ -43,8 +73,8 @@ class _Collector:
         self.sources.append(source)
         self.terms.append(None)
 
-    def numbers(self, entries: np.ndarray, signs: np.ndarray | None) -> np.ndarray:
-        """What the values of some entries, by position, were rounded from, times these signs."""
+    def numbers(self, entries: np.ndarray, factor: np.ndarray | None) -> np.ndarray:
+        """What the values of some entries, by position, were rounded from, times these numbers."""
         ends = np.cumsum([r.size for r in self.rows])
         part = np.searchsorted(ends, entries, side="right")
         found = np.empty(entries.size, dtype=object)
@@ -54,8 +84,7 @@ class _Collector:
             terms = self.terms[k]
             source = self.sources[k].given
             found[here] = binary(source)[local % source.size if terms is None else terms[local]].tolist()
-        found = found if signs is None else found * signs
-        return settle(found)
+        return settle(found if factor is None else found * factor)
 
     def multiples(self, equalities: list[EqualityRows], height: int) -> int:
         """Entries of every equality times each of its multipliers, one row a multiplier from row ``height``
@@ -89,23 +118,23 @@ def assemble(
 ) -> Identity:
     """Assemble the identity; cost: one sort of all entries (1 ms at a block of side 66, 90 ms at side
     969)."""
-    collect, scale, heights = gather(blocks, equalities, target, unknowns, ids)
-    entries, columns = merged_entries(collect, scale, heights, quotient)
+    collect = Collector(Products(ids, None if quotient.trivial else quotient.normal_form))
+    scale, heights = gather(collect, blocks, equalities, target, unknowns)
+    entries, columns = merged_entries(collect, scale, heights[-1])
     return partition(entries, columns, heights, blocks, equalities, quotient)
 
 
 def gather(
+    collect: Collector,
     blocks: list[Block],
     equalities: list[EqualityRows],
     target: Polynomial,
     unknowns: list[Polynomial],
-    ids: np.ndarray | None,
-) -> tuple[_Collector, np.ndarray, tuple[int, int, int]]:
-    """Every entry of the matrix, unsorted, the factor of every row (1 or sqrt(2)), and where rows of Gram
+) -> tuple[np.ndarray, tuple[int, int, int]]:
+    """Collect every entry of the matrix; the factor of every row (1 or sqrt(2)), and where rows of Gram
     matrices, of equalities, and all end."""
     one = mono.constant(1)
     zero_index = np.zeros(1, dtype=np.int64)
-    collect = _Collector(ids)
     scales: list[np.ndarray] = []
     height = 0
     for block in blocks:
@@ -132,7 +161,7 @@ def gather(
             collect.products(one, one, (zero_index, zero_index), poly, np.array([height]))
         height += 1
     scales.append(np.ones(height - gram_height))
-    return collect, np.concatenate(scales), (gram_height, free_end, height)
+    return np.concatenate(scales), (gram_height, free_end, height)
 
 
 def partition(
@@ -184,49 +213,33 @@ def _without_repetition(
     return sp.csr_matrix(free[kept]), rows
 
 
-def place(
-    collect: _Collector, quotient: Quotient
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
-    """Of every entry its row, its column (-1: vanishes) and the factor from rewriting (None: all 1), and the
-    monomials of the columns."""
-    rows = np.concatenate(collect.rows)
-    monos, column = collect.monomials.distinct()
-    if quotient.trivial:
-        return rows, column, None, monos
-    coefs, normal = quotient.normal_form(monos)
-    alive = coefs != 0
-    monos, back = mono.unique(normal[alive])
-    lookup = np.full(coefs.size, -1)
-    lookup[alive] = back
-    return rows, lookup[column], coefs[column], mono.trim(monos)
-
-
-def merged_entries(
-    collect: _Collector, scale: np.ndarray, heights: tuple[int, int, int], quotient: Quotient
-) -> tuple[Entries, np.ndarray]:
+def merged_entries(collect: Collector, scale: np.ndarray, height: int) -> tuple[Entries, np.ndarray]:
     """The whole matrix, every entry the exact sum of its coefficients, rounded once, times its row's factor,
-    and the monomials of its columns."""
-    height = heights[-1]
+    and its columns."""
     if not collect.rows:
         return Entries.empty(height), mono.constant(0)
-    rows, column, factor, monos = place(collect, quotient)
-    values = np.concatenate(collect.values)
+    entry, column, factor, columns = collect.monomials.placed()
+    rows, values = np.concatenate(collect.rows), np.concatenate(collect.values)
     if factor is None and (np.diff(rows) >= 0).all():
         # rows in order and no two terms of a row alike: this is the matrix already
         pointers = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=height))])
-        return Entries(values * scale[rows], column.astype(np.int32), pointers.astype(np.int32)), monos
-    if factor is not None:
-        values = values * factor
+        return Entries(values * scale[rows], column.astype(np.int32), pointers.astype(np.int32)), columns
     kept = np.flatnonzero(column >= 0)
+    source = kept if entry is None else entry[kept]
+    factor = None if factor is None else factor[kept]
 
     def numbers(entries: np.ndarray) -> np.ndarray:
-        signs = None if factor is None else factor[kept[entries]].astype(np.int64)
-        return collect.numbers(kept[entries], signs)
+        return collect.numbers(source[entries], None if factor is None else factor[entries])
 
     def exact() -> np.ndarray:
         parts = zip(collect.sources, collect.rows, strict=True)
-        return np.concatenate([np.full(r.size, s.exact) for s, r in parts])[kept]
+        return np.concatenate([np.full(r.size, s.exact) for s, r in parts])[source]
 
-    shape = height, monos.shape[0]
-    result = merged(rows[kept], column[kept], values[kept], shape, exact, numbers)
-    return replace(result, data=result.data * np.repeat(scale, np.diff(result.indptr))), monos
+    values = values[source]
+    if factor is not None and (factor.dtype == object or np.abs(factor).max(initial=0) > 1):
+        products = Coefficients(numbers(np.arange(kept.size)))  # which may not be floats where factors are
+        values, exact = products.floats, lambda: np.full(kept.size, products.exact)
+    elif factor is not None:
+        values = values * factor
+    result = merged(rows[source], column[kept], values, (height, columns.shape[0]), exact, numbers)
+    return replace(result, data=result.data * np.repeat(scale, np.diff(result.indptr))), columns

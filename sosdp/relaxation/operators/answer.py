@@ -61,11 +61,11 @@ class WordMultiplier:
 
     @classmethod
     def read(cls, pairs: Sequence[Pair], free: np.ndarray) -> list[WordMultiplier]:
-        """All of an identity: a real multiplier of the imaginary part is minus i times one of the product."""
+        """All of an identity."""
         total: dict[tuple[str, int, Word, Word], complex] = {}
         for pair, value in zip(pairs, free.tolist(), strict=True):
             name = pair.kind, pair.index, pair.left, pair.right
-            total[name] = total.get(name, 0j) + (-1j * value if pair.imaginary else value)
+            total[name] = total.get(name, 0j) + 1j**pair.power * value
         return [cls(*name, value) for name, value in total.items()]
 
 
@@ -145,7 +145,7 @@ class OperatorExpectation:
         terms = self.stated.local(q)
         if not terms:
             return 0.0
-        value = complex(self.layout.values([terms], self._known)[0])
+        value = self.layout.value(terms, self._known)
         if np.isnan(value.real):
             raise ValueError(f"a word of {q!r} is not part of this relaxation; raise the level")
         return value.real if self.algebra.star_of(terms) == terms else value

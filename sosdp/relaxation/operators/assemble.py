@@ -3,9 +3,9 @@
     target - gamma = sum <G, v* v> + sum <G_g, v* g v> + Re(mu u* h v) + (multipliers of constraints on the
     state)
 
-holds as expectations: a column is the real or the imaginary part of that of one class of words. Complex
-data make a real matrix of twice the side of a Hermitian one, as in the complex hierarchy: Q = A + iB, A =
-(G11 + G22)/2 and B = (G12 - G21)/2. Entries are exact sums, rounded once.
+holds as expectations: a column is the real part L of that of one class of words, or of i times words. Complex
+data have squares of sums of words and of i times words: Gram matrices of twice the side. Entries are exact
+sums, rounded once.
 """
 
 from __future__ import annotations
@@ -20,19 +20,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...algebra.coefficients import floats
-from ...algebra.word_tables import Entries as WordEntries
-from ...algebra.word_tables import Tables, multiply, numbers
+from ...algebra.word_tables import Tables, multiply
 from ...algebra.words import ONE as NUMBER_ONE
 from ...algebra.words import Terms, Word, order
 from ...conic.svec import position, roots, svec_length, triangle
 from ...reduction.quotient import NO_QUOTIENT
 from ...reduction.term_sparsity import term_sparsity
-from ..assemble.assemble import partition
-from ..assemble.entries import Coefficients, Entries, merged
+from ..assemble.assemble import Collector, merged_entries, partition
+from ..assemble.entries import Entries
 from ..assemble.forced_zeros import consistent
 from ..assemble.identity import ONE, Block, EqualityRows, Identity
 from .bases import cliques, given_words, level_words
-from .classes import Classes, Moments, moments_of
+from .classes import Classes, WordProducts
 from .stated import Stated
 from .symmetry import with_letters_permuted
 
@@ -43,59 +42,69 @@ SPARSITY = (None, "term", "correlative", "correlative+term")
 
 @dataclass(frozen=True)
 class Pair:
-    """One multiplier of an equation: ``left* h right``, its real or its imaginary part."""
+    """One multiplier of an equation: ``left* h right``, of which the real part is meant, or with ``power`` 1
+    ``i left* h right``."""
 
     kind: str
     index: int
     left: Word
     right: Word
-    imaginary: bool
+    power: int = 0
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
     """What the rows and columns of the identity stand for: ``pairs`` of its free rows, ``rows`` (tables'
-    words) and
-    ``imaginary`` of its columns, the words of the whole basis; ``cut``: what made the hierarchy smaller."""
+    words) of its columns, the words of the whole basis; ``real``: whether L of i times a word may be
+    taken as 0; ``cut``: what made the hierarchy smaller."""
 
-    tables: Tables
     classes: Classes
     rows: np.ndarray
-    imaginary: np.ndarray
     pairs: tuple[Pair, ...]
     basis: tuple[Word, ...]
+    real: bool
     cut: str
 
-    @cached_property
-    def _column(self) -> dict[tuple[tuple[int, ...], bool], int]:
-        pairs = zip(map(tuple, self.rows.tolist()), self.imaginary.tolist(), strict=True)
-        return {pair: k for k, pair in enumerate(pairs)}
+    @property
+    def tables(self) -> Tables:
+        """What the words of rows are."""
+        return self.classes.tables
 
-    def values(self, combinations: Sequence[Terms], moments: np.ndarray) -> np.ndarray:
-        """Expectations of combinations in normal form, NaN where one is not known."""
-        pairs = [(k, w, c) for k, p in enumerate(combinations) for w, c in p.items()]
-        entries = WordEntries(
-            np.array([k for k, _, _ in pairs], dtype=np.int64),
-            self.tables.rows([w for _, w, _ in pairs]),
-            numbers([c[0] for _, _, c in pairs]),
-            numbers([c[1] for _, _, c in pairs]),
-        )
-        return self._evaluated(entries, len(combinations), moments)
+    @property
+    def imaginary(self) -> np.ndarray:
+        """Which columns are of i times a word, boolean."""
+        return self.rows[:, 0] > 0
+
+    @cached_property
+    def _column(self) -> dict[tuple[int, ...], int]:
+        return {row: k for k, row in enumerate(map(tuple, self.rows.tolist()))}
+
+    def value(self, p: Terms, moments: np.ndarray) -> complex:
+        """The expectation of a combination in normal form, NaN where it is not known."""
+        middle, coefs = self.tables.combination(p)
+        one = np.zeros_like(middle)
+        return complex(self._expectations(one, middle, one, moments) @ floats(coefs))
 
     def matrix(self, words: Sequence[Word], moments: np.ndarray) -> np.ndarray:
         """The expectations of u* v for all words u and v, NaN where one is not known."""
         rows, n = self.tables.rows(words), len(words)
-        i, j = np.repeat(np.arange(n), n), np.tile(np.arange(n), n)
-        entries = self.tables.sandwich(rows[i], np.zeros_like(rows[i]), rows[j])
-        return self._evaluated(entries, n * n, moments).reshape(n, n)
+        left, right = np.repeat(rows, n, axis=0), np.tile(rows, (n, 1))
+        return self._expectations(left, np.zeros_like(left), right, moments).reshape(n, n)
 
-    def _evaluated(self, entries: WordEntries, count: int, moments: np.ndarray) -> np.ndarray:
-        result = moments_of(self.classes, entries)
-        pairs = zip(map(tuple, result.rows.tolist()), result.imaginary.tolist(), strict=True)
-        values = np.append(moments, np.nan)[[self._column.get(pair, -1) for pair in pairs]]
-        out = np.zeros(count, dtype=complex)
-        np.add.at(out, result.index, (floats(result.re) + 1j * floats(result.im)) * values[result.column])
-        return out
+    def _expectations(
+        self, left: np.ndarray, middle: np.ndarray, right: np.ndarray, moments: np.ndarray
+    ) -> np.ndarray:
+        """Those of ``left* middle right``, row by row: imaginary parts are L of ``(i left)* middle right``."""
+        turned = left + (np.arange(self.tables.width) == 0)
+        products = self.tables.sandwich(np.r_[left, turned], np.r_[middle, middle], np.r_[right, right])
+        kept, column, factor = self.classes.represented(products.rows)
+        known = [self._column.get(row, -1) for row in map(tuple, kept.tolist())]
+        values = np.append(moments, np.nan)[known]
+        values[self.real & (kept[:, 0] > 0)] = 0
+        out = np.zeros(2 * len(left))
+        weights = floats(multiply(products.values, factor))
+        np.add.at(out, products.index, weights * np.append(values, 0.0)[column])
+        return out[: len(left)] + 1j * out[len(left) :]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,40 +130,68 @@ def assembled(
     parts, whole = _parts(stated, level, basis, groups)
     top = max(len(w) for p in parts if p.kind == "sos" for w in p.words)
     pairs = _equations(stated, top, basis is not None, whole, groups)
-    tables = Tables(stated.algebra)
-    classes = Classes(tables, stated.real, stated.tracial, stated.group)
-    moments = moments_of(classes, _combinations(tables, stated, parts, pairs))
-    sides = [len(part.words) for part in parts]
-    starts = np.cumsum([0, *(svec_length(n) for n in sides)])
-    shape = int(starts[-1]) + len(pairs) + 1, moments.rows.shape[0]
-    re, im = (_matrix(moments, values, shape) for values in (moments.re, moments.im))
-    re_and_im = sp.vstack([m.part(0, *shape) for m in (re, im)], format="csr")
-    chosen = [[np.arange(n)] for n in sides]
+    classes = Classes(Tables(stated.algebra), stated.tracial, stated.group)
+    collect = Collector(WordProducts(classes))
+    sides = _gathered(collect, classes.tables, stated, parts, pairs)
+    starts = np.cumsum([0, *(svec_length(n) for n in sides)]).tolist()
+    height = starts[-1] + len(pairs) + 2
+    entries, columns = merged_entries(collect, np.ones(height), height)
+    matrix = entries.part(0, height, len(columns))
+    cuts = [[np.arange(len(part.words))] for part in parts]
     if sparsity and "term" in sparsity:
-        chosen = _by_terms(sides, abs(re_and_im[: shape[0]]) + abs(re_and_im[shape[0] :]))
+        cuts = _by_terms([len(part.words) for part in parts], sides, matrix)
     blocks, pieces = [], []
-    for part, start, cuts in zip(parts, starts[:-1].tolist(), chosen, strict=True):
-        for cut in cuts:
-            real = stated.real or cut.size == 1
-            words = [part.words[k] for k in cut.tolist()]
+    for part, side, start, members in zip(parts, sides, starts[:-1], cuts, strict=True):
+        n = len(part.words)
+        for cut in members:
+            chosen = np.r_[cut, cut + n] if cut.size > 1 and side > n else cut
+            i, j = triangle(chosen.size)
+            scale = roots(chosen.size) / (chosen.size // cut.size)
+            pieces.append(sp.diags_array(scale) @ matrix[start + position(chosen[i], chosen[j])])
             index = () if part.index < 0 else (part.index,)
-            blocks.append(Block(part.kind, index, _letters(words if real else words + words), ONE))
-            pieces.append(_gram(re_and_im, start, cut, real))
-    both = [replace(pair, imaginary=imaginary) for pair in pairs for imaginary in (False, True)]
-    free = np.arange(starts[-1], shape[0] - 1).repeat(2)
-    free[1::2] += shape[0]
-    pieces += [re_and_im[[*free, shape[0] - 1]], sp.csr_matrix(([-1.0], ([0], [0])), (1, shape[1]))]
-    matrix = sp.csr_matrix(sp.vstack(pieces))
-    ends = matrix.shape[0] - 2 - len(both), matrix.shape[0] - 2, matrix.shape[0]
-    entries = Entries(matrix.data, matrix.indices, matrix.indptr, re.rounded or im.rounded)
-    equalities = [EqualityRows(k, ONE, _letters([()])) for k in range(len(both))]
-    columns = _letters(tables.decoded(moments.rows))
-    identity = partition(entries, columns, ends, blocks, equalities, NO_QUOTIENT)
-    kept = tuple(both[e.index] for e in identity.equalities)
-    layout = Layout(
-        tables, classes, moments.rows, moments.imaginary, kept, tuple(whole), _said(sparsity, stated)
-    )
+            letters = _letters([part.words[k % n] for k in chosen.tolist()])
+            blocks.append(Block(part.kind, index, letters, ONE))
+    matrix = sp.csr_matrix(sp.vstack([*pieces, matrix[starts[-1] :]]))
+    ends = matrix.shape[0] - 2 - len(pairs), matrix.shape[0] - 2, matrix.shape[0]
+    rounded = entries.rounded or not all(source.exact for source in collect.sources)
+    entries = Entries(matrix.data, matrix.indices, matrix.indptr, rounded)
+    equalities = [EqualityRows(k, ONE, _letters([()])) for k in range(len(pairs))]
+    letters = _letters(classes.tables.decoded(columns))
+    identity = partition(entries, letters, ends, blocks, equalities, NO_QUOTIENT)
+    kept = tuple(pairs[e.index] for e in identity.equalities)
+    layout = Layout(classes, columns, kept, tuple(whole), stated.real, _said(sparsity, stated))
     return _reduced(replace(identity, hermitian=True), layout, stated)
+
+
+def _gathered(
+    collect: Collector, tables: Tables, stated: Stated, parts: list[_Part], pairs: list[Pair]
+) -> list[int]:
+    """Collect upper triangles of Gram matrices, column by column, multiples of equations, the target and
+    minus 1, a row each; the sides of the matrices, which of complex data are of words and of i times them."""
+    sides, at = [], 0
+
+    def add(left: np.ndarray, right: np.ndarray, pair: tuple, p: Terms) -> None:
+        nonlocal at
+        collect.products(left, right, pair, tables.combination(p), at + np.arange(pair[0].size))
+        at += pair[0].size
+
+    for part in parts:
+        rows = tables.rows(part.words)
+        if not stated.real and len(rows) > 1:
+            rows = np.concatenate([rows, tables.rows(part.words, 1)])
+        sides.append(len(rows))
+        add(rows, rows, triangle(len(rows)), part.between)
+    for (kind, index), group in groupby(pairs, lambda pair: (pair.kind, pair.index)):
+        chosen = list(group)
+        h = stated.equalities[index] if kind == "equality" else stated.state_equalities[index]
+        left, right = tables.rows([q.left for q in chosen]), tables.rows([q.right for q in chosen])
+        right[:, 0] = [q.power for q in chosen]
+        each = np.arange(len(chosen))
+        add(left, right, (each, each), h)
+    one, only = tables.rows([()]), (np.zeros(1, dtype=np.int64),) * 2
+    add(one, one, only, stated.target)
+    add(one, one, only, {(): (-NUMBER_ONE[0], NUMBER_ONE[1])})
+    return sides
 
 
 def _reduced(identity: Identity, layout: Layout, stated: Stated) -> tuple[Identity, Layout]:
@@ -167,7 +204,7 @@ def _reduced(identity: Identity, layout: Layout, stated: Stated) -> tuple[Identi
             "words of the basis"
         )
     smaller, columns = consistent(identity)  # and without moments that the cuts left to nobody
-    layout = replace(layout, rows=layout.rows[columns], imaginary=layout.imaginary[columns])
+    layout = replace(layout, rows=layout.rows[columns])
     return with_letters_permuted(smaller, stated), layout
 
 
@@ -207,14 +244,15 @@ def _parts(stated: Stated, level: int | str, basis: object, groups: Groups) -> t
 def _equations(stated: Stated, top: int, given: bool, basis: list[Word], groups: Groups) -> list[Pair]:
     """All multipliers of equations whose products are no longer than those of the squares, in each group that
     has their letters."""
-    result = [Pair("state", k, (), (), False) for k in range(len(stated.state_equalities))]
+    powers = (0,) if stated.real else (0, 1)
+    result = [Pair("state", k, (), (), n) for k in range(len(stated.state_equalities)) for n in powers]
     for k, h in enumerate(stated.equalities):
         letters = {i for w in h for i in w}
         pairs: dict[tuple[Word, Word], None] = {}
         for group in groups:
             if group is None or letters <= set(group):
                 pairs |= dict.fromkeys(_multipliers(stated, h, top, given, basis, group))
-        result += [Pair("equality", k, u, v, False) for u, v in pairs]
+        result += [Pair("equality", k, u, v, power) for u, v in pairs for power in powers]
     return result
 
 
@@ -235,72 +273,20 @@ def _multipliers(
     return [(u, v) for u in words for v in words if len(u) + len(v) <= room]
 
 
-def _combinations(tables: Tables, stated: Stated, parts: list[_Part], pairs: list[Pair]) -> WordEntries:
-    """Combinations of words, numbered as they come: upper triangles of Gram matrices, column by column,
-    multiples of equations, the target."""
-    found: list[WordEntries] = []
-    count = 0
-
-    def add(left: np.ndarray, between: Terms, right: np.ndarray) -> None:
-        nonlocal count
-        for word, c in between.items():
-            result = tables.sandwich(left, np.repeat(tables.rows([word]), len(left), axis=0), right)
-            re, im = multiply((result.re, result.im), (numbers([c[0]]), numbers([c[1]])))
-            found.append(WordEntries(result.index + count, result.rows, re, im))
-        count += len(left)
-
-    for part in parts:
-        rows = tables.rows(part.words)
-        i, j = triangle(len(part.words))
-        add(rows[i], part.between, rows[j])
-    for (kind, index), group in groupby(pairs, lambda pair: (pair.kind, pair.index)):
-        left, right = zip(*((pair.left, pair.right) for pair in group), strict=True)
-        h = stated.equalities[index] if kind == "equality" else stated.state_equalities[index]
-        add(tables.rows(left), h, tables.rows(right))
-    one = tables.rows([()])
-    add(one, stated.target, one)
-    return WordEntries(
-        *(np.concatenate(c) for c in zip(*((e.index, e.rows, e.re, e.im) for e in found), strict=True))
-    )
-
-
-def _matrix(moments: Moments, values: np.ndarray, shape: tuple[int, int]) -> Entries:
-    """The real or imaginary parts of the expectations of combinations (rows)."""
-    used = values != 0
-    source = Coefficients(values[used])
-    result = merged(
-        moments.index[used], moments.column[used], source.floats, shape,
-        lambda: np.full(source.given.size, source.exact), lambda k: source.given[k],
-    )  # fmt: skip
-    return replace(result, rounded=result.rounded or not source.exact)
-
-
-def _gram(re_and_im: sp.csr_matrix, start: int, cut: np.ndarray, real: bool) -> sp.csr_matrix:
-    """Rows of the vector form of a principal part of a Gram matrix, whose entries begin at a row."""
-    side = cut.size if real else 2 * cut.size
-    r, s = triangle(side)
-    i, j = r % cut.size, s % cut.size
-    at = start + position(cut[i], cut[j])
-    scale = roots(side)
-    if real:
-        return sp.csr_matrix(sp.diags_array(scale) @ re_and_im[at])
-    # entry (i, n + j) is minus the imaginary part of M_ij, and M is Hermitian
-    crossed = (r < cut.size) != (s < cut.size)
-    at[crossed] += re_and_im.shape[0] // 2
-    sign = np.where(crossed, np.where(i < j, -1.0, np.where(i > j, 1.0, 0.0)), 1.0)
-    result = sp.csr_matrix(sp.diags_array(scale * sign / 2) @ re_and_im[at])
-    result.eliminate_zeros()
-    return result
-
-
-def _by_terms(sides: list[int], occurs: sp.csr_matrix) -> list[list[np.ndarray]]:
-    """The cuts of every Gram matrix: its entries are the first rows, equations and the target the others."""
-    squares = np.concatenate([np.equal(*triangle(n)) for n in sides])
-    wanted = np.ones(occurs.shape[0], dtype=bool)
-    wanted[: squares.size] = squares
-    support = occurs[wanted].getnnz(axis=0) > 0
+def _by_terms(words: list[int], sides: list[int], matrix: sp.csr_matrix) -> list[list[np.ndarray]]:
+    """The cuts of every Gram matrix, in as many words, whose rows are the first of the matrix; the others are
+    those of equations and the target."""
+    entries, start = [], 0
+    for n, side in zip(words, sides, strict=True):
+        i, j = triangle(n)
+        here = matrix[start + position(i, j)]
+        entries.append(abs(here) + (abs(matrix[start + position(i, j + n)]) if side > n else 0))
+        start += svec_length(side)
+    gram, others = sp.csr_matrix(sp.vstack(entries)), matrix[start:]
+    squares = np.concatenate([np.equal(*triangle(n)) for n in words])
+    support = gram[squares].getnnz(axis=0) + others.getnnz(axis=0) > 0
     support[0] = True
-    return term_sparsity(sides, occurs[: squares.size], occurs[squares.size :], support).members
+    return term_sparsity(words, gram, others, support).members
 
 
 def _letters(words: list[Word]) -> np.ndarray:

@@ -1,42 +1,23 @@
 """Words of one expectation: a word and its adjoint, rotations under a trace, images under a symmetry.
 
-Every map sends a word to a number times a word (where it sends it to a sum, nothing is used). From L(w) = f
-L(v), or f times the conjugate of L(v), for every pair that a map joins, each word gets a representative, a
-factor and whether the conjugate is meant. A word that is some factor other than 1 times itself, without
-conjugation, has expectation 0; with conjugation only its phase is known. Where all data and relations are
-real, L may be replaced by its real part, since its conjugate is a state of the same relations: then
-conjugation means nothing.
+Expectations are real parts, L(w) = Re E[w], of words and of i times words: E[w] = L(w) - i L(i w). Every map
+sends such a row to a number times a row (where it sends it to a sum, nothing is used), so that L(w) = f L(v).
+Each row gets a representative and a factor; one that is some factor other than 1 times itself has L = 0.
+Where all data and relations are real no i occurs: the conjugate of E is a state of the same relations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
-from ...algebra.word_tables import Entries, Tables, distinct, multiply, numbers
-from ...algebra.words import IMAGINARY, ONE, ZERO, Number, Terms, Word, Words, inverse, times
+from ...algebra.word_tables import Entries, Tables, distinct, multiply
+from ...algebra.words import ONE, Terms, Word, Words, times
 
 Map = tuple[Callable[[int, Word], Terms], tuple[int, ...] | None, bool]
-"""Of the word of each party, into which party, and whether the conjugate of the expectation is meant."""
-
-
-@dataclass(frozen=True, eq=False)
-class Represented:
-    """Of every row its representative (rows of ``rows``, by number), a factor, whether the conjugate is
-    meant; of every representative whether its expectation is zero, and its phase (columns ``t * phase``;
-    None: any)."""
-
-    rows: np.ndarray
-    number: np.ndarray
-    re: np.ndarray
-    im: np.ndarray
-    flipped: np.ndarray
-    zero: np.ndarray
-    phase: list[Number | None]
+"""Of the word of each party, into which party, and whether numbers are conjugated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +26,6 @@ class Classes:
     letters that nothing stated is changed by."""
 
     tables: Tables
-    real: bool
     tracial: bool = False
     group: tuple[tuple[int, ...], ...] = ()
 
@@ -69,20 +49,17 @@ class Classes:
             result += [(rotated(p), None, False) for p in range(len(words.parties))]
         return result + [(moved(g), parties_of(words, g), False) for g in self.group]
 
-    def represented(self, rows: np.ndarray) -> Represented:
-        """Representatives of rows."""
+    def represented(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The representatives whose expectation may be another than 0, that of 1 first; of every row the
+        place of its own (-1: the expectation is 0), and its factor."""
+        rows = np.concatenate([np.zeros_like(rows, shape=(1, self.tables.width)), rows])
         first, place = distinct(rows)
         nodes, edges = self._closed(rows[first])
         order = np.lexsort([*nodes.T[::-1], self.tables.lengths(nodes)])
         label = np.empty(len(nodes), dtype=np.int64)
         label[order] = np.arange(len(nodes))
-        re, im = np.ones(len(nodes), dtype=np.int64), np.zeros(len(nodes), dtype=np.int64)
-        if any(
-            e.re.dtype == object or np.abs(e.re).max(initial=0) + np.abs(e.im).max(initial=0) > 1
-            for e in edges
-        ):
-            re, im = re.astype(object), im.astype(object)
-        flipped = np.zeros(len(nodes), dtype=bool)
+        whole = all(e.factor.dtype != object and (np.abs(e.factor) == 1).all() for e in edges)
+        factor = np.ones(len(nodes), dtype=np.int64 if whole else object)
         changed = True
         while changed:
             changed = False
@@ -92,35 +69,19 @@ class Classes:
                     changed = True
                     here, there = e.here[better], e.there[better]
                     label[here] = label[there]
-                    re[here], im[here], flipped[here] = e.composed(better, re, im, flipped)
+                    factor[here] = e.factor[better] * factor[there]
         zero = np.zeros(len(nodes), dtype=bool)
-        phase: dict[int, Number] = {}
         for e in edges:
             zero[label[e.vanishing]] = True
-            same = np.flatnonzero(label[e.there] == label[e.here])
-            here = e.here[same]
-            other = e.composed(same, re, im, flipped)
-            differ = (other[0] != re[here]) | (other[1] != im[here])
-            alike = other[2] == flipped[here]
-            zero[label[here[alike & differ]]] = True
-            for k in np.flatnonzero(~alike).tolist():
-                # L(here) = mine L(r) = theirs conj(L(r)), or with the conjugate on the other side
-                mine, theirs = _number(re[here[k]], im[here[k]]), _number(other[0][k], other[1][k])
-                f = times(mine, inverse(theirs)) if flipped[here[k]] else times(theirs, inverse(mine))
-                r = int(label[here[k]])
-                if f[0] * f[0] + f[1] * f[1] != 1 or phase.setdefault(r, _phase(f)) != _phase(f):
-                    zero[r] = True
-        used, number = np.unique(label, return_inverse=True)
-        start = np.arange(len(first))[place]
-        return Represented(
-            rows=nodes[order[used]],
-            number=number[start],
-            re=re[start],
-            im=im[start],
-            flipped=flipped[start],
-            zero=zero[used],
-            phase=[phase.get(k) for k in used.tolist()],
-        )
+            differs = (label[e.there] == label[e.here]) & (e.factor * factor[e.there] != factor[e.here])
+            zero[label[e.here[differs]]] = True
+        if zero[0]:
+            raise ValueError("the relations contradict each other: 1 = 0 follows")
+        used = np.unique(label[~zero[label]])
+        number = np.full(len(nodes), -1)
+        number[used] = np.arange(used.size)
+        start = place[1:]
+        return nodes[order[used]], number[label[start]], factor[start]
 
     def _closed(self, rows: np.ndarray) -> tuple[np.ndarray, list[_Edges]]:
         """All rows that the maps reach, the given ones first, and the edges of each map."""
@@ -128,7 +89,7 @@ class Classes:
         parts: list[list[tuple[np.ndarray, ...]]] = [[] for _ in maps]
         while done < len(nodes):
             new, here = nodes[done:], np.arange(done, len(nodes))
-            images = [self.tables.mapped(new, image, target) for image, target, _ in maps]
+            images = [self.tables.mapped(new, *m) for m in maps]
             reached = np.concatenate([nodes, *(rows for rows, _, _ in images)])
             first, place = distinct(reached)
             # nodes keep their places; what is new follows
@@ -145,53 +106,25 @@ class Classes:
             for k, (_, factor, terms) in enumerate(images):
                 there = number[place[cut : cut + len(new)]]
                 cut += len(new)
-                parts[k].append((here, there, *factor, terms))
+                parts[k].append((here, there, factor, terms))
             done = len(nodes)
             nodes = np.concatenate([nodes, reached[first[fresh]]])
         edges = []
-        for (_, _, flips), part in zip(maps, parts, strict=True):
-            here, there, re, im, terms = (np.concatenate(columns) for columns in zip(*part, strict=True))
+        for part in parts:
+            here, there, factor, terms = (np.concatenate(columns) for columns in zip(*part, strict=True))
             single = terms == 1
-            # w* = e v says L(w) = conj(e) conj(L(v))
-            both = here[single], there[single], re[single], -im[single] if flips else im[single]
-            edges.append(_Edges(*both, flips and not self.real, here[terms == 0]))
+            edges.append(_Edges(here[single], there[single], factor[single], here[terms == 0]))
         return nodes, edges
 
 
 @dataclass(frozen=True, eq=False)
 class _Edges:
-    """L(here) = factor * L(there), conjugated where ``flips``; L vanishes on ``vanishing``."""
+    """L(here) = factor * L(there); L vanishes on ``vanishing``."""
 
     here: np.ndarray
     there: np.ndarray
-    re: np.ndarray
-    im: np.ndarray
-    flips: bool
+    factor: np.ndarray
     vanishing: np.ndarray
-
-    def composed(
-        self, chosen: np.ndarray, re: np.ndarray, im: np.ndarray, flipped: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Factor and conjugation of L(here) by way of there."""
-        there = self.there[chosen]
-        back = -im[there] if self.flips else im[there]
-        both = multiply((self.re[chosen], self.im[chosen]), (re[there], back))
-        return *both, flipped[there] ^ self.flips
-
-
-def _number(re: Any, im: Any) -> Number:
-    return Fraction(re), Fraction(im)
-
-
-def _phase(f: Number) -> Number:
-    """A number p with f conj(p) = p and |p| >= 1."""
-    if f == ONE:
-        return ONE
-    if f == (-ONE[0], ZERO[0]):
-        return IMAGINARY
-    if f[0] >= 0:
-        return 1 + f[0], f[1]
-    return f[1], 1 - f[0]  # i (1 - f)
 
 
 def parties_of(words: Words, g: tuple[int, ...]) -> tuple[int, ...]:
@@ -207,47 +140,28 @@ def parties_of(words: Words, g: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(result[p] for p in range(len(words.parties)))
 
 
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """Expectations as real numbers: ``rows`` and ``imaginary`` say what each column is the part of;
-    ``index``,
-    ``column``, ``re`` and ``im`` are the terms of the combinations that were asked for."""
+class WordProducts:
+    """Products ``left[i]* term right[j]`` of words, gathered part by part, as `Products` are of monomials."""
 
-    rows: np.ndarray
-    imaginary: np.ndarray
-    index: np.ndarray
-    column: np.ndarray
-    re: np.ndarray
-    im: np.ndarray
+    def __init__(self, classes: Classes) -> None:
+        self.classes = classes
+        self.count = 0
+        self.parts: list[Entries] = []
 
+    def add(
+        self, left: np.ndarray, i: np.ndarray, right: np.ndarray, j: np.ndarray, terms: np.ndarray
+    ) -> None:
+        """The products of the pairs (i, j), each with every row of ``terms``, pair by pair."""
+        n = terms.shape[0]
+        middle = np.tile(terms, (i.size, 1))
+        result = self.classes.tables.sandwich(left[np.repeat(i, n)], middle, right[np.repeat(j, n)])
+        self.parts.append(Entries(result.index + self.count, result.rows, result.values))
+        self.count += i.size * n
 
-def moments_of(classes: Classes, entries: Entries) -> Moments:
-    """Expectations of combinations of words; column 0 is that of 1."""
-    one = np.zeros((1, classes.tables.width), dtype=np.int64)
-    result = classes.represented(np.concatenate([one, entries.rows]))
-    alive = ~result.zero
-    free = np.array([p is None for p in result.phase]) & (not classes.real)
-    start = np.cumsum(alive * (1 + free)) - alive * (1 + free)
-    if result.zero[result.number[0]]:
-        raise ValueError("the relations contradict each other: 1 = 0 follows")
-    number, flipped = result.number[1:], result.flipped[1:]
-    kept = np.flatnonzero(alive[number])
-    number, flipped = number[kept], flipped[kept]
-    re, im = multiply((entries.re[kept], entries.im[kept]), (result.re[1:][kept], result.im[1:][kept]))
-    index = entries.index[kept]
-    if not classes.real:
-        phases = [p or ONE for p in result.phase]
-        turn = numbers([p[0] for p in phases])[number], numbers([p[1] for p in phases])[number]
-        re, im = multiply((re, im), (turn[0], np.where(flipped, -turn[1], turn[1])))
-    both = np.flatnonzero(free[number])
-    sign = np.where(flipped[both], -1, 1)
-    columns = np.repeat(np.arange(alive.size), alive * (1 + free))
-    inner = np.arange(columns.size) - start[columns]
-    return Moments(
-        rows=result.rows[columns],
-        imaginary=inner > 0,
-        index=np.concatenate([index, index[both]]),
-        column=np.concatenate([start[number], start[number[both]] + 1]),
-        re=np.concatenate([re, -im[both] * sign]),
-        im=np.concatenate([im, re[both] * sign]),
-    )
+    def placed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Of every term of a product that product's number, its column (-1: vanishes) and factor, and the
+        rows of the columns."""
+        columns = [[getattr(p, name) for p in self.parts] for name in ("index", "rows", "values")]
+        index, rows, values = map(np.concatenate, columns)
+        kept, column, factor = self.classes.represented(rows)
+        return index, column, multiply(values, factor), kept
