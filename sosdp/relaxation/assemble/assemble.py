@@ -53,16 +53,26 @@ class Collector:
 
     def __init__(self, monomials: Multiplied) -> None:
         self.monomials = monomials
+        self.height = 0
         self.rows: list[np.ndarray] = []
         self.values: list[np.ndarray] = []
         self.sources: list[Coefficients] = []  # of every part: its coefficients, before rounding
         self.terms: list[np.ndarray | None] = []  # of every entry: its term (None: the entries run through)
 
     def products(
-        self, left: np.ndarray, right: np.ndarray, pair: tuple, poly: Combined, rows: np.ndarray
+        self,
+        left: np.ndarray,
+        right: np.ndarray,
+        pair: tuple,
+        poly: Combined,
+        rows: np.ndarray | None = None,
     ) -> None:
-        """Entries ``left[i] * right[j] * term`` for the pairs (i, j) and every term of the polynomial."""
+        """Entries ``left[i] * right[j] * term`` for the pairs (i, j) and every term of the polynomial, in
+        these rows, or in new ones."""
         i, j = pair
+        if rows is None:
+            rows = np.arange(self.height, self.height + i.size)
+            self.height += i.size
         source = Coefficients(poly.coefs)
         terms = source.floats.size
         if not terms:
@@ -86,11 +96,11 @@ class Collector:
             found[here] = binary(source)[local % source.size if terms is None else terms[local]].tolist()
         return settle(found if factor is None else found * factor)
 
-    def multiples(self, equalities: list[EqualityRows], height: int) -> int:
-        """Entries of every equality times each of its multipliers, one row a multiplier from row ``height``
-        on; returns the row after the last. All equalities at once: there can be hundreds of short ones."""
+    def multiples(self, equalities: list[EqualityRows]) -> None:
+        """Entries of every equality times each of its multipliers, a new row each. All equalities at once:
+        there can be hundreds of short ones."""
         if not equalities:
-            return height
+            return
         counts = np.array([e.multipliers.shape[0] for e in equalities])
         terms = np.array([e.polynomial.coefs.size for e in equalities])
         left = mono.concatenate([e.multipliers for e in equalities])
@@ -101,11 +111,11 @@ class Collector:
         first = np.repeat(np.cumsum(terms) - terms, counts) - (np.cumsum(length) - length)
         j = np.arange(i.size) + first[i]
         self.values.append(source.floats[j])
-        self.rows.append(i + height)
+        self.rows.append(i + self.height)
         self.monomials.add(left, i, right, j, mono.constant(1))
         self.sources.append(source)
         self.terms.append(j)
-        return height + left.shape[0]
+        self.height += left.shape[0]
 
 
 def assemble(
@@ -120,7 +130,7 @@ def assemble(
     969)."""
     collect = Collector(Products(ids, None if quotient.trivial else quotient.normal_form))
     scale, heights = gather(collect, blocks, equalities, target, unknowns)
-    entries, columns = merged_entries(collect, scale, heights[-1])
+    entries, columns = merged_entries(collect, scale)
     return partition(entries, columns, heights, blocks, equalities, quotient)
 
 
@@ -133,17 +143,13 @@ def gather(
 ) -> tuple[np.ndarray, tuple[int, int, int]]:
     """Collect every entry of the matrix; the factor of every row (1 or sqrt(2)), and where rows of Gram
     matrices, of equalities, and all end."""
-    one = mono.constant(1)
-    zero_index = np.zeros(1, dtype=np.int64)
+    one, only = mono.constant(1), (np.zeros(1, dtype=np.int64),) * 2
     scales: list[np.ndarray] = []
-    height = 0
     for block in blocks:
         row, column = triangle(block.side)
-        rows = np.arange(height, height + row.size)
         scales.append(roots(block.side))
         if block.entry is None:
-            pair = (row, column)
-            collect.products(block.basis, block.basis, pair, block.multiplier, rows)
+            collect.products(block.basis, block.basis, (row, column), block.multiplier)
         else:
             matrix = block.multiplier
             for a in range(matrix.shape[0]):
@@ -151,17 +157,16 @@ def gather(
                     here = np.flatnonzero((block.entry[row] == a) & (block.entry[column] == b))
                     if here.size and len(matrix[a, b].coefs):
                         pair = (row[here], column[here])
-                        collect.products(block.basis, block.basis, pair, matrix[a, b], rows[here])
-        height += row.size
-    gram_height = height
-    height = collect.multiples(equalities, height)
-    free_end = height
+                        rows = collect.height + here
+                        collect.products(block.basis, block.basis, pair, matrix[a, b], rows)
+            collect.height += row.size
+    gram_height = collect.height
+    collect.multiples(equalities)
+    free_end = collect.height
     for poly in [target, *unknowns]:
-        if len(poly.coefs):
-            collect.products(one, one, (zero_index, zero_index), poly, np.array([height]))
-        height += 1
-    scales.append(np.ones(height - gram_height))
-    return np.concatenate(scales), (gram_height, free_end, height)
+        collect.products(one, one, only, poly)
+    scales.append(np.ones(collect.height - gram_height))
+    return np.concatenate(scales), (gram_height, free_end, collect.height)
 
 
 def partition(
@@ -213,9 +218,10 @@ def _without_repetition(
     return sp.csr_matrix(free[kept]), rows
 
 
-def merged_entries(collect: Collector, scale: np.ndarray, height: int) -> tuple[Entries, np.ndarray]:
+def merged_entries(collect: Collector, scale: np.ndarray) -> tuple[Entries, np.ndarray]:
     """The whole matrix, every entry the exact sum of its coefficients, rounded once, times its row's factor,
     and its columns."""
+    height = collect.height
     if not collect.rows:
         return Entries.empty(height), mono.constant(0)
     entry, column, factor, columns = collect.monomials.placed()

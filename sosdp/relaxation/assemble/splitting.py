@@ -58,18 +58,18 @@ def split_by_terms(identity: Identity, monos: np.ndarray, options: Options) -> t
         kept[part] |= equality.index < 0
         if kept[part].any():
             equalities.append(replace(equality, multipliers=equality.multipliers[kept[part]]))
+    fewer = replace(identity, equalities=tuple(equalities), free=sp.csr_matrix(identity.free[kept]))
+    return cut(fewer, found.members).trimmed()[0], found.steps
+
+
+def cut(identity: Identity, members: list[list[np.ndarray]]) -> Identity:
+    """The identity with principal parts of every Gram matrix in its place."""
     blocks, entries = [], []
-    for block, rows, groups in zip(identity.blocks, identity.slices(), found.members, strict=True):
-        for members in groups:
-            entry = None if block.entry is None else block.entry[members]
-            blocks.append(replace(block, basis=block.basis[members], entry=entry))
-            row, column = triangle(members.size)
-            entries.append(rows.start + position(members[row], members[column]))
-    smaller = replace(
-        identity,
-        blocks=tuple(blocks),
-        equalities=tuple(equalities),
-        gram=sp.csr_matrix(identity.gram[np.concatenate(entries)]),
-        free=sp.csr_matrix(identity.free[kept]),
-    )
-    return smaller.trimmed()[0], found.steps
+    for block, rows, groups in zip(identity.blocks, identity.slices(), members, strict=True):
+        for group in groups:
+            entry = None if block.entry is None else block.entry[group]
+            blocks.append(replace(block, basis=block.basis[group], entry=entry))
+            row, column = triangle(group.size)
+            entries.append(rows.start + position(group[row], group[column]))
+    gram = sp.csr_matrix(identity.gram[np.concatenate(entries)])
+    return replace(identity, blocks=tuple(blocks), gram=gram)

@@ -23,13 +23,13 @@ from ...algebra.coefficients import floats
 from ...algebra.word_tables import Tables, multiply
 from ...algebra.words import ONE as NUMBER_ONE
 from ...algebra.words import Terms, Word, order
-from ...conic.svec import position, roots, svec_length, triangle
+from ...conic.svec import position, roots, triangle
 from ...reduction.quotient import NO_QUOTIENT
 from ...reduction.term_sparsity import term_sparsity
 from ..assemble.assemble import Collector, merged_entries, partition
-from ..assemble.entries import Entries
 from ..assemble.forced_zeros import consistent
 from ..assemble.identity import ONE, Block, EqualityRows, Identity
+from ..assemble.splitting import cut
 from .bases import cliques, given_words, level_words
 from .classes import Classes, WordProducts
 from .stated import Stated
@@ -94,7 +94,7 @@ class Layout:
     def _expectations(
         self, left: np.ndarray, middle: np.ndarray, right: np.ndarray, moments: np.ndarray
     ) -> np.ndarray:
-        """Those of ``left* middle right``, row by row: imaginary parts are L of ``(i left)* middle right``."""
+        """Those of ``left* middle right``, row by row; imaginary parts: L of ``(i left)* middle right``."""
         turned = left + (np.arange(self.tables.width) == 0)
         products = self.tables.sandwich(np.r_[left, turned], np.r_[middle, middle], np.r_[right, right])
         kept, column, factor = self.classes.represented(products.rows)
@@ -131,67 +131,40 @@ def assembled(
     top = max(len(w) for p in parts if p.kind == "sos" for w in p.words)
     pairs = _equations(stated, top, basis is not None, whole, groups)
     classes = Classes(Tables(stated.algebra), stated.tracial, stated.group)
-    collect = Collector(WordProducts(classes))
-    sides = _gathered(collect, classes.tables, stated, parts, pairs)
-    starts = np.cumsum([0, *(svec_length(n) for n in sides)]).tolist()
-    height = starts[-1] + len(pairs) + 2
-    entries, columns = merged_entries(collect, np.ones(height), height)
-    matrix = entries.part(0, height, len(columns))
-    cuts = [[np.arange(len(part.words))] for part in parts]
-    if sparsity and "term" in sparsity:
-        cuts = _by_terms([len(part.words) for part in parts], sides, matrix)
-    blocks, pieces = [], []
-    for part, side, start, members in zip(parts, sides, starts[:-1], cuts, strict=True):
-        n = len(part.words)
-        for cut in members:
-            chosen = np.r_[cut, cut + n] if cut.size > 1 and side > n else cut
-            i, j = triangle(chosen.size)
-            scale = roots(chosen.size) / (chosen.size // cut.size)
-            pieces.append(sp.diags_array(scale) @ matrix[start + position(chosen[i], chosen[j])])
-            index = () if part.index < 0 else (part.index,)
-            letters = _letters([part.words[k % n] for k in chosen.tolist()])
-            blocks.append(Block(part.kind, index, letters, ONE))
-    matrix = sp.csr_matrix(sp.vstack([*pieces, matrix[starts[-1] :]]))
-    ends = matrix.shape[0] - 2 - len(pairs), matrix.shape[0] - 2, matrix.shape[0]
-    rounded = entries.rounded or not all(source.exact for source in collect.sources)
-    entries = Entries(matrix.data, matrix.indices, matrix.indptr, rounded)
-    equalities = [EqualityRows(k, ONE, _letters([()])) for k in range(len(pairs))]
-    letters = _letters(classes.tables.decoded(columns))
-    identity = partition(entries, letters, ends, blocks, equalities, NO_QUOTIENT)
-    kept = tuple(pairs[e.index] for e in identity.equalities)
-    layout = Layout(classes, columns, kept, tuple(whole), stated.real, _said(sparsity, stated))
-    return _reduced(replace(identity, hermitian=True), layout, stated)
-
-
-def _gathered(
-    collect: Collector, tables: Tables, stated: Stated, parts: list[_Part], pairs: list[Pair]
-) -> list[int]:
-    """Collect upper triangles of Gram matrices, column by column, multiples of equations, the target and
-    minus 1, a row each; the sides of the matrices, which of complex data are of words and of i times them."""
-    sides, at = [], 0
-
-    def add(left: np.ndarray, right: np.ndarray, pair: tuple, p: Terms) -> None:
-        nonlocal at
-        collect.products(left, right, pair, tables.combination(p), at + np.arange(pair[0].size))
-        at += pair[0].size
-
+    tables, collect = classes.tables, Collector(WordProducts(classes))
+    blocks, scales = [], []
     for part in parts:
+        index = () if part.index < 0 else (part.index,)
         rows = tables.rows(part.words)
-        if not stated.real and len(rows) > 1:
+        doubled = not stated.real and len(rows) > 1
+        if doubled:  # squares of sums of words and of i times them
             rows = np.concatenate([rows, tables.rows(part.words, 1)])
-        sides.append(len(rows))
-        add(rows, rows, triangle(len(rows)), part.between)
-    for (kind, index), group in groupby(pairs, lambda pair: (pair.kind, pair.index)):
+        scales.append(roots(len(rows)) / (1 + doubled))
+        collect.products(rows, rows, triangle(len(rows)), tables.combination(part.between))
+        blocks.append(Block(part.kind, index, _letters(part.words * (1 + doubled)), ONE))
+    gram_height = collect.height
+    for (kind, k), group in groupby(pairs, lambda pair: (pair.kind, pair.index)):
         chosen = list(group)
-        h = stated.equalities[index] if kind == "equality" else stated.state_equalities[index]
+        h = stated.equalities[k] if kind == "equality" else stated.state_equalities[k]
         left, right = tables.rows([q.left for q in chosen]), tables.rows([q.right for q in chosen])
         right[:, 0] = [q.power for q in chosen]
         each = np.arange(len(chosen))
-        add(left, right, (each, each), h)
+        collect.products(left, right, (each, each), tables.combination(h))
     one, only = tables.rows([()]), (np.zeros(1, dtype=np.int64),) * 2
-    add(one, one, only, stated.target)
-    add(one, one, only, {(): (-NUMBER_ONE[0], NUMBER_ONE[1])})
-    return sides
+    minus_one: Terms = {(): (-NUMBER_ONE[0], NUMBER_ONE[1])}
+    for p in (stated.target, minus_one):
+        collect.products(one, one, only, tables.combination(p))
+    heights = gram_height, collect.height - 2, collect.height
+    entries, columns = merged_entries(collect, np.concatenate([*scales, np.ones(len(pairs) + 2)]))
+    rounded = entries.rounded or not all(source.exact for source in collect.sources)
+    equalities = [EqualityRows(k, ONE, _letters([()])) for k in range(len(pairs))]
+    letters = _letters(tables.decoded(columns))
+    identity = partition(replace(entries, rounded=rounded), letters, heights, blocks, equalities, NO_QUOTIENT)
+    if sparsity and "term" in sparsity:
+        identity = cut(identity, _by_terms(identity, [len(part.words) for part in parts]))
+    kept = tuple(pairs[e.index] for e in identity.equalities)
+    layout = Layout(classes, columns, kept, tuple(whole), stated.real, _said(sparsity, stated))
+    return _reduced(replace(identity, hermitian=True), layout, stated)
 
 
 def _reduced(identity: Identity, layout: Layout, stated: Stated) -> tuple[Identity, Layout]:
@@ -273,20 +246,19 @@ def _multipliers(
     return [(u, v) for u in words for v in words if len(u) + len(v) <= room]
 
 
-def _by_terms(words: list[int], sides: list[int], matrix: sp.csr_matrix) -> list[list[np.ndarray]]:
-    """The cuts of every Gram matrix, in as many words, whose rows are the first of the matrix; the others are
-    those of equations and the target."""
-    entries, start = [], 0
-    for n, side in zip(words, sides, strict=True):
+def _by_terms(identity: Identity, words: list[int]) -> list[list[np.ndarray]]:
+    """The cuts of every Gram matrix, which is of so many words, or of these and of i times them."""
+    entries, support = [], identity.free.getnnz(axis=0) + (identity.target != 0) > 0
+    for n, rows in zip(words, identity.slices(), strict=True):
         i, j = triangle(n)
-        here = matrix[start + position(i, j)]
-        entries.append(abs(here) + (abs(matrix[start + position(i, j + n)]) if side > n else 0))
-        start += svec_length(side)
-    gram, others = sp.csr_matrix(sp.vstack(entries)), matrix[start:]
-    squares = np.concatenate([np.equal(*triangle(n)) for n in words])
-    support = gram[squares].getnnz(axis=0) + others.getnnz(axis=0) > 0
+        here = identity.gram[rows.start + position(i, j)]
+        support |= here[i == j].getnnz(axis=0) > 0
+        crossed = identity.gram[rows.start + position(i, j + n)] if rows.stop - rows.start > i.size else here
+        entries.append(abs(here) + abs(crossed))
     support[0] = True
-    return term_sparsity(words, gram, others, support).members
+    members = term_sparsity(words, sp.csr_matrix(sp.vstack(entries)), identity.free, support).members
+    sides = zip(words, identity.sides, members, strict=True)
+    return [[np.r_[g, g + n] if side > n else g for g in groups] for n, side, groups in sides]
 
 
 def _letters(words: list[Word]) -> np.ndarray:
