@@ -18,7 +18,7 @@ _COMPARISONS = (np.equal, np.less_equal, np.greater_equal, np.less, np.greater)
 class PolynomialArray(np.ndarray):
     """An object array of polynomials with numpy semantics.
 
-    Arithmetic is elementwise and broadcasts; ``@``, ``sum`` and ``mean`` add up terms in one pass; ``<=``,
+    Arithmetic is elementwise and broadcasts; ``@`` adds up terms in one pass; ``<=``,
     ``>=`` and ``==`` give plain object arrays of constraints. ``PolynomialArray(data)`` reads nested
     sequences or arrays of polynomials, numbers and strings.
     """
@@ -96,13 +96,10 @@ class PolynomialArray(np.ndarray):
         initial: Any = None,
         where: Any = True,
     ) -> Any:
-        """Sum over ``axis`` (default: all elements), equal monomials merged once."""
-        items = np.asarray(self)
-        if where is not True:
-            kept = np.broadcast_to(np.asarray(where, dtype=bool), items.shape)
-            items = np.array(items)
-            items[~kept] = Polynomial(0)
-        result = _wrap(_reduce_sum(items, axis=axis, keepdims=keepdims, initial=initial))
+        """Sum over ``axis`` (default: all elements)."""
+        start = Polynomial(0) if initial is None or initial is np._NoValue else coerce(initial)
+        result = np.add.reduce(np.asarray(self), axis, keepdims=keepdims, initial=start, where=where)
+        result = _wrap(result)
         if out is None:
             return result
         out[...] = result
@@ -229,34 +226,6 @@ def _wrap(result: Any) -> Any:
     if all(isinstance(item, Polynomial) for item in result.reshape(-1).tolist()):
         return result if isinstance(result, PolynomialArray) else result.view(PolynomialArray)
     return result.view(np.ndarray)
-
-
-def _reduce_sum(array: np.ndarray, axis: Any = 0, keepdims: bool = False, initial: Any = None) -> Any:
-    """Sum over one axis, several, or all (None), with one merge for each element of the result."""
-    axes = tuple(range(array.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    axes = _normalize(axes, array.ndim)
-    kept = tuple(a for a in range(array.ndim) if a not in axes)
-    moved = array.transpose((*kept, *axes))
-    shape = tuple(array.shape[a] for a in kept)
-    rows = moved.reshape(int(np.prod(shape, dtype=np.int64)), -1) if array.size else None
-    result = np.empty(shape, dtype=object)
-    flat = result.reshape(-1)
-    for k in range(flat.size):
-        flat[k] = linear.total(rows[k].tolist() if rows is not None else [])
-        if initial is not None and initial is not np._NoValue:
-            flat[k] = flat[k] + initial
-    if keepdims:
-        result = result.reshape(tuple(1 if a in axes else n for a, n in enumerate(array.shape)))
-    return result if result.ndim else result[()]
-
-
-def _normalize(axes: tuple, ndim: int) -> tuple[int, ...]:
-    normal = []
-    for a in axes:
-        if not -ndim <= a < ndim:
-            raise np.exceptions.AxisError(a, ndim)
-        normal.append(int(a) % ndim)
-    return tuple(normal)
 
 
 above["array"] = lambda array: array.view(PolynomialArray)
