@@ -161,13 +161,12 @@ class Grammar(ABC):
     def _sum(self, depth: int) -> Any:
         values: list[Any] = []
         while True:
-            if not self._run(values):
-                value = self._factor(depth)
-                while self._token in ("*", "/"):
-                    combine = self._times if self._token == "*" else self._over
-                    self._next()
-                    value = combine(value, self._factor(depth))
-                values.append(value)
+            value = self._factor(depth)
+            while self._token in ("*", "/"):
+                combine = self._times if self._token == "*" else self._over
+                self._next()
+                value = combine(value, self._factor(depth))
+            values.append(value)
             if self._token not in ("+", "-"):
                 return values[0] if len(values) == 1 else self._total(values)
 
@@ -212,10 +211,6 @@ class Grammar(ABC):
         self._next()
 
     # ------------------------------------------------------------------ what it means
-
-    def _run(self, values: list[Any]) -> bool:
-        """Read plain terms at once, if that is possible here."""
-        return False
 
     @abstractmethod
     def _named(self, name: str, depth: int) -> Any:

@@ -5,7 +5,6 @@ The text form is that of ``grammar``. Decimals are read exactly.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from fractions import Fraction
 from itertools import chain
@@ -28,14 +27,6 @@ MAX_CELLS = 1 << 26  # terms times degree
 _SLOW = 50  # products of numpy in the time of one product of Python's numbers
 _TOO_LARGE = "the expanded polynomial is too large; write it out, or build it in Python"
 
-# one plain term, up to the next sign, relation, ')' or the end; atomic groups: nothing is matched twice
-_NUMBER = r"(?>(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?)"
-_SPACE = r"[ \t\r\n]*+"  # all there is: other characters that look like it are refused
-_FACTOR = rf"(?>{_NUMBER}|\([ \t]*+[-+]?{_NUMBER}[ \t]*+\)|[^\W\d]\w*+(?:{_SPACE}\*\*{_SPACE}[0-9]++)?)"
-_TERM = re.compile(
-    rf"{_SPACE}([-+]?){_SPACE}(?>({_FACTOR}(?:{_SPACE}\*(?!\*){_SPACE}{_FACTOR})*+))"
-    rf"(?:{_SPACE}/{_SPACE}([0-9]++))?+{_SPACE}(?=[-+)]|[<>=]=|\Z)"
-)
 _Value = tuple[int | Fraction, list[int], Polynomial | None]
 """A number, variables and a polynomial that is no constant (None: 1), to be multiplied: a product of many
 factors, or a sum of many terms, costs each a bounded number of steps."""
@@ -101,39 +92,6 @@ class Reader(Grammar):
         return found
 
     # ------------------------------------------------------------------ text
-
-    def _run(self, values: list[_Value]) -> bool:
-        """Plain terms such as ``3*x**2*y`` are read by one regular expression a term: that is what large
-        files consist of."""
-        start, known = self._start, self.ids or {}
-        before = len(values)
-        while (match := _TERM.match(self._text, start)) is not None:
-            sign, body, divisor = match.groups()
-            coef: int | Fraction = -1 if sign == "-" else 1
-            ids: list[int] = []
-            for factor in body.replace("**", "^").split("*"):
-                factor = factor.strip()
-                if factor[0] in "(.0123456789":
-                    number = read_number(factor) if factor[0] != "(" else read_rational(factor[1:-1])
-                    coef = number * coef if coef in (1, -1) else bounded(coef * number)
-                    continue
-                name, _, power = factor.partition("^")
-                identifier = known.get(name) or self._name(name.rstrip())
-                if not power:
-                    ids.append(identifier)
-                else:
-                    exponent = int(power) if len(power) <= 8 else MAX_DEGREE + 1
-                    ids.extend([identifier] * _degree_checked(len(ids) + exponent, exponent))
-            if divisor is not None:
-                coef = divided(coef, read_number(divisor))
-            values.append((coef, ids, None))
-            _degree_checked(len(ids))
-            start = match.end()
-        if len(values) == before:
-            return False
-        self._end = start
-        self._next()
-        return True
 
     def _named(self, name: str, depth: int) -> _Value:
         return 1, [self._name(name)], None
@@ -214,11 +172,11 @@ def _a_number(value: _Value, complaint: str) -> int | Fraction:
     return coef
 
 
-def _degree_checked(degree: int, value: int | None = None) -> int:
-    """A value, by default the degree, which must not be too large."""
+def _degree_checked(degree: int) -> int:
+    """The degree, which must not be too large."""
     if degree > MAX_DEGREE:
         raise ParseError(f"the degree exceeds {MAX_DEGREE}")
-    return degree if value is None else value
+    return degree
 
 
 def _accumulate(merged: dict[tuple[int, ...], int | Fraction], ids: list[int], coef: int | Fraction) -> None:
