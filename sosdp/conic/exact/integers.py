@@ -199,20 +199,11 @@ def is_semidefinite_within(matrix: Rows, off: Fraction) -> bool:
 
 
 def is_semidefinite(matrix: Rows) -> bool:
-    """Whether a symmetric matrix of integers is positive semidefinite, by elimination in integers."""
+    """Whether a symmetric matrix of integers is positive semidefinite: the signs of its characteristic
+    polynomial alternate, zeros aside, exactly when no eigenvalue is negative."""
+    from flint import fmpz_mat
+
     side = len(matrix)
-    reserve(_INTEGER * side**3 / 3 * max(1.0, side * digits_of(matrix) / _WORD), _LONGEST)
-    rest = np.array(matrix, dtype=object).reshape(side, side)
-    while rest.size:
-        reserve()
-        diagonal = rest.diagonal()
-        if (diagonal < 0).any():
-            return False
-        pivot = int(np.argmax(diagonal > 0))
-        if not diagonal[pivot] > 0:
-            return not rest.any()
-        keep = np.arange(rest.shape[0]) != pivot
-        column = rest[keep, pivot]
-        rest = rest[np.ix_(keep, keep)] * rest[pivot, pivot] - np.outer(column, column)
-        rest = rest // (math.gcd(*(int(v) for v in rest.reshape(-1))) or 1)
-    return True
+    reserve(_PRODUCT * side**3 * max(1.0, side * digits_of(matrix) / _WORD), _LONGEST)
+    coefficients = fmpz_mat(side, side, [v for row in matrix for v in row]).charpoly().coeffs()
+    return all(v * (-1) ** (side - k) >= 0 for k, v in enumerate(coefficients))
