@@ -38,7 +38,6 @@ def write_sdpa(
     cones = program.cones
     scalars = 2 * cones.zero + cones.nonnegative
     blocks = ([-scalars] if scalars else []) + list(cones.psd)
-    number, block, row, column, value = _entries(program)
     lines = [
         f'"{" ".join(comment.split())}: add {constant!r} to the optimal value (read_program does)"',
         f"{program.q.size} = mDIM",
@@ -46,46 +45,28 @@ def write_sdpa(
         " ".join(str(side) for side in blocks) + " = bLOCKsTRUCT",
         " ".join(repr(float(c)) for c in program.q),
     ]
-    lines += [
-        f"{m} {k} {i} {j} {v!r}"
-        for m, k, i, j, v in zip(
-            number.tolist(), block.tolist(), row.tolist(), column.tolist(), value.tolist(), strict=True
-        )
-    ]
+    lines += [f"{m} {k} {i} {j} {v!r}" for m, k, i, j, v in zip(*_entries(program), strict=True)]
     write_whole(path, "\n".join(lines).encode("ascii", "replace").decode() + "\n")
 
 
-def _entries(program: ConicProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _entries(program: ConicProgram) -> list[list]:
     """Matrix number (0: F_0), block, row, column (from 1) and value of every entry, in the file's order."""
     cones = program.cones
-    block = np.ones(cones.rows, dtype=np.int64)
-    row = np.arange(1, cones.rows + 1)
-    column = row.copy()
-    scale = np.ones(cones.rows)
-    # equations take two places on the diagonal; the second copy is added below
-    row[cones.zero : cones.zero + cones.nonnegative] += cones.zero
-    column[cones.zero : cones.zero + cones.nonnegative] += cones.zero
-    first = 1 if cones.zero + cones.nonnegative else 0
-    for k, (side, rows) in enumerate(zip(cones.psd, cones.psd_slices(), strict=True)):
-        i, j = triangle(side)
-        block[rows] = k + 1 + first
-        row[rows], column[rows] = i + 1, j + 1
-        scale[rows] = 1.0 / roots(side)
-    stacked = sp.hstack([-sp.csc_matrix(program.b[:, None]), -program.A], format="coo")
+    stacked = sp.hstack([-sp.csc_matrix(program.b[:, None]), -program.A], format="csr")
     stacked.sum_duplicates()
-    place, number = stacked.row, stacked.col
-    value = stacked.data * scale[place]
-    twin = place < cones.zero
-    result = (
-        np.concatenate([number, number[twin]]),
-        np.concatenate([block[place], block[place[twin]]]),
-        np.concatenate([row[place], row[place[twin]] + cones.zero]),
-        np.concatenate([column[place], column[place[twin]] + cones.zero]),
-        np.concatenate([value, -value[twin]]),
-    )
+    equations = stacked[: cones.zero]
+    stacked = sp.vstack([equations, -equations, stacked[cones.zero :]], format="coo")
+    scalars = 2 * cones.zero + cones.nonnegative
+    diagonal, first = np.arange(scalars), 1 + bool(scalars)
+    parts = [(np.ones(scalars, dtype=np.int64), diagonal, diagonal, np.ones(scalars))]
+    for block, side in enumerate(cones.psd, first):
+        parts.append((np.full(svec_length(side), block), *triangle(side), 1.0 / roots(side)))
+    blocks, rows, columns, scales = (np.concatenate(part) for part in zip(*parts, strict=True))
+    at = stacked.row
+    result = stacked.col, blocks[at], rows[at] + 1, columns[at] + 1, stacked.data * scales[at]
     kept = np.flatnonzero(result[4])
-    order = kept[np.lexsort([result[3][kept], result[2][kept], result[1][kept], result[0][kept]])]
-    return result[0][order], result[1][order], result[2][order], result[3][order], result[4][order]
+    order = kept[np.lexsort([part[kept] for part in result[3::-1]])]
+    return [part[order].tolist() for part in result]
 
 
 def read_sdpa(path: str | Path) -> ConicProgram:
