@@ -98,8 +98,8 @@ class PolynomialArray(np.ndarray):
     ) -> Any:
         """Sum over ``axis`` (default: all elements)."""
         start = Polynomial(0) if initial is None or initial is np._NoValue else coerce(initial)
-        result = np.add.reduce(np.asarray(self), axis, keepdims=keepdims, initial=start, where=where)
-        result = _wrap(result)
+        options: dict[str, Any] = {"keepdims": keepdims, "initial": start, "where": where}
+        result = _wrap(np.add.reduce(np.asarray(self), axis, **options))
         if out is None:
             return result
         out[...] = result
