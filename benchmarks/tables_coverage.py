@@ -110,8 +110,8 @@ def run(quick: bool = False) -> dict[str, Any]:
         ]
         if interval == "noise":
             notes += [
-                "the interval of a quantile must hold on every table and counts all of its 2^20 grid points: "
-                "it is longer than most tables need and misses less often than it may",
+                "the interval of a quantile must hold on every table; it misses as often as it may on "
+                "tables of two distant values (a test), and less often on these",
                 "an interval cannot miss beyond a public bound",
             ]
         rows = [[law, *row] for law, row in zip(laws, rates, strict=True)]

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks import tables_coverage
 from sosdp.privacy.table.intervals import margin, quotient, ratio_beyond
-from sosdp.privacy.table.quantiles import Ends, cut, reach
+from sosdp.privacy.table.quantiles import Widths, reach
 
 ALPHA = 0.05
 
@@ -63,53 +63,58 @@ def test_tails_of_the_quotient_are_bounds_and_near():
 
 
 def missed(table, size, rate, share, away):
-    """The exact probability that an end of the interval misses numpy's quantile, the larger of the two."""
-    truth, result = float(np.quantile(table, float(share))), []
-    score = Ends(share, len(table), away)
-    for level, first in ((score.low, True), (score.high, False)):
-        entries = np.array([*table, 0 if first else size - 1])
-        places, times = np.unique(entries, return_counts=True)
-        times[0 if first else -1] -= 1
-        starts, ends, levels = cut(np.stack([places, times]), size, level, first=first)
-        weights = np.exp(-rate * np.repeat(levels, ends - starts + 1))
-        points = np.arange(size)
-        wrong = points > truth if first else points < truth
-        result.append(float(weights[wrong].sum() / weights.sum()))
+    """The exact probability that the interval misses numpy's quantile, the largest over all values."""
+    truth, cell = float(np.quantile(table, float(share))), np.stack(np.unique(table, return_counts=True))
+    result = []
+    for place in range(size):
+        widths = Widths(share, size, place, away)
+        first, last, level = widths.weighted(cell)
+        weights = (last - first + 1) * np.exp(-rate * level.astype(float))
+        wrong = [not low <= truth <= high for low, high in map(widths.ends, widths.lengths)]
+        result.append(weights[wrong].sum() / weights.sum())
     return max(result)
 
 
 @pytest.mark.parametrize("share", [Fraction(1, 2), Fraction(1, 4), Fraction(9, 10), Fraction(0), Fraction(1)])
 @pytest.mark.parametrize(("size", "rate"), [(4, 3.0), (60, 0.2)])
-def test_the_ends_of_a_quantile_hold_exactly(share, size, rate):
-    """On every table of up to four entries, and on larger ones of these."""
-    alpha, unit = 0.025, share.denominator
-    away = reach(size, Fraction(rate), alpha, unit)
+def test_the_interval_of_a_quantile_holds_exactly(share, size, rate):
+    """On every table of up to four entries, and on larger ones of these, wherever its value was drawn."""
+    away = reach(Fraction(rate), ALPHA, share.denominator)
     places = (0, 1, size // 2, size - 1)
     tables = [t for k in range(1, 5) for t in itertools.combinations_with_replacement(places, k)]
     tables += [t * k for t in tables for k in (5, 40)]
-    assert max(missed(table, size, rate, share, away) for table in tables) <= alpha
-    assert max(missed(table, size, rate / 10, share, away) for table in tables) > alpha  # control
+    assert max(missed(table, size, rate, share, away) for table in tables) <= ALPHA
+    assert max(missed(table, size, rate / 10, share, away) for table in tables) > ALPHA  # control
+
+
+def test_the_interval_of_a_quantile_misses_as_often_as_it_may():
+    """Two values, each half of the records: about a place between them no record says how long it must be."""
+    rate, share, size = 0.05, Fraction(1, 2), 1000
+    table, away = (100,) * 501 + (800,) * 500, reach(Fraction(rate), ALPHA, 1)
+    assert 0.8 * ALPHA < missed(table, size, rate, share, away) <= ALPHA
 
 
 @pytest.mark.parametrize("away", [0, 7, 2**61, 2**62, 2**63 - 1, 2**63 + 10**6, 2**70])
-def test_levels_of_ends_are_their_definition_however_far_out(away):
-    """Beyond 64 bits no level fails: an error that one record decides would tell two tables apart."""
+def test_scores_of_intervals_are_their_definition_however_far_out(away):
+    """Beyond 64 bits no score fails: an error that one record decides would tell two tables apart."""
     share, size = Fraction(333333, 10**6), 7
     a, b = share.numerator, share.denominator
     for table in itertools.combinations_with_replacement(range(size), 3):
-        cell = np.stack(np.unique([*table, 0, size - 1], return_counts=True))
-        cell[1, [0, -1]] -= 1  # the bounds are places of the cell, with or without records
-        ends = Ends(share, 3, away)
-        for level, first in ((ends.low, True), (ends.high, False)):
-            result = cut(cell, size, level, first=first)
-            for start, end, found in zip(*result, strict=True):
-                for point in range(start, end + 1):
-                    below, above = sum(x < point for x in table), sum(x > point for x in table)
-                    p, q, low, high = (a, b - a, below, above) if first else (b - a, a, above, below)
-                    right = max(0, b * high - q * 3 - away)
-                    if point != (0 if first else size - 1):
-                        right = max(right, b * low - p * 3 + away)
-                    assert int(found) == right
+        cell = np.stack(np.unique(table, return_counts=True))
+        for place in range(size):
+            widths, gaps = Widths(share, size, place, away), []
+            for low, high in map(widths.ends, widths.lengths):
+                below, above = sum(x < low for x in table), sum(x > high for x in table)
+                gaps.append(max(b * below - a * 3 if low else -math.inf,
+                                b * above - (b - a) * 3 if high < size - 1 else -math.inf))  # fmt: skip
+            assert gaps[-1] == -math.inf and sorted(gaps, reverse=True) == gaps
+            right = [
+                max(0, gap + away, -(gaps[k - 1] if k else math.inf) - away) if gap > -math.inf
+                else max(0, -gaps[k - 1] - away if k else 0)
+                for k, gap in enumerate(gaps)
+            ]  # fmt: skip
+            assert widths.scores(cell) == right
+            assert 0 in right
 
 
 def test_coverage_on_two_laws():

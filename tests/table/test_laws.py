@@ -12,7 +12,7 @@ import pytest
 from sosdp.privacy.mechanisms.basic.quantile import quantile_level, runs
 from sosdp.privacy.table.answers import NOTHING, shares
 from sosdp.privacy.table.keys import law_of
-from sosdp.privacy.table.quantiles import Ends, cut, reach
+from sosdp.privacy.table.quantiles import Widths, reach
 from sosdp.privacy.table.state import totals
 from sosdp.privacy.verification.release_check import check_release
 from tests.table.small import UNITS, asked, neighbours, records, tables
@@ -84,7 +84,8 @@ def test_noise_exhaustively(adjacency, most, name, grouped):
 @pytest.mark.parametrize(("interval", "column"), [(None, "v"), ("noise", "v"), (None, "x"), ("noise", "x")])
 @pytest.mark.parametrize(("adjacency", "most"), UNITS, ids=str)
 def test_quantiles_exhaustively(adjacency, most, interval, column, grouped):
-    """The exact laws of all draws of two quantiles together, of a grid of 4 points and of one of 2^20."""
+    """The exact laws of all draws of two quantiles together, of a grid of 4 points and of one of 2^20; of
+    intervals about every place of their value."""
     question = asked(adjacency, most, interval=interval).quantiles(column, [0.5, "1/3"])
     question = question.by("g") if grouped else question
     every = tables(adjacency)
@@ -101,6 +102,10 @@ def test_quantiles_exhaustively(adjacency, most, interval, column, grouped):
             for law, other in zip(laws(row, factor), laws(others, factor), strict=True)
         )
 
+    def log_law(drawn, rate):
+        weights = np.log(drawn.last - drawn.first + 1) - float(rate) * drawn.level.astype(float)
+        return weights - math.log(math.fsum(np.exp(weights)))
+
     @functools.cache
     def laws_of(places, times, factor):
         """Logarithms of probabilities, at every place that occurs in a table, and between these."""
@@ -111,10 +116,9 @@ def test_quantiles_exhaustively(adjacency, most, interval, column, grouped):
             parts = [(runs(cell, size, level), next(rates) * factor)]
             if interval:
                 rate = next(rates) * factor
-                ends = Ends(q, n, reach(size, rate, 0.025, q.denominator))
-                low, high = (share.statistic.merged(cell, np.array([[k], [0]])) for k in (0, size - 1))
-                parts += [(cut(low, size, ends.low, first=True), rate)]
-                parts += [(cut(high, size, ends.high, first=False), rate)]
+                away = reach(rate, 0.05, q.denominator)
+                about = [Widths(q, size, int(place), away).weighted(cell) for place in PLACES if place < size]
+                result.append(np.concatenate([log_law(drawn, rate) for drawn in about]))
             for (first, last, levels), rate in parts:
                 weights = np.exp(-float(rate) * levels.astype(float)) * (last - first + 1)
                 here = np.searchsorted(last, np.unique(np.minimum(PLACES, size - 1)))

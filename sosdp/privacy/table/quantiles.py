@@ -1,4 +1,4 @@
-"""Quantiles of a column by the exponential mechanism, each with an interval that its own draws give.
+"""Quantiles of a column by the exponential mechanism, each with an interval about it whose length is drawn.
 
 Proof: docs/proofs/tables.md, "Quantiles"
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -18,6 +17,7 @@ import numpy.typing as npt
 from sosdp.privacy.contributions import Unit
 from sosdp.privacy.guarantee.evidence import Law
 from sosdp.privacy.mechanisms.basic.quantile import Grid, Runs, draw, quantile_level, runs
+from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.table.statistics import MISSING, Codes, Noise, Row, Statistic, in_column, is_timed
 
 POINTS = 1 << 20
@@ -25,7 +25,7 @@ POINTS = 1 << 20
 are stored."""
 
 VALUE = Fraction(1, 2)
-"""Part of the budget of a quantile for its value; the rest is for the two ends of the interval."""
+"""Part of the budget of a quantile for its value; the rest is for the length of its interval."""
 
 
 @dataclass(frozen=True)
@@ -90,19 +90,19 @@ class Quantiles(Statistic):
         return np.insert(both, at[~known], second[:, ~known], axis=1)
 
     def _parts(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
-        """What one value, and one end of an interval, may cost."""
+        """What one value, and its interval, may cost."""
         each = epsilon / len(self.shares)
-        return (each * VALUE, each * (1 - VALUE) / 2) if self.interval else (each, Fraction(0))
+        return (each * VALUE, each * (1 - VALUE)) if self.interval else (each, Fraction(0))
 
     def laws(self, unit: Unit, epsilon: Fraction) -> tuple[Law, ...]:
-        """One exponential mechanism for every value, and two for its interval."""
-        value, end = self._parts(epsilon)
+        """One exponential mechanism for every value, and one for its interval."""
+        value, interval = self._parts(epsilon)
         result = []
         for share in self.shares:
             moved = quantile_level(share, 0, unit)[1]
             result.append(Law("exponential", (value / (2 * moved), 2 * moved)))
             if self.interval:
-                result.append(Law("exponential", (end / (2 * moved), 2 * moved), 2))
+                result.append(Law("exponential", (interval / (2 * moved), 2 * moved)))
         return tuple(result)
 
     def rows(self, cell: Codes, noise: Noise) -> list[Row]:
@@ -111,19 +111,14 @@ class Quantiles(Statistic):
 
     def _row(self, points: Grid, cell: Codes, share: Fraction, noise: Noise) -> Row:
         assert self.column is not None
-        n = int(cell[1].sum())
-        level, moved = quantile_level(share, n, noise.unit)
-        value, end = (part / (2 * moved) for part in self._parts(noise.epsilon))
+        level, moved = quantile_level(share, int(cell[1].sum()), noise.unit)
+        value, interval = (part / (2 * moved) for part in self._parts(noise.epsilon))
         place = draw(runs(cell, points.size, level), value, noise.bits)
         row: Row = {"quantile": float(share), "value": self._at(place, 0)}
         if not self.interval:
             return row
-        first, last = place, place
-        if points.size > 1:
-            ends = Ends(share, n, reach(points.size, end, noise.alpha / 2, share.denominator))
-            low, high = (self.merged(cell, np.array([[bound], [0]])) for bound in (0, points.size - 1))
-            first = min(place, draw(cut(low, points.size, ends.low, first=True), end, noise.bits))
-            last = max(place, draw(cut(high, points.size, ends.high, first=False), end, noise.bits))
+        away = reach(interval, noise.alpha, share.denominator)
+        first, last = Widths(share, points.size, place, away).drawn(cell, interval, noise.bits)
         return row | {"low": self._at(first, -1), "high": self._at(last, 1)}
 
     def _at(self, place: int, side: int) -> float:
@@ -157,49 +152,63 @@ class Quantiles(Statistic):
         return in_column(self.column, value, side)
 
 
-def reach(size: int, rate: Fraction, alpha: float, unit: int) -> int:
-    """How far an end is put outside, in units of the score, so that it misses with probability alpha at most.
-
-    Args:
-        size: of the grid. rate: of the exponential mechanism. alpha: probability of a miss.
-        unit: what one record counts in the score; the end is that much further out.
-    """
-    return math.ceil(math.log((size - 1) / alpha) / float(rate) * (1 + 1e-12)) + unit
-
-
 @dataclass(frozen=True)
-class Ends:
-    """The scores of the two ends of an interval for the quantile of share q = a / b of n entries.
+class Widths:
+    """Half-lengths of an interval about a released place, and their scores.
+
+    The k-th one is drawn with probability proportional to 2^k e^(-rate * score), so all shorter ones together
+    weigh less than the next one.
 
     Attributes:
-        share: q. n: number of entries. away: G of the proof.
+        share: the share q of the quantile. size: of the grid. place: the grid point in the middle.
+        away: G of the proof, how far outside the quantile the ends are put, in units of the score.
     """
 
     share: Fraction
-    n: int
+    size: int
+    place: int
     away: int
 
-    def low(self, below: Any, above: Any, bound: bool) -> Any:
-        """Of a lower end, by the numbers of entries below and above; `bound`: it is the least grid point."""
-        a, b = self.share.numerator, self.share.denominator
-        if self.away > LARGE:
-            below, above = np.asarray(below, dtype=object), np.asarray(above, dtype=object)
-        far = np.maximum(b * above - (b - a) * self.n - self.away, 0)
-        return far if bound else np.maximum(b * below - a * self.n + self.away, far)
+    @property
+    def lengths(self) -> list[int]:
+        """0, 1, 2, 3, 4, 6, 8, 11, ..., by the root of 2, and last one that reaches both bounds."""
+        last = max(self.place, self.size - 1 - self.place)
+        roots = sorted({0, *(round(2 ** (k / 2)) for k in range(2 * last.bit_length() + 1))})
+        return [length for length in roots if length < last] + [last]
 
-    def high(self, below: Any, above: Any, bound: bool) -> Any:
-        """Of an upper end; `bound`: it is the largest grid point."""
-        return Ends(1 - self.share, self.n, self.away).low(above, below, bound)
+    def ends(self, length: int) -> tuple[int, int]:
+        """The first and the last place of the interval."""
+        return max(self.place - length, 0), min(self.place + length, self.size - 1)
+
+    def scores(self, cell: Codes) -> list[int]:
+        """Of each length; Python's integers, so that no record decides whether a score can be computed."""
+        a, b, n = self.share.numerator, self.share.denominator, int(cell[1].sum())
+        up_to, lengths = np.append(0, np.cumsum(cell[1])), self.lengths
+        missed: list[int] = []
+        for length in lengths[:-1]:
+            low, high = self.ends(length)
+            below, upto = (int(up_to[k]) for k in np.searchsorted(cell[0], [low, high + 1]))
+            sides = [b * below - a * n] * (low > 0) + [b * (n - upto) - (b - a) * n] * (high < self.size - 1)
+            missed.append(max(sides))
+        short = [gap + self.away for gap in missed] + [0]
+        long = [0] + [-gap - self.away for gap in missed]
+        return [max(*both, 0) for both in zip(short, long, strict=True)]
+
+    def weighted(self, cell: Codes) -> Runs:
+        """Runs of 2^k points, one for each length."""
+        starts = 2 ** np.arange(len(self.lengths) + 1, dtype=np.int64) - 1
+        return Runs(starts[:-1], starts[1:] - 1, np.array(self.scores(cell), dtype=object))
+
+    def drawn(self, cell: Codes, rate: Fraction, bits: RandomBits) -> tuple[int, int]:
+        """The ends of an interval whose length is drawn."""
+        return self.ends(self.lengths[(draw(self.weighted(cell), rate, bits) + 1).bit_length() - 1])
 
 
-LARGE = 1 << 61
-"""Beyond it scores are Python's integers; b n is below 2^61 for every table that fits into memory."""
+def reach(rate: Fraction, alpha: float, unit: int) -> int:
+    """G: how far outside the ends are put, so that the interval misses with probability alpha at most.
 
-
-def cut(cell: Codes, size: int, level: Callable[[Any, Any, bool], Any], *, first: bool) -> Runs:
-    """The grid cut at the places of a cell, of which its first (or last) point is one, with the levels."""
-    result = runs(cell, size, lambda below, above: level(below, above, False))
-    at = 0 if first else -1
-    others, none = np.array([cell[1].sum() - cell[1, at]]), np.zeros(1, dtype=np.int64)
-    (result.level[at],) = level(none, others, True) if first else level(others, none, True)
-    return result
+    Args:
+        rate: of the exponential mechanism. alpha: probability of a miss.
+        unit: what one record counts in the score; the ends are that much further out.
+    """
+    return math.ceil(Fraction(math.log(1 / alpha - 1) * (1 + 1e-12)) / rate) + unit
