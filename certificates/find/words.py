@@ -8,6 +8,7 @@ bound below the solver's value has a proof; without, squares need an inside.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -184,11 +185,7 @@ class _Writer:
             missing = self.rest.get(word, Fraction(0))
             if not missing or not word:
                 continue
-            found = places.get(word, [])
-            if not found:
-                raise NotCertifiable(
-                    f"no square reaches {self.claimed.text(word)}, whose coefficient is rounded"
-                )
+            found = places.get(word, []) or self._paired(word, classes, plain)
             whole = sum(entry[word] ** 2 for *_, entry in found)
             for n, (gram, i, j, entry) in enumerate(found):
                 last = n == len(found) - 1
@@ -200,6 +197,17 @@ class _Writer:
         wrong = [w for w, c in self.rest.items() if c and w]
         if wrong:
             raise NotCertifiable(f"the identity does not close at {self.claimed.text(wrong[0])}")
+
+    def _paired(self, word: Word, classes: WordClasses, plain: list) -> list:
+        """A Gram matrix of two words more, u and v with u* v the word, as `_absorbed` has entries."""
+        u, v = self.problem._star(((word[: len(word) // 2], ONE[0][1]),)), word[len(word) // 2 :]
+        gram = [[Fraction(0)] * 2 for _ in range(2)]
+        pairs = [(1, u, ONE, ((v, ONE[0][1]),)), (1, ((v, ONE[0][1]),), ONE, u)]
+        entry = classes.terms(self.problem._form(pairs))
+        if len(u) != 1 or abs(u[0][1]) != 1 or max(entry, key=lambda w: (len(w), w), default=()) != word:
+            raise NotCertifiable(f"no square reaches {self.claimed.text(word)}, whose coefficient is rounded")
+        plain.append(([u, ((v, ONE[0][1]),)], gram))
+        return [(gram, 0, 1, entry)]
 
     # --------------------------------------------------------------------------- what is paid
 
@@ -238,22 +246,23 @@ class _Writer:
 
     def _bounded(self, letter: int, tried: tuple[int, ...] = ()) -> tuple[Fraction, list[Fact]]:
         x: Terms = (((letter,), Fraction(1)),)
-        square = self.problem._form([(1, x, ONE, x)])
-        if all(not w for w, _ in square):
-            return sum((c for _, c in square), Fraction(0)), []
-        for p in (self.problem._sum([*ONE, *((w, -c) for w, c in x)]), self.problem._star(x)):
-            other = self.problem._form([(1, p, ONE, p)])
-            if self.problem._sum([*square, *other]) == ONE:
-                return Fraction(1), [("", 0, p, Fraction(1))]
+        square, star = self._square(x), self.problem._star(x)
+        twice = dict(square).get((letter,), Fraction(0))
+        for p in ((), self.problem._sum([*x, ((), -twice)]), star):  # x* x is c, c + 2 m x, or c - x x*
+            total = self.problem._sum([*square, *self._square(p)])
+            if all(not w for w, _ in total):
+                return sum((c for _, c in total), Fraction(0)), [("", 0, p, Fraction(1))] if p else []
         for name in ("inequality", "equality"):
             for k, g in enumerate(self.given.get(name, [])):
                 for sign in (1, -1) if name == "equality" else (1,):
-                    found = self._ellipsoid(letter, (name, k, ONE, Fraction(sign)), dict(g))
-                    if found:
-                        return found
-        ((other, _),) = self.problem._star(x)
-        if other[0] not in (letter, *tried):  # r (r - u u*) = (r - u u*)^2 + u (r - u* u) u* for x = u*
-            r, facts = self._bounded(other[0], (*tried, letter))
+                    result = self._ellipsoid(letter, (name, k, ONE, Fraction(sign)), dict(g))
+                    if result:
+                        return result
+        if star == x and (interval := self._interval(letter)):
+            return interval
+        other = star[0][0][0]
+        if other not in (letter, *tried):  # r (r - u u*) = (r - u u*)^2 + u (r - u* u) u* for x = u*
+            r, facts = self._bounded(other, (*tried, letter))
             turned = [(n, i, self.problem._form([(1, ONE, p, x)]), c / r) for n, i, p, c in facts]
             gap = self.problem._sum([((), r), *((w, -c) for w, c in square)])
             return r, [*turned, ("", 0, gap, 1 / r)]
@@ -262,34 +271,65 @@ class _Writer:
             "a constraint R**2 - x.H*x >= 0, or norm=, bounds it"
         )
 
+    def _square(self, p: Terms) -> Terms:
+        """p* p."""
+        return self.problem._form([(1, p, ONE, p)] if p else [])
+
     def _ellipsoid(self, letter: int, given: Fact, g: dict[Word, Fraction]) -> Any:
-        """From g = a - sum c_j x_j* x_j + b (x + x*) with c_j > 0: what `_letter` asks for."""
+        """From g = a - sum c_w w* w + b (x + x*) with c_w > 0, where x* x or its square is one of these: what
+        `_letter` asks for."""
         terms, facts = {w: given[3] * c for w, c in g.items()}, [given]
-        value, mine = terms.pop((), Fraction(0)), Fraction(0)
-        for j in range(1, len(self.claimed.names)):
-            x: Terms = (((j,), Fraction(1)),)
-            square = self.problem._form([(1, x, ONE, x)])
-            c = -terms.get(square[0][0], Fraction(0)) / square[0][1] if len(square) == 1 else Fraction(0)
-            if c > 0 and square[0][0]:
-                del terms[square[0][0]]
-                mine = c if j == letter else mine
-                facts += [] if j == letter else [("", 0, x, c)]
-        linear = terms.pop((letter,), Fraction(0))
+        value, squares = terms.pop((), Fraction(0)), dict[Word, tuple[Terms, Fraction]]()
+        for word, c in [*terms.items()]:
+            w: Terms = ((word[len(word) // 2 :], Fraction(1)),)
+            if [v for v, _ in self._square(w)] == [word] and c * self._square(w)[0][1] < 0:
+                squares[word] = w, -c / self._square(w)[0][1]
+                del terms[word]
+        x: Terms = (((letter,), Fraction(1)),)
+        square, linear = self._square(x), terms.pop((letter,), Fraction(0))
+        _, mine = squares.pop(square[0][0], (x, Fraction(0)))
+        facts += [("", 0, w, c) for w, c in squares.values()]
+        if not terms and not linear and not mine:  # q s* s <= a for s = x* x: 2 t s <= s* s + t^2
+            q = squares.get(self._square(square)[0][0], (x, Fraction(0)))[1]
+            if (
+                not q
+                or value <= 0
+                or [w for w, _ in square] != [squares[self._square(square)[0][0]][0][0][0]]
+            ):
+                return None
+            facts = [f for f in facts if f[2] != square]
+            t = Fraction(math.sqrt(value / q))
+            gap = self.problem._sum([*square, ((), -t)])
+            return (value + q * t * t) / (2 * q * t), [
+                *((n, i, p, c / (2 * q * t)) for n, i, p, c in facts),
+                ("", 0, gap, 1 / (2 * t)),
+            ]
         if terms or not mine:
             return None
         facts = [(n, i, p, c / mine) for n, i, p, c in facts]
-        value, middle = (
-            value / mine,
-            linear / (2 * mine),
-        )  # x* x - 2 m x + ... <= value: (x - m)* (x - m) <= r
+        value, middle = value / mine, linear / (2 * mine)  # (x - m)* (x - m) <= value + m^2
         if not middle:
             return value, facts
-        shift = ((((letter,)), Fraction(1)), ((), -2 * middle))
+        shift = self.problem._sum([*x, ((), -2 * middle)])
         doubled = [(n, i, p, 2 * c) for n, i, p, c in facts]
-        return 2 * (value + middle**2) + 2 * middle**2, [
-            *doubled,
-            ("", 0, self.problem._sum(shift), Fraction(1)),
-        ]
+        return 2 * (value + middle**2) + 2 * middle**2, [*doubled, ("", 0, shift, Fraction(1))]
+
+    def _interval(self, letter: int) -> Any:
+        """From a - b x >= 0 and c + d x >= 0 with b, d > 0: what `_letter` asks for, by 2 R (R^2 - x x) =
+        (R - x) (R + x) (R - x) + (R + x) (R - x) (R + x)."""
+        ends: dict[int, tuple[Fraction, int, Fraction]] = {}
+        for k, g in enumerate(self.given.get("inequality", [])):
+            slope = dict(g).get((letter,), Fraction(0))
+            if slope and all(w in ((), (letter,)) for w, _ in g):
+                ends[1 if slope < 0 else -1] = dict(g).get((), Fraction(0)) / abs(slope), k, abs(slope)
+        if len(ends) < 2:
+            return None
+        r = max(*(abs(end) for end, _, _ in ends.values()), Fraction(1, 1 << BITS))
+        facts: list[Fact] = []
+        for sign, (end, k, slope) in ends.items():  # R - sign x = (g / slope) + R - end
+            p = self.problem._sum([((letter,), Fraction(sign)), ((), r)])
+            facts += [("inequality", k, p, 1 / (2 * r * slope)), ("", 0, p, (r - end) / (2 * r))]
+        return r * r, [f for f in facts if f[3]]
 
     # --------------------------------------------------------------------------- what is written
 

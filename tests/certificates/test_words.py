@@ -145,6 +145,34 @@ def test_a_bound_of_ones_own_is_proven_or_refused():
     assert certificates.decide(solved("chsh")[0], bound=2).status == "undecided"
 
 
+def free(*constraints):
+    """Constraints on new letters x and y, from texts in them."""
+    x, y = sd.operators("x y")
+    where = {"x": x, "y": y, "relation": sd.relation}
+    return x, y, [eval(text, where) for text in constraints]
+
+
+@pytest.mark.parametrize(
+    ("constraints", "objective", "level", "truth"),
+    [
+        (["relation(x * x, 2 * x + 3)"], "x", 2, -1),
+        (["3 - x >= 0", "x + 1 >= 0"], "x", 2, -1),
+        (["2 * (3 - x) >= 0", "(x + 1) / 3 >= 0"], "x * x - x", 3, -0.25),
+        (["1003 - x >= 0", "x - 1000 >= 0"], "x", 1, 1000),
+        (["16 - x**4 >= 0"], "x", 2, -2),
+        (["5 - x**4 - y**4 >= 0"], "x * y + y * x", 2, -(10**0.5)),
+        (["5 - x**4 - x * x - y * y >= 0"], "x * y + y * x", 2, -(12**0.5)),
+    ],
+)
+def test_norms_that_constraints_give_pay_for_rounding(constraints, objective, level, truth):
+    x, y, given = free(*constraints)
+    result = sd.minimize(eval(objective, {"x": x, "y": y}) + 0 * y, given, level=level)
+    proof = certificates.extract(result).exact()
+    assert proof.verify() and truth - 1e-6 * max(1, abs(truth)) <= proof.bound <= Fraction(truth) + Fraction(
+        1, 10**12
+    )
+
+
 def test_letters_without_norm_and_squares_without_inside_are_refused():
     x, y = sd.operators("x y")
     with pytest.raises(certificates.NotCertifiable):
