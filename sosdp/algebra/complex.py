@@ -6,7 +6,6 @@ The letter 2i is the variable with the id i, 2i + 1 its conjugate; coefficients 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import groupby
 from typing import Any, Self
 
 import numpy as np
@@ -16,27 +15,21 @@ from sosdp.algebra.coefficients import object_array
 from sosdp.algebra.operator import WordPolynomial
 from sosdp.algebra.polynomial import Polynomial, variable
 from sosdp.algebra.variables import variable_id, variable_name
-from sosdp.algebra.words import ONE, Monoid, Number, Terms, Word
+from sosdp.algebra.words import ONE, Monomials, Number, Word
 
 _SUFFIX = "_conj"
 
 
-class Conjugates(Monoid):
+class Conjugates(Monomials):
     """Monomials in complex variables and their conjugates."""
-
-    def normal(self, word: Word) -> Terms:
-        """The letters in order."""
-        return {tuple(sorted(word)): ONE}
 
     def adjoint(self, word: Word) -> tuple[Number, Word]:
         """Variables and conjugates exchanged."""
         return ONE, tuple(letter ^ 1 for letter in word)
 
-    def show(self, word: Word) -> str:
-        """The monomial in Python's syntax."""
-        powers = [(letter, len([*run])) for letter, run in groupby(word)]
-        names = [variable_name(letter // 2) + ".conj()" * (letter % 2) for letter, _ in powers]
-        return "*".join(f"{n}**{k}" if k > 1 else n for n, (_, k) in zip(names, powers, strict=True)) or "1"
+    def name(self, letter: int) -> str:
+        """The variable, or its conjugate."""
+        return variable_name(letter // 2) + ".conj()" * (letter % 2)
 
 
 class ComplexPolynomial(WordPolynomial):

@@ -96,7 +96,7 @@ class Polynomial(Sparse):
     def terms(self) -> Iterator[tuple[Number, dict[str, int]]]:
         """The terms as (coefficient, {variable name: power}), highest degree first, then lexicographic."""
         for coef, powers in printing.ordered(self):
-            yield coef, {variable_name(i): k for i, k in powers}
+            yield coef, dict(powers)
 
     # ------------------------------------------------------------------ arithmetic
 

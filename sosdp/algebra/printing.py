@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from sosdp.algebra.sparse import Sparse, display_order
-from sosdp.algebra.variables import variable_name
+from sosdp.algebra.words import MONOMIALS
 from sosdp.extras import need
 
 _SHOWN_TERMS = 20  # of a repr
@@ -49,25 +49,15 @@ def array_latex(array: Any) -> str:
 
 def ordered(
     p: Sparse, limit: int | None = None, rounded: bool = False
-) -> list[tuple[Any, list[tuple[int, int]]]]:
-    """Terms as (coefficient, [(id, power), ...]) in reading order; ``rounded``: what came of floats in
+) -> list[tuple[Any, list[tuple[str, int]]]]:
+    """Terms as (coefficient, [(name, power), ...]) in reading order; ``rounded``: what came of floats in
     floats."""
     order = display_order(p.monos)[:limit]
-    terms = []
     coefs = p.coefs[order].tolist()
     if rounded and not p.is_exact:
         coefs = [_float(c) for c in coefs]
-    for row, coef in zip(p.monos[order].tolist(), coefs):
-        powers: list[tuple[int, int]] = []
-        for identifier in row:
-            if not identifier:
-                continue
-            if powers and powers[-1][0] == identifier:
-                powers[-1] = (identifier, powers[-1][1] + 1)
-            else:
-                powers.append((identifier, 1))
-        terms.append((coef, powers))
-    return terms
+    words = (list(filter(None, row)) for row in p.monos[order].tolist())
+    return [(coef, MONOMIALS.powers(word)) for coef, word in zip(coefs, words)]
 
 
 def _join(terms: list, write: Any) -> str:
@@ -89,7 +79,7 @@ def _float(value: Any) -> Any:
         return value
 
 
-def _short_term(coef: Any, powers: list[tuple[int, int]]) -> str:
+def _short_term(coef: Any, powers: list[tuple[str, int]]) -> str:
     """One term with the shortest decimal of a float."""
     return _text_term(coef, powers, str)
 
@@ -102,9 +92,9 @@ def exact_text(value: Any) -> str:
     return short if Fraction(short) == Fraction(value) else format(Decimal(value), "").replace("E", "e")
 
 
-def _text_term(coef: Any, powers: list[tuple[int, int]], write: Callable[[Any], str] = exact_text) -> str:
+def _text_term(coef: Any, powers: list[tuple[str, int]], write: Callable[[Any], str] = exact_text) -> str:
     """One term. A fraction a/b is written ``a*x/b``: Python, sympy and this library all read that exactly."""
-    factors = [variable_name(i) if k == 1 else f"{variable_name(i)}**{k}" for i, k in powers]
+    factors = [name if k == 1 else f"{name}**{k}" for name, k in powers]
     tail = ""
     if isinstance(coef, Fraction):
         coef, tail = coef.numerator, f"/{coef.denominator}"
@@ -113,8 +103,8 @@ def _text_term(coef: Any, powers: list[tuple[int, int]], write: Callable[[Any], 
     return "*".join(factors) + tail
 
 
-def _latex_term(coef: Any, powers: list[tuple[int, int]]) -> str:
-    factors = [_latex_name(variable_name(i)) + (f"^{{{k}}}" if k > 1 else "") for i, k in powers]
+def _latex_term(coef: Any, powers: list[tuple[str, int]]) -> str:
+    factors = [_latex_name(name) + (f"^{{{k}}}" if k > 1 else "") for name, k in powers]
     if coef != 1 or not factors:
         factors.insert(0, latex_number(coef))
     return " ".join(factors)
@@ -149,15 +139,10 @@ def to_sympy(p: Sparse) -> Any:
     need("sympy", "the bridge to sympy")
     import sympy
 
-    symbols: dict[int, Any] = {}
     terms = []
     for coef, powers in ordered(p):
-        factors = [_to_sympy_number(coef)]
-        for identifier, power in powers:
-            if identifier not in symbols:
-                symbols[identifier] = sympy.Symbol(variable_name(identifier))
-            factors.append(symbols[identifier] ** power)
-        terms.append(sympy.Mul(*factors))
+        factors = [sympy.Symbol(name) ** power for name, power in powers]
+        terms.append(sympy.Mul(_to_sympy_number(coef), *factors))
     return sympy.Add(*terms)
 
 

@@ -4,8 +4,8 @@ A word is a tuple of letter numbers, the empty one is 1. Letters of different pa
 word in normal form is the concatenation, party by party, of words to which no rule applies. A rule replaces
 a word of one party by a combination of smaller words (length, then letters) and holds in every model, with
 its adjoint. What is proven needs only that the rules are true; confluence makes normal forms unique
-(`confluence`). Of monomials in complex variables (`complex`) all letters commute: words are sorted, and
-nothing is rewritten. Monomials in real variables (`monomials`) are the same as arrays.
+(`confluence`). Of monomials in variables (`Monomials`, as arrays `monomials`) and in complex ones with their
+conjugates (`complex`) all letters commute: words are sorted, and nothing is rewritten.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import groupby
 from types import MappingProxyType
+
+from sosdp.algebra.variables import variable_name
 
 Word = tuple[int, ...]
 Number = tuple[Fraction, Fraction]
@@ -126,6 +129,33 @@ class Monoid(ABC):
             ).replace("+ -", "- ")
             or "0"
         )
+
+
+class Monomials(Monoid):
+    """Monomials in variables, which commute and are their own adjoints; letters are ids of variables."""
+
+    def normal(self, word: Word) -> Terms:
+        """The letters in order."""
+        return {tuple(sorted(word)): ONE}
+
+    def adjoint(self, word: Word) -> tuple[Number, Word]:
+        """The monomial."""
+        return ONE, word
+
+    def name(self, letter: int) -> str:
+        """The letter as one writes it."""
+        return variable_name(letter)
+
+    def powers(self, word: Iterable[int]) -> list[tuple[str, int]]:
+        """The letters by name, with their powers."""
+        return [(self.name(letter), len([*run])) for letter, run in groupby(word)]
+
+    def show(self, word: Word) -> str:
+        """The monomial in Python's syntax."""
+        return "*".join(n if k == 1 else f"{n}**{k}" for n, k in self.powers(word)) or "1"
+
+
+MONOMIALS = Monomials()
 
 
 class Words(Monoid):
@@ -243,13 +273,6 @@ class Words(Monoid):
             c = times(c, d)
             out.append(j)
         return c, tuple(out)
-
-    def bound(self, word: Word) -> float:
-        """A bound on the norm: norms are submultiplicative."""
-        value = 1.0
-        for i in word:
-            value *= self.letters[i].norm
-        return value
 
     def show(self, word: Word) -> str:
         """The word as one writes it."""

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import sosdp as sd
+from sosdp.algebra import monomials
 from sosdp.algebra.confluence import consequences
 from sosdp.algebra.operator import LETTERS
 from sosdp.algebra.word_tables import Tables, distinct, multiply, numbers
-from sosdp.algebra.words import ONE
+from sosdp.algebra.words import MONOMIALS, ONE
 from tests.operators.models import families, value
 
 FAMILIES = families(np.random.default_rng(0))
@@ -66,6 +67,19 @@ def test_products_and_adjoints_of_all_words_agree_with_matrices(name):
         assert np.allclose(m, known[u].conj().T @ known[v], atol=1e-9), (u, v)
 
 
+def test_monomials_as_arrays_and_as_words_are_one_monoid():
+    ids = sd.variables("monoid_a monoid_b monoid_c")
+    letters = [int(v.variable_ids[0]) for v in ids]
+    found = [w for n in range(4) for w in itertools.combinations_with_replacement(letters, n)]
+    rows = np.array([(0,) * (3 - len(w)) + w for w in found], dtype=np.int32)
+    products = monomials.multiply_outer(rows, rows)
+    one_by_one = [MONOMIALS.normal(u + v) for u, v in itertools.product(found, repeat=2)]
+    assert [{tuple(filter(None, row)): ONE} for row in products.tolist()] == one_by_one
+    assert [repr(sd.Polynomial.from_arrays(row[None], [1])) for row in rows] == [*map(MONOMIALS.show, found)]
+    assert monomials.degrees(rows).tolist() == [len(w) for w in found]
+    assert all(MONOMIALS.star_of({w: ONE}) == {w: ONE} for w in found)
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_built_in_families_are_confluent(name):
     words, _, _ = reduced_words(FAMILIES[name][0], 1)
@@ -86,7 +100,7 @@ def test_norms_of_words_hold_in_the_models():
         for u, v in itertools.product(operators, repeat=2):
             for word in (u * v).terms:
                 assert np.linalg.norm(value(sd.OperatorPolynomial({word: ONE}), model), 2) <= 1 + 1e-9
-                assert LETTERS.bound(word) == 1.0
+                assert all(LETTERS.letters[i].norm == 1.0 for i in word)
 
 
 @pytest.mark.parametrize("power", [1, 30, 31, 39, 45])
