@@ -1,7 +1,5 @@
 """Evaluation, derivatives, substitution, and the way to sympy and back."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 

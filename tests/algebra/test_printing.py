@@ -1,7 +1,5 @@
 """Text that reads back exactly, and LaTeX."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Problem files: all published cases, round trips, and one line for everything that is wrong."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import random

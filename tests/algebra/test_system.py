@@ -1,7 +1,5 @@
 """Constraints and systems."""
 
-from __future__ import annotations
-
 import pickle
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """`--against`: is the claim about this problem?"""
 
-from __future__ import annotations
-
 import json
 import re
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Agda checks certificates, with a proof that its check is enough."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from pathlib import Path

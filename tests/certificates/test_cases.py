@@ -1,7 +1,5 @@
 """The benchmark cases that must certify exactly, and those that must not."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

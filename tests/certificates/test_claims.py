@@ -1,7 +1,5 @@
 """Claims beyond bounds and sums of squares: programs, expectations, points, functionals."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

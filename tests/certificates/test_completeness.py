@@ -1,7 +1,5 @@
 """Problems that were once left undecided although a short proof exists."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

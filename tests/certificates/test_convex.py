@@ -1,7 +1,5 @@
 """Exact dual bounds of matrix programs, from float dual points."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

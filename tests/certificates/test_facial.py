@@ -1,7 +1,5 @@
 """Proofs with Gram matrices that must be singular."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +8,6 @@ import pytest
 import certificates
 import sosdp as sd
 from certificates.find.extract import with_products
-from certificates.find.facial import _complement, _rational_kernel
 from certificates.find.rounding import NotCertifiable
 from tests.certificates.solved import path_of
 
@@ -74,15 +71,6 @@ def test_matrix_inequalities_on_a_face():
     matrix = np.array([[1 - x, y], [y, 1 + x]], dtype=object)
     result = sd.minimize(x, sd.System(sd.PSD(matrix)), degree=2)
     assert certificates.extract(result).optimum().bound == -1
-
-
-def test_integer_kernels():
-    gram = np.array([[2.0, -1, -1], [-1, 2, -1], [-1, -1, 2]]) + 1e-9
-    assert [[abs(v) for v in row] for row in _rational_kernel(gram, 1e-6)] == [[1, 1, 1]]
-    assert _rational_kernel(np.eye(3), 1e-6) is None
-    w = _complement([[1, 1, 1]], 3)
-    assert (w.nrows(), w.ncols()) == (3, 2)
-    assert all(sum(int(w[i, j]) for i in range(3)) == 0 for j in range(2))
 
 
 def test_irrational_kernels_are_refused_in_words():

@@ -1,7 +1,5 @@
 """The kernel: its rules, what it refuses, and that the fast path says the same."""
 
-from __future__ import annotations
-
 import ast
 import copy
 import itertools

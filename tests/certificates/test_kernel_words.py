@@ -1,7 +1,5 @@
 """The kernel of words: its rules on random matrices, what they refuse, and hostile arguments."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import itertools

@@ -1,7 +1,5 @@
 """Sums of squares over real number fields: the rule that drops a root, its abuse, and the finder."""
 
-from __future__ import annotations
-
 import copy
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """A picture of a Gram matrix."""
 
-from __future__ import annotations
-
 import pytest
 
 import certificates

@@ -1,7 +1,5 @@
 """What is written for proof assistants states the problem, not the certificate."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Every kind of program: solve, prove, save, and verify in the kernel alone, as the problem states it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What a user looks at: squares, the identity, one-line formulas, labelled tables, short files."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 

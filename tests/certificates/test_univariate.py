@@ -1,7 +1,5 @@
 """Sums of squares in one variable, short fractions by default, and bounds that have no certificate."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction as F
 

@@ -1,7 +1,5 @@
 """The command itself: version, help, complaints in one line, verify."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

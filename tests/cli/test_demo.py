@@ -1,7 +1,5 @@
 """`sosdp demo` end to end, and the page it writes."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Files that commands name: strange names and hostile contents are one line and exit code 2."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

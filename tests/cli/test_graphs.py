@@ -1,7 +1,5 @@
 """Graph files: what is read, and the one line that is said when it is not."""
 
-from __future__ import annotations
-
 import networkx as nx
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Programs in operators on the command line: solved, certified, verified, and compared with their problem."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """What is written arrives or is missed in one line: full disks, files that cannot be replaced."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

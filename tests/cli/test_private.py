@@ -1,7 +1,5 @@
 """`sosdp private`: the release object, what it never shows, and one-line complaints."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """`sosdp private count|sum|mean|quantile|histogram|table`: answers, every neighbour, warnings, bad input."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import json

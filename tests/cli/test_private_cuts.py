@@ -1,7 +1,5 @@
 """`sosdp private cuts`: the release object, queries from a file, and one-line complaints."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

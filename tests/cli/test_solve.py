@@ -1,7 +1,5 @@
 """`sosdp solve`: the result object, exit codes, certificates, the SDPA export, and one-line complaints."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 """Update rules: potentials drop as proven, no adversary makes more updates than B(g), matrix or not is the
 same."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Cut norm: brackets against enumeration, the padding identity, certificates that reject, level sets."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import math

@@ -1,8 +1,6 @@
 """The private error bound: the relaxation moves by at most one, brackets hold, the released bound has its
 law."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Offline construction: prices add up, the noise has the scale they buy, selection has its exact law."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,8 +1,6 @@
 """Calibration of the online mechanism: the table of noise scales, the theorems behind it, and what must
 fail."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 

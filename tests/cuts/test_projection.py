@@ -1,8 +1,6 @@
 """Nearest graphs in cut norm: the compact program against the linear program with all its rows,
 certificates, bands."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

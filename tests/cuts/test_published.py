@@ -1,7 +1,5 @@
 """The program that the paper and we relax, literally."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Queries: exact answers, and sensitivities that are attained and never exceeded."""
 
-from __future__ import annotations
-
 import itertools
 
 import networkx as nx

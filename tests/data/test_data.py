@@ -1,7 +1,5 @@
 """Real data from other packages' wheels: found, read, and refused with what to install."""
 
-from __future__ import annotations
-
 import pytest
 
 import sosdp.data

@@ -1,7 +1,5 @@
 """MATPOWER cases: read, turned into a program whose numbers are those of complex arithmetic, and bounded."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

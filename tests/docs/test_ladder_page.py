@@ -1,7 +1,5 @@
 """The table of steps on docs/engine.md is the list of the ladder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from sosdp.relaxation.ladder import STEPS

@@ -1,7 +1,5 @@
 """One page lists every public name by task, and what is on it exists."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Wrong theorems that an adversary found, each with the exact reason why it was one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

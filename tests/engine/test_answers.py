@@ -1,7 +1,5 @@
 """The API answers: problems solve themselves, relaxations export themselves, results are one line."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The line on the terminal: what it says, and where it says nothing."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import sys

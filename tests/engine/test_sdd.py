@@ -4,15 +4,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy.optimize import linprog
 
 import sosdp as sd
-from sosdp.conic.clarabel import _rotation
-from sosdp.conic.program import Cones
-from sosdp.conic.svec import smat, svec
 from sosdp.model.options import CONES
-from sosdp.relaxation.assemble.diagonal_dominance import _pieces
 from sosdp.relaxation.functionals import gram_factor
 
 x, y, z = sd.variables("x y z")
@@ -121,29 +116,6 @@ def test_the_linear_program_is_the_one_of_the_definition():
     known = linprog(np.append(np.zeros(len(rays)), -1.0), A_eq=A, b_eq=right, bounds=limits)
     found = sd.minimize(f, BOX, 4, cone="dsos")
     assert found.bound == pytest.approx(-known.fun, rel=1e-6)
-
-
-@pytest.mark.parametrize("cone", ["sdsos", "dsos"])
-def test_pieces_generate_exactly_the_cone(cone):
-    """Every piece is in the cone and every matrix of the cone is a combination: by its definition."""
-    rng = np.random.default_rng(7)
-    matrix, sides = _pieces(cone, np.ones(5), None)
-    weights = [svec(np.outer(v, v)) for v in rng.normal(size=(len(sides), 2))] if cone == "sdsos" else []
-    weights = np.concatenate(weights) if weights else rng.uniform(size=len(sides))
-    made = smat(matrix.T @ weights, 5)
-    if cone == "dsos":
-        assert (2 * np.diag(made) >= np.abs(made).sum(axis=1) - 1e-12).all()
-        offdiagonal = rng.normal(size=(5, 5))
-        member = offdiagonal + offdiagonal.T
-        np.fill_diagonal(member, 0)
-        np.fill_diagonal(member, np.abs(member).sum(axis=1))
-        found = linprog(np.ones(matrix.shape[0]), A_eq=matrix.T.toarray(), b_eq=svec(member))
-        assert found.status == 0
-        np.fill_diagonal(member, np.diag(member) * 0.999)
-        assert linprog(np.ones(matrix.shape[0]), A_eq=matrix.T.toarray(), b_eq=svec(member)).status == 2
-    else:
-        comparison = 2 * np.diag(np.diag(made)) - np.abs(made)  # scaled dominant iff this is semidefinite
-        assert np.linalg.eigvalsh(comparison)[0] >= -1e-12
 
 
 def test_moments_satisfy_the_dual_conditions_only():
@@ -271,17 +243,3 @@ def test_bad_requests():
     ):
         with pytest.raises(ValueError, match=said):
             refused()
-
-
-def test_two_by_two_blocks_are_second_order_cones():
-    cones = Cones(zero=2, nonnegative=1, psd=(2, 3, 2, 1))
-    turn = _rotation(cones)
-    assert abs(turn @ turn.T - sp.eye_array(cones.rows)).max() < 1e-15
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        M = rng.normal(size=(2, 2))
-        M = M + M.T
-        s = np.zeros(cones.rows)
-        s[3:6] = svec(M)
-        head, *tail = (turn @ s)[3:6]
-        assert (head >= np.linalg.norm(tail)) == (np.linalg.eigvalsh(M)[0] >= 0)

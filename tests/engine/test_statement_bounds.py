@@ -1,7 +1,5 @@
 """Bounds of polynomials in exact numbers and floats, far apart in size, against enumeration in fractions."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from fractions import Fraction

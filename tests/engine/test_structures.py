@@ -1,7 +1,5 @@
 """What is remembered of a structure changes no answer: 500 random programs, asked with and without it."""
 
-from __future__ import annotations
-
 import pickle
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Before a fit: every estimator says what to expect, from which n or budget on, and what would work now."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import math

@@ -1,7 +1,5 @@
 """Transcripts in the place of questions, for pipelines that are replayed on neighbours."""
 
-from __future__ import annotations
-
 import pytest
 
 from problems.gaussian import budgets, planning, whitening

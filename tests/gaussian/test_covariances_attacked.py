@@ -1,7 +1,5 @@
 """Covariances under hostile tables: every small table and neighbour, both roads, no warning, no exception."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import warnings

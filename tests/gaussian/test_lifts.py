@@ -1,7 +1,5 @@
 """The localised lift and the literal program: certified brackets, order, sensitivity, convexity."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """No bracket of a packing score is wider than is charged, whatever the records are and the solvers do."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import warnings

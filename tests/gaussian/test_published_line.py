@@ -1,7 +1,5 @@
 """The exact score of one coordinate, and Theorem 4.2 on it: all neighbours, exact deltas, controls."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import combinations_with_replacement, product

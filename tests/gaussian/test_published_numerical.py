@@ -1,7 +1,5 @@
 """Tolerances tau T: enumeration, all neighbours, controls; what is decided of matrices by the engine."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import combinations_with_replacement, product

@@ -1,7 +1,5 @@
 """Spectral covariance and the mean in the largest coordinate, literally: all neighbours, controls."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import combinations_with_replacement, product

@@ -1,7 +1,5 @@
 """Covariance scores whose bound moves with the candidate: exact arithmetic, sensitivity, cuts, laws."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import combinations_with_replacement, product

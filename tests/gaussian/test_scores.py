@@ -1,7 +1,5 @@
 """Brackets of packing scores against exact rational arithmetic, and what one record can change."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 

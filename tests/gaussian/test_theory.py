@@ -1,7 +1,5 @@
 """Proven statements about the completion score against certified brackets, and the robust means."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

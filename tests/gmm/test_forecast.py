@@ -1,7 +1,5 @@
 """Forecasts against what blocks do: unequal weights, long axes, failing solvers, refusals that advise."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

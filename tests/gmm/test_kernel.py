@@ -1,7 +1,5 @@
 """The kernel program against an interior-point solver, its certificate, and the bounds of the proof page."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The programs in the engine's language: against each other and the truth, and after a sample is dropped."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

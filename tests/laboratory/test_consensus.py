@@ -1,7 +1,5 @@
 """Consensus programs: exact levels, bounds over cells, the exact law, privacy on all neighbours."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from array import array

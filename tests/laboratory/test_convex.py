@@ -1,7 +1,5 @@
 """Strongly convex minimisers: certified constants, what neighbours do, and wrong claims that are refuted."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import pickle

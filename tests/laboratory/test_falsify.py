@@ -1,7 +1,5 @@
 """The sensitivity of every score and of every projection that estimators of problems/ rest on, attacked."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Families: values that move little for all n, and families whose transfer has no certificate."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

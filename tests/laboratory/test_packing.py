@@ -1,7 +1,5 @@
 """Packing programs: features of a record by itself, levels that move by what is charged, and releases."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Functions of means for every n, ratios, pieces and maxima: bounds hold and are reached."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from fractions import Fraction

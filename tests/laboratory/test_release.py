@@ -1,7 +1,5 @@
 """Statistics with a proof, released: exact values, exact noise, and the certificate that travels along."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Sensitivities of statistics: proven above, attained below, and what is no polynomial is refused."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

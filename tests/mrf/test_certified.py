@@ -1,7 +1,5 @@
 """Certificates about small models: below the truth found by sampling, and close to it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize as local

@@ -1,7 +1,5 @@
 """Estimates of the published models, and budgets without delta."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import problems.mrf

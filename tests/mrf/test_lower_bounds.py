@@ -1,7 +1,5 @@
 """Lower bounds: hand values, monotonicity, exact distances, and that nothing measured beats them."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Models against the list of their states, and samplers against the models."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

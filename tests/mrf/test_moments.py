@@ -1,7 +1,5 @@
 """Sensitivity of parities and gradients by brute force; fits of exact moments."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

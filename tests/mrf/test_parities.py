@@ -1,7 +1,5 @@
 """Parities by multiplicative weights and by oracle; t-wise models; sparse logistic regression."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

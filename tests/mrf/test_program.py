@@ -1,7 +1,5 @@
 """What the regressions ask and what is read off them, on exact conditionals and distributions."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The batched exponential mechanism has the exact law of its scores."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

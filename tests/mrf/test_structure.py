@@ -1,7 +1,5 @@
 """Margins of trees and correlation graphs over all neighbours, and what is released."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -5,8 +5,6 @@ Acin et al. 2016 for guessing), closed forms, or exact diagonalisation; of level
 ncpol2sdpa 1.14.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

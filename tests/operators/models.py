@@ -1,7 +1,5 @@
 """Models of letters in matrices: what words are compared with."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import sosdp as sd

@@ -1,7 +1,5 @@
 """Problems with known answers: values, and certified bounds on the right side of the level's value."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Operators in problem files: read without evaluation, saved and solved as anything else."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

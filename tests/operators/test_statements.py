@@ -1,8 +1,6 @@
 """What is refused with a sentence, relations and their completion, norms, symmetries, and what answers
 say."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Accept curves: tables, closed form, the inequalities exactly, and that no curve could be larger."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

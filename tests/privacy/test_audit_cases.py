@@ -1,7 +1,5 @@
 """The published cases: an audit refutes every wrong mechanism and no right one, at the runs they name."""
 
-from __future__ import annotations
-
 import pytest
 
 from sosdp.privacy.verification.cases import CASES

@@ -1,7 +1,5 @@
 """Count, sum, mean and quantile of a column: every neighbour of small tables, exact losses, and controls."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import warnings

@@ -1,7 +1,5 @@
 """scikit-learn's own checks on every estimator; what fails by design is listed with its reason."""
 
-from __future__ import annotations
-
 import warnings
 
 import pytest

@@ -1,7 +1,5 @@
 """Exhaustive privacy of the pure mechanism: all multisets, neighbours and outputs; and what must fail."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

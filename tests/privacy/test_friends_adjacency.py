@@ -1,7 +1,5 @@
 """Violation 3: the friendly core stamped any adjacency as its own."""
 
-from __future__ import annotations
-
 import pytest
 
 from sosdp.privacy import release_by_friends

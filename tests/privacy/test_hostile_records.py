@@ -4,8 +4,6 @@ Each kind stands for a public constant of the mechanism (what no number is read 
 holds; the release with it is, draw for draw, the release with that constant in its place.
 """
 
-from __future__ import annotations
-
 import datetime
 import decimal
 import io

@@ -1,7 +1,5 @@
 """The rational base is certified and tight; levels of bracketed scores charge the width."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

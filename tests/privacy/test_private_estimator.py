@@ -1,7 +1,5 @@
 """A relaxation of the user's own as a private estimator: exhaustively private; what is missing is named."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import warnings

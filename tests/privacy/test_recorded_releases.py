@@ -4,8 +4,6 @@ The record was made before the mechanisms took their terms as one value. `python
 tests.privacy.test_recorded_releases` writes it anew.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import pathlib

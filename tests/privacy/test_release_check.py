@@ -1,7 +1,5 @@
 """A release carries what its guarantee is recomputed from; every tampering with the claim is found out."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Pipelines: what stands before a private estimator is named, and a scaler that is inside the guarantee."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

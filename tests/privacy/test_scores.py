@@ -1,7 +1,5 @@
 """Scores against brute force: inverse sensitivity, depths, boxes, counts, sensitivity, hostile data."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

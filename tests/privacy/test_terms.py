@@ -1,7 +1,5 @@
 """Kind, conditions and statement of a guarantee are computed from terms and proven facts."""
 
-from __future__ import annotations
-
 import ast
 import pathlib
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Exhaustive privacy of the truncated mechanism, sensitivity of its distance, and the published utility."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

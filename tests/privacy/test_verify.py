@@ -1,7 +1,5 @@
 """Searches find false sensitivities and leave true ones alone, in every mode, also after a restart."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

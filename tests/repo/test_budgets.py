@@ -1,7 +1,5 @@
 """Sizes, circles and forbidden words only go down (`tests/repo/budgets.py`)."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Every notebook runs from top to bottom, keeps its outputs, and holds no error or path of a machine."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

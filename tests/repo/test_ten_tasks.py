@@ -1,7 +1,5 @@
 """What a newcomer does first: ten scripts of at most five lines, with the extras and without them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The two walks of docs/developing.md: every stop is a function or class that is where the page says."""
 
-from __future__ import annotations
-
 import ast
 import re
 

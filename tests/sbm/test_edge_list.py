@@ -1,7 +1,5 @@
 """Data frames of edges, for every estimator that takes a graph."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Large graphs of which no model is public: the degree is learnt, and the budget adds up."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Joint differential privacy of vertices: what all others are told, enumerated; who learns what."""
 
-from __future__ import annotations
-
 import copy
 import functools
 import itertools

@@ -1,7 +1,5 @@
 """Polynomials in Chebyshev coefficients: arithmetic, text, bounds with their proofs, and what is refused."""
 
-from __future__ import annotations
-
 import pickle
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Trigonometric polynomials: values against grids, exact series, and what a proof must pay for."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The method at points on bounds whose values are known, against the borrowed solvers, and its rays."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The linear algebra of the method at points against its definition, and the dispatcher's estimates."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

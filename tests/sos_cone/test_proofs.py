@@ -1,7 +1,5 @@
 """Bounds proven from the first solve, and exact certificates."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

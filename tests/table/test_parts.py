@@ -1,7 +1,5 @@
 """The same integers whatever the parts: files, frames, pools of processes, Dask; and workers that die."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import pickle

@@ -1,7 +1,5 @@
 """Synthetic tables: what moves between neighbours by enumeration, the budget, entries, the shell."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """Tables as people use them: answers near the truth, plans, budgets, entries of every kind, refusals."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import math
