@@ -15,11 +15,13 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 from functools import partial
 from itertools import combinations_with_replacement
-from math import gcd, lcm
+from math import gcd, inf, lcm
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -33,7 +35,7 @@ _RELATION = re.compile(r"[ \t\r\n]*(<=|>=|==)[ \t\r\n]*([^ \t\r\n]+)[ \t\r\n]*")
 _LEVEL = {"+": 1, "-": 1, "*": 2, "/": 2, "**": 4}
 _ASKED, _MEASURE = {"minimize", "maximize", "feasible", "sos"}, {"subject_to", "variables", "mass", "psd"}
 _PLAIN = {"format", "name", "description", "comment", "source", "variables", "degree", "products", "options"}
-DEGREE, BITS, DEPTH, WORK, LONG = 1000, 14000, 400, 1 << 22, 1 << 26  # limits; LONG: of proofs too
+DEGREE, BITS, DEPTH, WORK, LONG = 1000, 14000, 400, 1 << 22, 1 << 26  # limits; LONG: steps and bits of proofs
 PLACES = 64  # binary places of eliminations that are rounded
 FREE = "sosdp_free_"  # variables of for-all constraints
 MULTIPLIER = "sosdp_multiplier_"  # in certificates about measures: of the relations, masses first
@@ -41,6 +43,30 @@ MULTIPLIER = "sosdp_multiplier_"  # in certificates about measures: of the relat
 
 class NotProven(ValueError):
     """A rule does not cover what it was applied to, or what is proven is not what was asked."""
+
+
+class TooLong(NotProven):
+    """A limit of this file is reached, so nothing is said."""
+
+
+_LEFT: ContextVar[list[float]] = ContextVar("left", default=[inf])
+
+
+@contextmanager
+def within(work: float) -> Iterator[list[float]]:
+    """What is done here takes at most so many steps of about a microsecond (a term that is stored is five)."""
+    before = _LEFT.set(left := [work])
+    try:
+        yield left
+    finally:
+        _LEFT.reset(before)
+
+
+def _spend(steps: float) -> None:
+    left = _LEFT.get()
+    left[0] -= steps
+    if left[0] < 0:
+        raise TooLong("this takes more work than the limit allows")
 
 
 class _Sealed:
@@ -69,9 +95,10 @@ def _fields(count: int) -> Any:
 
 
 class Polynomial(_Sealed):
-    """A polynomial: `pairs` of a monomial, ("x", "x", "y") for x^2 y, and an integer; all over `den`."""
+    """A polynomial: `pairs` of a monomial, ("x", "x", "y") for x^2 y, and an integer; all over `den`.
+    `degree`, `bits`: of the longest monomial and number."""
 
-    __slots__, (pairs, den) = (), _fields(2)
+    __slots__, (pairs, den, degree, bits) = (), _fields(4)
 
     @property
     def terms(self) -> Mapping[tuple[str, ...], Fraction]:
@@ -92,11 +119,16 @@ class Polynomial(_Sealed):
 
     def __mul__(self, other: Polynomial) -> Polynomial:
         out: dict[tuple[str, ...], int] = {}
-        left, right = _is(self, Polynomial).pairs, _is(other, Polynomial).pairs
+        left, right = sorted((_is(self, Polynomial).pairs, _is(other, Polynomial).pairs), key=len)
+        _spend(1)
+        cost = 1 + (self.degree + other.degree >> 5) + (self.bits + other.bits >> 7)
+        cost += (self.bits >> 11) * (other.bits >> 11)
         for a, p in left:
+            before = len(out)
             for b, q in right:
                 m = tuple(sorted(a + b))
                 out[m] = out.get(m, 0) + p * q
+            _spend(cost * (len(right) + 4 * (len(out) - before)))
         return _made(out, self.den * other.den)
 
     def __str__(self) -> str:
@@ -123,14 +155,17 @@ def _is(value: Any, kind: type) -> Any:
 
 def _made(found: dict[tuple[str, ...], int], den: int) -> Polynomial:
     common = gcd(den, *found.values())
-    return Polynomial(_KEY, tuple(sorted((m, c // common) for m, c in found.items() if c)), den // common)
+    pairs = tuple(sorted((m, c // common) for m, c in found.items() if c))
+    bits = max([den // common, *(abs(c) for _, c in pairs)]).bit_length()
+    return Polynomial(_KEY, pairs, den // common, max((len(m) for m, _ in pairs), default=0), bits)
 
 
 def _sum(pairs: Iterable[tuple[Any, Polynomial]]) -> Polynomial:
     listed, out = [(w, _is(p, Polynomial)) for w, p in pairs], dict[tuple[str, ...], int]()
     dens = {w.denominator * p.den for w, p in listed}
-    _need(sum(d.bit_length() for d in dens) < LONG, "denominators are too long")
+    _spend(sum(d.bit_length() for d in dens) >> 4)
     den = lcm(*dens)
+    _spend((1 + (den.bit_length() >> 7)) * sum(1 + len(p.pairs) for _, p in listed))
     for w, p in listed:
         factor = w.numerator * (den // (w.denominator * p.den))
         for m, c in p.pairs:
@@ -143,7 +178,7 @@ def polynomial(terms: Mapping[tuple[str, ...], Any]) -> Polynomial:
     listed = [(tuple(monomial), number(c)) for monomial, c in terms.items()]
     names = [n for m, _ in listed for n in m]
     _need(all(type(n) is str and _NAME.fullmatch(n) for n in names), "a name is an ASCII identifier")
-    return _sum([(c, Polynomial(_KEY, ((tuple(sorted(m)), 1),), 1)) for m, c in listed])
+    return _sum([(c, _made({tuple(sorted(m)): 1}, 1)) for m, c in listed])
 
 
 def number(value: Any) -> Fraction:
@@ -241,8 +276,9 @@ def quadratic_form(matrix: Any, vector: Any, weights: Any = None, places: Any = 
     _need(all(type(k) is int and 0 <= k < len(rows) for k in at), "a matrix has no such row")
     q = _semidefinite([[1] * len(v)] * len(v) if weights is None else weights)
     _need(len(q) == len(v) == len(at), "a form has one number for each entry of its vector")
-    inner = [_sum([(w, p * rows[k][j]) for w, p, j in zip(line, v, at, strict=True) if w])
-             for line, k in zip(q, at, strict=True)]  # fmt: skip
+    columns = [(k, [j for j, a in enumerate(at) if a == k]) for k in sorted({*at})]
+    inner = [_sum([(1, _sum([(line[j], v[j]) for j in js]) * rows[a][k]) for k, js in columns])
+             for line, a in zip(q, at, strict=True)]  # fmt: skip
     hypotheses = frozenset({("psd", rows)}) if len(rows) > 1 else assume(">=", rows[0][0]).hypotheses
     return Theorem(_KEY, hypotheses, ">=", _sum([(1, p * s) for p, s in zip(v, inner, strict=True)]))
 
@@ -251,22 +287,25 @@ def _semidefinite(matrix: Iterable[Iterable[Any]]) -> tuple[tuple[Fraction, ...]
     """The matrix of numbers, if it is symmetric and positive semidefinite."""
     rows = tuple(tuple(number(v) for v in row) for row in matrix)
     _need(rows == tuple(zip(*rows, strict=True)), "a Gram matrix is symmetric")
-    den = lcm(*{v.denominator for row in rows for v in row})
+    dens = {v.denominator for row in rows for v in row}
+    _spend(sum(d.bit_length() for d in dens) >> 4)
+    den = lcm(*dens)
+    _spend((1 + (den.bit_length() >> 7)) * len(rows) ** 2)
     whole = [[v.numerator * (den // v.denominator) for v in row] for row in rows]
     good = _rank(whole, PLACES) is not None or _rank(whole) is not None
     _need(good, "a Gram matrix is not positive semidefinite")
     return rows
 
 
-def _rank(
-    whole: list[list[Any]], places: int | None = None, pay: Any = lambda size, step: None
-) -> int | None:
+def _rank(whole: list[list[int]], places: int | None = None) -> int | None:
     """The rank of a symmetric matrix of integers, None if elimination without fractions (Bareiss) finds a
     negative minor.  With `places`, entries are rounded down to so many binary ones, and the diagonal pays for
     what that adds, less than 1 an entry: a rank is then no more than the true one, and None says nothing."""
+    bits = max((abs(v).bit_length() for row in whole for v in row), default=0)
     left, last, rank = [[v << (places or 0) for v in row[i:]] for i, row in enumerate(whole)], 1, 0
     while left:  # rows from the diagonal on
-        pay(len(left), rank)
+        words = (bits * (rank + 1) if places is None else bits + places) >> 6
+        _spend(len(left) ** 2 * (30 + words + (words * words >> 2)) / 100)
         (p, *top), *rest = left
         if p < 0 or any(c * c > p * row[0] for c, row in zip(top, rest, strict=True)):
             return None
@@ -378,15 +417,18 @@ def settle(goal: Goal, facts: Iterable[Theorem], bound: Any = None, empty: bool 
     for fact, (target, hypotheses) in zip(tuple(facts), targets, strict=True):
         known = _is(fact, Theorem).hypotheses <= hypotheses
         _need(known, "a theorem has a hypothesis that the problem does not have")
-        _need(fact.conclusion == target, f"a theorem is about something else, by {fact.conclusion - target}")
+        rest = fact.conclusion - target
+        where, by = next(((_shown(m) or 1, c) for m, c in rest.pairs), (1, 0))
+        size = Fraction(by, rest.den) if rest.bits < BITS else f"a number of {rest.bits} bits"
+        _need(not rest.pairs, f"the identity fails at the monomial {where}: the two sides differ by {size}")
     return Answer(_KEY, goal, None if refuted else end)
 
 
 class _Reader:
     """Reads the polynomials of a problem, in `known` names, by the grammar of docs/certificates.md alone."""
 
-    def __init__(self, known: Mapping[str, Polynomial], left: list[int]) -> None:
-        self.known, self.left = known, left
+    def __init__(self, known: Mapping[str, Polynomial]) -> None:
+        self.known = known
 
     def read(self, source: Any) -> Polynomial:
         """The polynomial that text, a number, a list of [coefficient, {name: power}] or a series spells."""
@@ -438,10 +480,8 @@ class _Reader:
     def times(self, left: Polynomial, right: Polynomial) -> Polynomial:
         if left is ONE or right is ONE:
             return right if left is ONE else left
-        degree = sum(max((len(m) for m, _ in p.pairs), default=0) for p in (left, right))
-        bits = sum(max([p.den, *(abs(c) for _, c in p.pairs)]).bit_length() for p in (left, right))
-        self.left[0] -= (1 + len(left.pairs) * len(right.pairs)) * (1 + (degree >> 5) + (bits >> 7))
-        _need(degree <= DEGREE and bits <= BITS and self.left[0] > 0, "a polynomial is too large")
+        good = left.degree + right.degree <= DEGREE and left.bits + right.bits <= BITS
+        _need(good, "a polynomial is too large")
         return left * right
 
     def power(self, base: Polynomial, k: Fraction) -> Polynomial:
@@ -488,6 +528,7 @@ def _relation(text: Any) -> tuple[str, ...]:
     return _is(_RELATION.fullmatch(_is(text, str)), re.Match).groups()
 
 
+@within(WORK)
 def state(problem: Mapping[str, Any], values: Mapping[str, Any] | None = None) -> Goal:
     """The goal of a problem ("sosdp-problem/1", decimals as fractions), with `values` for its unknowns; keys
     beside the engine's: "in_expectation", "squares" and "on" (docs/certificates.md)."""
@@ -501,7 +542,7 @@ def state(problem: Mapping[str, Any], values: Mapping[str, Any] | None = None) -
     names, unknowns = (_is(stated.get(k, []), list) for k in ("variables", "unknowns"))
     every = [_is(n, str) for n in [*names, *unknowns]]
     _need(all(map(_NAME.fullmatch, every)) and len({*every}) == len(every), "names are not names")
-    known, left = {n: polynomial({(n,): 1}) for n in every}, [WORK]
+    known = {n: polynomial({(n,): 1}) for n in every}
     asked = sorted(_ASKED & stated.keys())
     question = asked.pop() if asked else ""
     _need(not asked or ("unknowns" in stated and asked != ["feasible"]), "a problem asks one question")
@@ -509,10 +550,10 @@ def state(problem: Mapping[str, Any], values: Mapping[str, Any] | None = None) -
     _need(given.keys() == {*unknowns}, "all unknowns, and nothing else, have values")
     wanted = stated[question]
     if "measures" in stated:
-        return _measured(stated, question, known, left)
+        return _measured(stated, question, known)
     _need(question != "feasible" or wanted is True, "feasible is true")
-    reader = _Reader({n: known[n] for n in names}, left)
-    full, fixed = _Reader(known, left), _Reader(known | {n: _sum([(v, ONE)]) for n, v in given.items()}, left)
+    reader, full = _Reader({n: known[n] for n in names}), _Reader(known)
+    fixed = _Reader(known | {n: _sum([(v, ONE)]) for n, v in given.items()})
     points = reader.set(stated)
     listed = [0] if question == "feasible" else [wanted]
     if question == "sos" and not all(type(t) is list and [*map(type, t)][1:] == [dict] for t in wanted):
@@ -537,14 +578,14 @@ def state(problem: Mapping[str, Any], values: Mapping[str, Any] | None = None) -
     return Goal(_KEY, question, "real points", parts, before, so, (value,))
 
 
-def _measured(stated: dict, question: str, known: dict, left: list[int]) -> Goal:
+def _measured(stated: dict, question: str, known: dict) -> Goal:
     """The goal of a problem about measures: integrals are linear in the moments."""
     readers: dict[str, _Reader] = {}
     hypotheses, more = frozenset[Any](), []
     labels = {_is(n, str): "E'" if n == "E" else n for n in _is(stated["measures"], dict)}
     for name, about in stated["measures"].items():
         own = about.get("variables", stated["variables"])
-        readers[name] = _Reader({n: known[n] for n in own}, left)
+        readers[name] = _Reader({n: known[n] for n in own})
         _need(_is(about, dict).keys() <= _MEASURE, "a measure has a key that is not known")
         _need(_NAME.fullmatch(name) and name not in known, "the name of a measure is none, or taken")
         hypotheses |= {(f"on {labels[name]}", h) for h in readers[name].set(about)}
@@ -566,25 +607,30 @@ def _measured(stated: dict, question: str, known: dict, left: list[int]) -> Goal
     return Goal(_KEY, question, f"measures {', '.join(labels.values())}", parts, "", "", tuple(more))
 
 
-def replay(problem: Mapping[str, Any], proof: Mapping[str, Any]) -> Answer:
-    """The answer that a certificate ("sosdp-certificate/1") gives to a problem."""
+def replay(problem: Goal | Mapping[str, Any], proof: Mapping[str, Any]) -> Answer:
+    """The answer that a certificate ("sosdp-certificate/1") gives to a problem, or to its goal."""
     claim, names = proof["claim"], proof["variables"]
     _need(claim["kind"] != "no_certificate", "there is no rule for the absence of certificates")
     unknowns = [_pick(names, v) for v in claim.get("unknowns", [])]
     values = dict(zip(unknowns, claim.get("values", []), strict=True))
-    goal = state(problem, {n: values.get(n, 0) for n in problem.get("unknowns", [])})
+    if type(goal := problem) is not Goal:
+        goal = state(problem, {n: values.get(n, 0) for n in problem.get("unknowns", [])})
     proven, means = [list[Any]() for _ in claim.get("objectives", [0])], list[Any]()
     used = [block["index"][0] for block in proof["multipliers"] if block["kind"] == "square"]
     rest = [k for k in range(len(claim.get("squares", []))) if k not in used]
     unused = [{"kind": "square", "index": [k], "polynomial": []} for k in rest]
-    for block in [*proof["multipliers"], *unused]:
+    for place, block in enumerate([*proof["multipliers"], *unused]):
         mean = block["kind"].startswith("expectation") or block["kind"] == "square"
-        fact = (1, _multiplier(block, claim, names, mean))
+        try:
+            fact = (1, _multiplier(block, claim, names, mean))
+        except NotProven as why:
+            raise type(why)(f"multiplier {place} ({block['kind']}): {why}") from None
         (means if mean else _pick(proven, block.get("target", 0))).append(fact)
     facts = [weighted_sum(found) for found in proven]
     if "root" in claim:
-        k, *ends = claim["root"]
-        facts = [root(fact, _pick(names, k), *ends) for fact in facts]
+        _need(len(_is(claim["root"], list)) == 3, "a root is a variable, a number below and a number above it")
+        k, low, high = claim["root"]
+        facts = [root(fact, _pick(names, k), low, high) for fact in facts]
     bound, empty = claim.get("bound"), claim["kind"] == "infeasible"
     if goal.about == "probability distributions":
         facts = [weighted_sum([(1, average(fact)), *means]) for fact in facts]
@@ -619,8 +665,10 @@ def _multiplier(block: dict, claim: dict, names: list[str], mean: bool) -> Theor
 
     def plain(p: list) -> Polynomial:
         places = [(c, [(_pick(names, v), _is(k, int)) for v, k in m]) for c, m in p]
-        good = all(len(dict(m)) == len(m) and all(0 < k <= DEGREE for _, k in m) for _, m in places)
-        _need(good, "this is no monomial")
+        degrees = [sum(k for _, k in m if 0 < k) for _, m in places]
+        good = all(len(dict(m)) == len(m) and all(0 < k for _, k in m) for _, m in places)
+        _need(good and max(degrees, default=0) <= DEGREE, "this is no monomial")
+        _spend(5 * sum(1 + (k >> 5) for k in degrees))
         return _sum([(1, polynomial({tuple(n for n, k in m for _ in range(k)): c})) for c, m in places])
 
     def read(p: list) -> Polynomial:
@@ -651,6 +699,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 if __name__ == "__main__":
     _exact = partial(json.loads, parse_float=number, parse_constant=number, object_pairs_hook=_once)
     try:
-        print(replay(*(_exact(Path(name).read_text("utf-8-sig")) for name in sys.argv[1:])).show())
+        with within(LONG):
+            print(replay(*(_exact(Path(name).read_text("utf-8-sig")) for name in sys.argv[1:])).show())
     except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as why:
         sys.exit(f"not proven: {why}")

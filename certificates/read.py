@@ -27,7 +27,7 @@ def load(
     """
     try:
         return from_dict(reading.load_json(os.fspath(path), True, max_bytes), work)
-    except (reading.Unreadable, reading.Invalid) as error:
+    except reading.Unreadable as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from None
 
 

@@ -4,115 +4,113 @@ The claim is about certificates of degree t made of: squares of polynomials of d
 times an inequality g, 2 deg b + deg g <= t for every monomial b in them; for a matrix inequality G, a
 positive semidefinite Q over pairs of a row e of G and a monomial b with 2 deg b + deg G_ee <= t; and
 polynomials times an equality h, of degree at most t - deg h.  No products of inequalities.  A linear
-functional that is nonnegative on all of these and negative on a polynomial shows that it has none.  (Reading
-and arithmetic are shared with the fast checker; the kernel has no part in this.)
+functional that is nonnegative on all of these and negative on a polynomial shows that it has none.  (The
+kernel states polynomial and constraints and eliminates; it has no rule for this.)
 """
 
 from __future__ import annotations
 
 import math
+from itertools import combinations_with_replacement
+from typing import Any
 
 from certificates.checker.reading import WORK, Invalid, Meter, Terms, common_denominator
-from certificates.checker.ring import Packed, Ring, bits_in, largest_of, top_power
-from certificates.checker.semidefinite import semidefinite
-from certificates.checker.stated import Stated
+from certificates.checker.semidefinite import rank_of
+from certificates.kernel import ONE, Goal, Polynomial, _said
+
+Monomial = tuple[str, ...]  # sorted names, with repetition: of the kernel
+Values = dict[Monomial, int]  # a functional times a positive number
 
 
-def degree_of(terms: Terms) -> int:
-    """The degree of a polynomial, 0 for zero."""
-    return max((sum(p for _, p in m) for m in terms), default=0)
-
-
-def separates(claim: Stated, functional: Terms, variables: int, meter: Meter) -> None:
+def separates(goal: Goal, degree: int, names: list[str], functional: Terms, meter: Meter) -> None:
     """Raise Invalid unless the functional is negative on the polynomial and nonnegative on all certificates.
 
     Without constraints the squares range over the monomials that a square may have at all: every monomial b
     of at most half the degree, less those whose square neither occurs in the polynomial nor is a product of
     two others (its coefficients would have to vanish), again and again.
     """
-    constrained = bool(claim.equalities or claim.inequalities or claim.psd)
-    limit = claim.degree
-    if limit < degree_of(claim.objective):
+    _, target, hypotheses = goal.parts[0]
+    if degree < target.degree:
         raise Invalid("claim.degree is less than the degree of the polynomial")
-    if not constrained and limit > degree_of(claim.objective):
+    if not hypotheses and degree > target.degree:
         raise Invalid("claim.degree is not the degree of the polynomial, where all squares end")
-    power = max(2 * limit, top_power([functional]), 1)
-    ring = Ring(variables, power + top_power(claim.polynomials()), meter)
-    values, common = ring.pack(functional)
-    target, target_den = ring.pack(claim.objective)
-    if _pairing(target, values, 0, meter) >= 0:
+    values = _values(functional, names, meter)
+    if _pairing(target, values, (), meter) >= 0:
         raise Invalid("the functional is not negative on the polynomial")
-    basis = _monomials_up_to(variables, limit // 2, ring)
-    if not constrained:
-        basis = that_squares_may_have(basis, set(target), meter)
-    one: Packed = {0: 1}
-    if not _localizing_is_semidefinite([[one]], [basis], values, meter):
+    basis = _monomials_up_to(names, degree // 2, meter)
+    if not hypotheses:
+        basis = that_squares_may_have(basis, {m for m, _ in target.pairs}, meter)
+    if not _localizing_is_semidefinite(((ONE,),), [basis], values, meter):
         raise Invalid("the functional is negative on a square")
-    for k, p in enumerate(claim.inequalities):
-        packed = ring.pack(p)[0]
-        fitting = _monomials_up_to(variables, (limit - degree_of(p)) // 2, ring)
-        if not _localizing_is_semidefinite([[packed]], [fitting], values, meter):
-            raise Invalid(f"the functional is negative on a square times inequality {k}")
-    for k, matrix in enumerate(claim.psd):
-        dens = common_denominator({den for row in matrix for p in row for _, den in p.values()}, meter)
-        rows = [
-            [{ring.key(m): num * (dens // den) for m, (num, den) in p.items()} for p in row] for row in matrix
-        ]
+    for kind, body in hypotheses:
+        if kind == "==":
+            for shift in _monomials_up_to(names, degree - body.degree, meter):
+                if _pairing(body, values, shift, meter) != 0:
+                    raise Invalid(f"the functional does not vanish on a multiple of {_said((kind, body))}")
+            continue
+        rows = body if kind == "psd" else ((body,),)
         # row by row: the basis of row e has the monomials b with 2 deg b + deg G_ee <= degree
-        tops = [(limit - degree_of(matrix[e][e])) // 2 for e in range(len(rows))]
-        bases = [_monomials_up_to(variables, top, ring) for top in tops]
+        tops = [(degree - rows[e][e].degree) // 2 for e in range(len(rows))]
+        bases = [_monomials_up_to(names, top, meter) for top in tops]
         if not _localizing_is_semidefinite(rows, bases, values, meter):
-            raise Invalid(f"the functional is negative on a square times matrix {k}")
-    for k, p in enumerate(claim.equalities):
-        packed = ring.pack(p)[0]
-        for shift in _monomials_up_to(variables, limit - degree_of(p), ring):
-            if _pairing(packed, values, shift, meter) != 0:
-                raise Invalid(f"the functional does not vanish on a multiple of equality {k}")
+            raise Invalid(f"the functional is negative on a square times the left of {_said((kind, body))}")
 
 
-def _pairing(polynomial: Packed, values: Packed, shift: int, meter: Meter) -> int:
-    """The functional, times its denominator, on a polynomial times a monomial."""
-    meter.spend(4 * len(polynomial))
+def _values(functional: Terms, names: list[str], meter: Meter) -> Values:
+    common = common_denominator({den for _, den in functional.values()}, meter)
+    values: Values = {}
+    for monomial, (num, den) in functional.items():
+        total = sum(power for _, power in monomial)
+        meter.spend(20 + total + (common.bit_length() >> 5))
+        meter.hold(1, 64 * total + common.bit_length())
+        values[tuple(sorted(n for v, power in monomial for n in [names[v]] * power))] = num * (common // den)
+    return values
+
+
+def _pairing(polynomial: Polynomial, values: Values, shift: Monomial, meter: Meter, factor: int = 1) -> int:
+    """The functional, times its denominator, on `factor` times a polynomial of integers times a monomial."""
+    meter.spend((10 + len(shift) + polynomial.degree) * len(polynomial.pairs))
     total = 0
-    for key, coefficient in polynomial.items():
-        value = values.get(key + shift, 0)
+    for monomial, coefficient in polynomial.pairs:
+        value = values.get(tuple(sorted(monomial + shift)), 0)
         if value:
             meter.spend(2 + (coefficient.bit_length() >> 6) * (value.bit_length() >> 6))
             total += coefficient * value
-    return total
+    return factor * total
 
 
-def _monomials_up_to(variables: int, degree: int, ring: Ring) -> list[int]:
-    """Keys of all monomials of at most the degree."""
+def _monomials_up_to(names: list[str], degree: int, meter: Meter) -> list[Monomial]:
+    """All monomials of at most the degree."""
     if degree < 0:
         return []
-    count = math.comb(variables + degree, degree) if variables + degree <= 10_000 else WORK * WORK
-    ring.meter.spend(count * (40 + ring.cost))
-    ring.meter.hold(count, ring.bits)
-    found, last = [0], [(0, 0)]
-    for _ in range(degree):
-        last = [(key + (1 << (v * ring.width)), v) for key, first in last for v in range(first, variables)]
-        found.extend(key for key, _ in last)
-    return found
+    count = math.comb(len(names) + degree, degree) if len(names) + degree <= 10_000 else WORK * WORK
+    meter.spend(count * (40 + degree))
+    meter.hold(count, 64 * degree)
+    ordered = sorted(names)
+    return [m for d in range(degree + 1) for m in combinations_with_replacement(ordered, d)]
 
 
-def that_squares_may_have(basis: list[int], support: set[int], meter: Meter) -> list[int]:
+def that_squares_may_have(basis: list[Any], support: set[Any], meter: Meter) -> list[Any]:
     """The monomials of a basis that the squares of a sum with this support can contain."""
     while True:
         meter.spend(20 * len(basis) ** 2 + len(basis))
-        products = {a + b for i, a in enumerate(basis) for b in basis[:i]}
-        kept = [b for b in basis if 2 * b in support or 2 * b in products]
+        products = {tuple(sorted(a + b)) for i, a in enumerate(basis) for b in basis[:i]}
+        kept = [b for b in basis if (twice := tuple(sorted(b + b))) in support or twice in products]
         if len(kept) == len(basis):
             return basis
         basis = kept
 
 
 def _localizing_is_semidefinite(
-    matrix: list[list[Packed]], bases: list[list[int]], values: Packed, meter: Meter
+    matrix: tuple[tuple[Polynomial, ...], ...], bases: list[list[Monomial]], values: Values, meter: Meter
 ) -> bool:
     """Whether (L(b_i b_j G_ef)) is positive semidefinite, i over (row e, monomial of its basis)."""
+    common = common_denominator({p.den for row in matrix for p in row}, meter)
     places = [(e, b) for e, basis in enumerate(bases) for b in basis]
     meter.spend(20 * len(places) ** 2)
-    meter.hold(len(places) ** 2, bits_in(largest_of(values)))
-    rows = [[_pairing(matrix[e][f], values, a + b, meter) for f, b in places] for e, a in places]
-    return semidefinite(rows, meter)
+    meter.hold(len(places) ** 2, max((abs(v).bit_length() for v in values.values()), default=0))
+    rows = [
+        [_pairing(matrix[e][f], values, a + b, meter, common // matrix[e][f].den) for f, b in places]
+        for e, a in places
+    ]
+    return rank_of(rows, meter) is not None

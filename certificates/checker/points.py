@@ -16,7 +16,7 @@ from certificates.checker.reading import (
     common_denominator,
     times_power,
 )
-from certificates.checker.semidefinite import definite, rank_of, semidefinite
+from certificates.checker.semidefinite import definite, rank_of
 from certificates.checker.stated import Block, Stated
 
 
@@ -32,13 +32,6 @@ def value_at(terms: Terms, point: list[Number], meter: Meter) -> Fraction:
         if total.denominator.bit_length() > MAX_BITS:
             raise Unreadable("a value has an absurdly long denominator")
     return total
-
-
-def squares_once(blocks: list[Block]) -> None:
-    """Raise Invalid where the square of an expectation is used more than once."""
-    used = [b.index[0] for b in blocks if b.kind == "square"]
-    if len(set(used)) != len(used):
-        raise Invalid("a square of an expectation is used twice")
 
 
 def integers(matrix: list[list[Fraction]], meter: Meter) -> list[list[int]]:
@@ -60,7 +53,7 @@ def attained(claim: Stated, meter: Meter) -> None:
             raise Invalid(f"the point does not satisfy inequality {k}")
     for k, matrix in enumerate(claim.psd):
         values = [[value_at(p, point, meter) for p in row] for row in matrix]
-        if not semidefinite(integers(values, meter), meter):
+        if rank_of(integers(values, meter), meter) is None:
             raise Invalid(f"matrix {k} is not positive semidefinite at the point")
     value = value_at(claim.objective, point, meter)
     for weight, p in claim.squares:

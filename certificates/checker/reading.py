@@ -10,9 +10,12 @@ import math
 import os
 import re
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
+import certificates.kernel as kernel
 from certificates.kernel import number
 
 FORMAT = "sosdp-certificate/1"
@@ -63,6 +66,18 @@ class Meter:
         self.left -= amount
         if self.left < 0:
             raise Unreadable("checking this takes more work than the limit allows (raise it with --work)")
+
+    @contextmanager
+    def kernel(self) -> Iterator[None]:
+        """What the kernel does here is paid for, a step of it as five; what it refuses is Invalid."""
+        try:
+            with kernel.within(self.left / 5) as left:
+                yield
+            self.left = int(5 * left[0])
+        except kernel.TooLong as error:
+            raise Unreadable(f"{error} (raise it with --work)") from None
+        except kernel.NotProven as error:
+            raise Invalid(str(error)) from None
 
 
 _RATIONAL = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}(?:/[0-9]{{1,{MAX_DIGITS}}})?")

@@ -15,7 +15,6 @@ from certificates.checker.reading import (
     FREE_KINDS,
     GRAM_KINDS,
     MAX_POWER,
-    Invalid,
     Meter,
     Monomial,
     Number,
@@ -209,11 +208,6 @@ def block_of(value: Any, where: str, claim: Stated, variables: int, meter: Meter
         raise Unreadable(f"{where}.index: a multiplier of kind {kind!r} cannot have {len(listed)} indices")
     index = [integer(k, f"{where}.index", 0, len(of) - 1) for k in listed]
     target = integer(value.get("target", 0), f"{where}.target", 0, max(1, len(claim.objectives)) - 1)
-    if claim.kind == "program" and kind != "sos":
-        own = claim.on[target] if claim.on is not None else {}
-        which = {"equality": "equalities", "psd": "psd"}.get(kind, "inequalities")
-        if not {*own.get(which, [])}.issuperset(index):
-            raise Invalid(f"{where} uses a constraint that its polynomial does not have")
     block = Block(kind, index, target)
     if kind in FREE_KINDS:
         block.polynomial = polynomial_of(value["polynomial"], f"{where}.polynomial", variables, meter)

@@ -41,15 +41,23 @@ def test_a_matrix_multiplier_may_have_more_monomials_in_one_row_than_in_another(
     assert certificates.extract(result).decide().status != "refuted"
 
 
-def _refuted(objective, functional):
-    claim = {"kind": "no_certificate", "objective": objective, "degree": 2, "psd": [MATRIX]}
+def _refuted(objective, functional, matrix=MATRIX):
+    claim = {"kind": "no_certificate", "objective": objective, "degree": 2, "psd": [matrix]}
     return check_certificate(certificate(claim, [], ("x",)) | {"functional": functional})
 
 
 def test_a_functional_must_be_nonnegative_on_every_row_of_a_matrix_multiplier():
     # L(1) = 1, L(x^2) = 2: nonnegative on squares and on constant multipliers, negative on 1 - x^2
     verdict = _refuted([["1", ONE], ["-1", [[0, 2]]]], [["1", ONE], ["2", [[0, 2]]]])
-    assert verdict.status == "invalid" and "matrix 0" in verdict.reason
+    assert verdict.status == "invalid" and "[1, x; x, 1]" in verdict.reason
+
+
+@pytest.mark.parametrize(("c", "status"), [("1/4", "invalid"), ("1/2", "valid"), ("3", "valid")])
+def test_the_entries_of_a_matrix_have_a_common_denominator(c, status):
+    """[c, x; x, c] at x = 1/2, where 1/16 - x^2 is negative: a point of its set for c >= 1/2 only."""
+    matrix = [[[[c, ONE]], [["1", X]]], [[["1", X]], [[c, ONE]]]]
+    powers = [[f"1/{2**k}", [[0, k]] if k else ONE] for k in range(4)]
+    assert _refuted([["1/16", ONE], ["-1", [[0, 2]]]], powers, matrix).status == status
 
 
 def test_a_polynomial_that_is_negative_on_the_set_of_a_matrix_is_refuted():
@@ -363,7 +371,7 @@ def test_a_square_of_an_expectation_is_used_once():
     claim = {"kind": "lower_bound", "objective": [["-4", X]], "bound": "-2", "squares": [["1", p]]}
     block = {"kind": "square", "index": [0], "polynomial": [["2", ONE]]}
     verdict = check_certificate(certificate(claim, [block, block], ("x",)))
-    assert verdict.status == "invalid" and "twice" in verdict.reason
+    assert verdict.status == "invalid" and "E[x]^2" in verdict.reason
 
 
 def test_a_point_that_attains_a_bound_is_in_the_set():
