@@ -21,7 +21,7 @@ from contextvars import ContextVar
 from fractions import Fraction
 from functools import partial
 from itertools import combinations_with_replacement
-from math import gcd, inf, lcm
+from math import gcd, lcm
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -49,12 +49,12 @@ class TooLong(NotProven):
     """A limit of this file is reached, so nothing is said."""
 
 
-_LEFT: ContextVar[list[float]] = ContextVar("left", default=[inf])
+_LEFT: ContextVar[list[int]] = ContextVar("left")
 
 
 @contextmanager
-def within(work: float) -> Iterator[list[float]]:
-    """What is done here takes at most so many steps of about a microsecond (a term that is stored is five)."""
+def within(work: int) -> Iterator[list[int]]:
+    """What is done inside takes at most so many steps, each about a microsecond (storing a term is five)."""
     before = _LEFT.set(left := [work])
     try:
         yield left
@@ -62,11 +62,11 @@ def within(work: float) -> Iterator[list[float]]:
         _LEFT.reset(before)
 
 
-def _spend(steps: float) -> None:
-    left = _LEFT.get()
-    left[0] -= steps
-    if left[0] < 0:
-        raise TooLong("this takes more work than the limit allows")
+def _spend(steps: int) -> None:
+    if left := _LEFT.get([]):
+        left[0] -= steps
+        if left[0] < 0:
+            raise TooLong("this takes more work than the limit allows")
 
 
 class _Sealed:
@@ -160,12 +160,18 @@ def _made(found: dict[tuple[str, ...], int], den: int) -> Polynomial:
     return Polynomial(_KEY, pairs, den // common, max((len(m) for m, _ in pairs), default=0), bits)
 
 
+def _common(dens: set[int], count: int) -> int:
+    """The common denominator of so many numbers, paid for."""
+    _spend(sum(d.bit_length() for d in dens) >> 4)
+    den = lcm(*dens)
+    _spend(count * (1 + (den.bit_length() >> 7)))
+    return den
+
+
 def _sum(pairs: Iterable[tuple[Any, Polynomial]]) -> Polynomial:
     listed, out = [(w, _is(p, Polynomial)) for w, p in pairs], dict[tuple[str, ...], int]()
     dens = {w.denominator * p.den for w, p in listed}
-    _spend(sum(d.bit_length() for d in dens) >> 4)
-    den = lcm(*dens)
-    _spend((1 + (den.bit_length() >> 7)) * sum(1 + len(p.pairs) for _, p in listed))
+    den = _common(dens, sum(1 + len(p.pairs) for _, p in listed))
     for w, p in listed:
         factor = w.numerator * (den // (w.denominator * p.den))
         for m, c in p.pairs:
@@ -287,10 +293,7 @@ def _semidefinite(matrix: Iterable[Iterable[Any]]) -> tuple[tuple[Fraction, ...]
     """The matrix of numbers, if it is symmetric and positive semidefinite."""
     rows = tuple(tuple(number(v) for v in row) for row in matrix)
     _need(rows == tuple(zip(*rows, strict=True)), "a Gram matrix is symmetric")
-    dens = {v.denominator for row in rows for v in row}
-    _spend(sum(d.bit_length() for d in dens) >> 4)
-    den = lcm(*dens)
-    _spend((1 + (den.bit_length() >> 7)) * len(rows) ** 2)
+    den = _common({v.denominator for row in rows for v in row}, len(rows) ** 2)
     whole = [[v.numerator * (den // v.denominator) for v in row] for row in rows]
     good = _rank(whole, PLACES) is not None or _rank(whole) is not None
     _need(good, "a Gram matrix is not positive semidefinite")
@@ -305,7 +308,7 @@ def _rank(whole: list[list[int]], places: int | None = None) -> int | None:
     left, last, rank = [[v << (places or 0) for v in row[i:]] for i, row in enumerate(whole)], 1, 0
     while left:  # rows from the diagonal on
         words = (bits * (rank + 1) if places is None else bits + places) >> 6
-        _spend(len(left) ** 2 * (30 + words + (words * words >> 2)) / 100)
+        _spend(len(left) ** 2 * (30 + words + (words * words >> 2)) // 100)
         (p, *top), *rest = left
         if p < 0 or any(c * c > p * row[0] for c, row in zip(top, rest, strict=True)):
             return None
@@ -323,12 +326,11 @@ def integral(p: Polynomial, measure: str = "E") -> Polynomial:
     """mu[p], linear in the moments mu[x^2 y], which are variables; E is a probability measure: E[1] is 1.  (A
     measure that a problem calls E is E'.)"""
     names = {n for m, _ in _is(p, Polynomial).pairs for n in m}
-    _need(
-        _NAME.fullmatch(_is(measure, str).removesuffix("'")) and not any("[" in n for n in names),
-        "moments have no integral",
+    named = _NAME.fullmatch(_is(measure, str).removesuffix("'"))
+    _need(named and not any("[" in n for n in names), "moments have no integral")
+    return _made(
+        {(f"{measure}[{_shown(m) or 1}]",) if m or measure != "E" else (): c for m, c in p.pairs}, p.den
     )
-    named = [((f"{measure}[{_shown(m) or 1}]",) if m or measure != "E" else (), c) for m, c in p.pairs]
-    return _made(dict[tuple[str, ...], int](named), p.den)
 
 
 def average(theorem: Theorem, measure: str = "E") -> Theorem:
@@ -607,13 +609,14 @@ def _measured(stated: dict, question: str, known: dict) -> Goal:
     return Goal(_KEY, question, f"measures {', '.join(labels.values())}", parts, "", "", tuple(more))
 
 
-def replay(problem: Goal | Mapping[str, Any], proof: Mapping[str, Any]) -> Answer:
+def replay(problem: Any, proof: Mapping[str, Any]) -> Answer:
     """The answer that a certificate ("sosdp-certificate/1") gives to a problem, or to its goal."""
     claim, names = proof["claim"], proof["variables"]
     _need(claim["kind"] != "no_certificate", "there is no rule for the absence of certificates")
     unknowns = [_pick(names, v) for v in claim.get("unknowns", [])]
     values = dict(zip(unknowns, claim.get("values", []), strict=True))
-    if type(goal := problem) is not Goal:
+    goal = problem
+    if type(problem) is not Goal:
         goal = state(problem, {n: values.get(n, 0) for n in problem.get("unknowns", [])})
     proven, means = [list[Any]() for _ in claim.get("objectives", [0])], list[Any]()
     used = [block["index"][0] for block in proof["multipliers"] if block["kind"] == "square"]
@@ -628,7 +631,9 @@ def replay(problem: Goal | Mapping[str, Any], proof: Mapping[str, Any]) -> Answe
         (means if mean else _pick(proven, block.get("target", 0))).append(fact)
     facts = [weighted_sum(found) for found in proven]
     if "root" in claim:
-        _need(len(_is(claim["root"], list)) == 3, "a root is a variable, a number below and a number above it")
+        _need(
+            len(_is(claim["root"], list)) == 3, "a root is a variable, a number below and a number above it"
+        )
         k, low, high = claim["root"]
         facts = [root(fact, _pick(names, k), low, high) for fact in facts]
     bound, empty = claim.get("bound"), claim["kind"] == "infeasible"

@@ -1,1 +1,1 @@
-"""The fast checker, in parts: reading, arithmetic, matrices, points, words, and comparing with a problem."""
+"""Parts of the checker that are not the kernel: reading, matrices, points, words."""

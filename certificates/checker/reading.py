@@ -71,9 +71,9 @@ class Meter:
     def kernel(self) -> Iterator[None]:
         """What the kernel does here is paid for, a step of it as five; what it refuses is Invalid."""
         try:
-            with kernel.within(self.left / 5) as left:
+            with kernel.within(self.left // 5) as left:
                 yield
-            self.left = int(5 * left[0])
+            self.left = 5 * left[0]
         except kernel.TooLong as error:
             raise Unreadable(f"{error} (raise it with --work)") from None
         except kernel.NotProven as error:

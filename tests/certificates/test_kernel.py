@@ -1,4 +1,4 @@
-"""The kernel: its rules, what it refuses, and that the fast path says the same."""
+"""The kernel: its rules, what it refuses, and its replays."""
 
 import ast
 import copy
@@ -35,7 +35,7 @@ ONE = kernel.ONE
 
 def test_it_is_short_and_needs_the_standard_library_only():
     source = Path(kernel.__file__).read_text(encoding="utf-8")
-    assert len(source.splitlines()) <= 656
+    assert len(source.splitlines()) <= 710
     names = {n.module if isinstance(n, ast.ImportFrom) else n.names[0].name
              for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Import | ast.ImportFrom)}  # fmt: skip
     assert {name.split(".")[0] for name in names} <= set(sys.stdlib_module_names)
