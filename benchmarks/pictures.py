@@ -273,17 +273,6 @@ PICTURES: dict[str, tuple[Picture, ...]] = {
     "tuples": (
         Picture(
             "Samples needed",
-            "k Gaussians, samples needed for five successes in six: published noisy centres and averages",
-            "test",
-            ("published", "center, 300", "members, 600", "friends, 400"),
-            "samples",
-            kind="bars",
-            log="y",
-        ),
-    ),
-    "tuples": (
-        Picture(
-            "Samples needed",
             "k-GMM: samples that five of six private runs need in the three published tests",
             "test",
             ("published", "center, 300", "members, 600", "friends, 400"),

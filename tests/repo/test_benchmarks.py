@@ -58,15 +58,6 @@ def test_a_result_is_written_with_its_environment(tmp_path, capsys):
         assert code == 0 and "pip install 'sosdp[benchmarks]'" in shown
 
 
-@pytest.mark.slow
-def test_a_sample_of_the_papers_rows_is_as_wanted(tmp_path):
-    target = tmp_path / "papers.json"
-    assert main(["papers", "--quick", "--json", str(target)]) == 0
-    (table,) = json.loads(target.read_text(encoding="utf-8"))["tables"]
-    kind, wanted = (table["columns"].index(name) for name in ("kind", "as wanted"))
-    assert table["rows"] and all(row[wanted] is True and row[kind] for row in table["rows"])
-
-
 def test_cells():
     assert [harness.show(v) for v in (None, True, 1234.5678, 1e-9, 7, "word")] == [
         "-", "yes", "1.23e+03", "1e-09", "7", "word",
