@@ -173,6 +173,8 @@ class Words(Monoid):
         self._known: dict[Word, Terms] = {}
         self._normal: dict[Word, Terms] = {}
         self._lengths: dict[int, list[int]] = {}
+        self._members: dict[int, list[int]] = {}  # letters of each family, and leading words of its rules
+        self._leading: dict[int, list[Word]] = {}
         self.grow(letters, rules)
 
     def grow(self, letters: Iterable[Letter], rules: Mapping[Word, Mapping[Word, Number]]) -> None:
@@ -183,6 +185,7 @@ class Words(Monoid):
         for letter in letters:
             if letter.party not in self.parties:
                 self.parties.append(letter.party)
+            self._members.setdefault(letter.family, []).append(len(self.letters))
             self.letters.append(letter)
             self.party.append(self.parties.index(letter.party))
         for word, value in rules.items():
@@ -190,6 +193,7 @@ class Words(Monoid):
             if len(parties) != 1 or any(order(w) >= order(word) for w in value):
                 raise ValueError(f"{self.show(word)} is no leading word of a rule of one party")
             self._rules[word] = MappingProxyType({w: c for w, c in value.items() if c != ZERO})
+            self._leading.setdefault(self.letters[word[0]].family, []).append(word)
             lengths = self._lengths.setdefault(self.party[word[0]], [])
             if len(word) not in lengths:
                 lengths.append(len(word))
@@ -280,7 +284,7 @@ class Words(Monoid):
 
     def restricted(self, families: set[int]) -> tuple[Words, dict[int, int]]:
         """The letters of some families with numbers of their own, and the new number of each."""
-        kept = [i for i, letter in enumerate(self.letters) if letter.family in families]
+        kept = [i for family in sorted(families) for i in self._members[family]]
         number = {i: k for k, i in enumerate(kept)}
 
         def moved(word: Word) -> Word:
@@ -291,9 +295,9 @@ class Words(Monoid):
             for letter in (self.letters[i] for i in kept)
         ]
         rules = {
-            moved(word): {moved(w): c for w, c in value.items()}
-            for word, value in self._rules.items()
-            if self.letters[word[0]].family in families
+            moved(word): {moved(w): c for w, c in self._rules[word].items()}
+            for family in sorted(families)
+            for word in self._leading.get(family, [])
         }
         return Words(letters, rules), number
 

@@ -39,18 +39,23 @@ def consistent(identity: Identity) -> tuple[Identity, np.ndarray]:
     those that nothing has any more are dropped."""
     gram = sp.csr_matrix(identity.gram)
     elements, diagonal, one, other = _places(identity)
-    signs = sp.csr_matrix(gram, copy=True)
-    signs.data = np.sign(signs.data)
+    row, column, sign = (
+        np.repeat(np.arange(gram.shape[0]), np.diff(gram.indptr)),
+        gram.indices,
+        np.sign(gram.data),
+    )
+    width = gram.shape[1]
     anchored = identity.wanted()
     alive = np.ones(elements, dtype=bool)
     kept = np.ones(gram.shape[0], dtype=bool)
     while True:
-        squares, products = signs[kept & diagonal], signs[kept & ~diagonal]
-        every, total = squares.getnnz(axis=0), np.asarray(squares.sum(axis=0)).reshape(-1)
+        square, product = (kept & diagonal)[row], (kept & ~diagonal)[row]
+        every = np.bincount(column[square], minlength=width)
+        total = np.bincount(column[square], weights=sign[square], minlength=width)
         alike = (np.abs(total) == every) & (every > 0)
-        zero = alike & ~anchored & (products.getnnz(axis=0) == 0)
-        rows = kept & diagonal & (signs[:, zero].getnnz(axis=1) > 0)
-        if not rows.any():
+        zero = alike & ~anchored & (np.bincount(column[product], minlength=width) == 0)
+        rows = row[square & zero[column]]
+        if not rows.size:
             break
         alive[one[rows]] = False
         kept = alive[one] & alive[other]
@@ -79,6 +84,8 @@ def _places(identity: Identity) -> tuple[int, np.ndarray, np.ndarray, np.ndarray
 
 
 def _restricted(identity: Identity, alive: np.ndarray, kept: np.ndarray) -> tuple[Identity, np.ndarray]:
+    if alive.all():
+        return identity.trimmed()
     blocks, start = [], 0
     for block in identity.blocks:
         mask = alive[start : start + block.side]

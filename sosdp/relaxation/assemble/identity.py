@@ -264,12 +264,13 @@ class Identity(PickledByName):
 
     def wanted(self) -> np.ndarray:
         """Which columns' coefficients may be another than that of Gram matrices, boolean."""
-        parts = (sp.csr_matrix(self.target[None, :] != 0), self.free, self.unknown)
-        return np.any([part.getnnz(axis=0) > 0 for part in parts], axis=0)
+        return (self.target != 0) | (self.free.getnnz(axis=0) + self.unknown.getnnz(axis=0) > 0)
 
     def trimmed(self) -> tuple[Identity, np.ndarray]:
         """The identity without columns that nothing has, and which are left, boolean."""
         used = (self.gram.getnnz(axis=0) > 0) | self.wanted()
+        if used.all():
+            return self, used
         smaller = replace(
             self,
             columns=self.columns[used],

@@ -165,8 +165,10 @@ def with_symmetry(stated: Stated, symmetry: Any) -> Stated:
     """The statement with symmetries, after an exact check that they change nothing; letters of an orbit get
     one bound, since interval propagation need not treat them alike."""
     moves = permutations(stated, symmetry)
+    if not moves:
+        return stated
     count = len(stated.norms)
-    from_, to = np.tile(np.arange(count), len(moves)), np.concatenate([*moves, []]).astype(int)
+    from_, to = np.tile(np.arange(count), len(moves)), np.concatenate(moves)
     group = tuple(checked_symmetry(stated, g) for g in moves)
     graph = sp.coo_matrix((np.ones(to.size), (from_, to)), shape=(count, count))
     orbit = connected_components(graph, directed=False)[1]
