@@ -297,11 +297,8 @@ def _letters_of(stated: Stated, given: Any) -> tuple[int, ...]:
         )
     image: dict[int, int] = {}
 
-    def put(source: Any, target: Any) -> None:
-        if isinstance(source, tuple | list):
-            for a, b in zip(source, target, strict=True):
-                put(a, b)
-            return
+    pairs = [pair for both in given.items() for pair in zip(*map(flat, both), strict=True)]
+    for source, target in pairs:
         u, v = (list(stated.local(p).items()) for p in (source, target))
         if not all(len(p) == 1 and len(p[0][0]) == 1 for p in (u, v)):
             raise ValueError(f"a symmetry permutes single operators, not {source!r} to {target!r}")
@@ -310,9 +307,6 @@ def _letters_of(stated: Stated, given: Any) -> tuple[int, ...]:
             raise ValueError(
                 f"a symmetry permutes operators without factors: {source!r} to {target!r} does not"
             )
-
-    for source, target in given.items():
-        put(source, target)
     for i, j in list(image.items()):  # an adjoint goes where its operator goes
         image.setdefault(stated.algebra.letters[i].star[1], stated.algebra.letters[j].star[1])
     return tuple(image.get(i, i) for i in range(count))

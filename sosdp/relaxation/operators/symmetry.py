@@ -7,20 +7,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...algebra.words import ONE, Words
+from ...reduction.permutation import Action
 from ..assemble.identity import Identity
 from ..assemble.symmetry import Sites, Symmetry, diagonalised
 from .stated import Stated
 
 
 @dataclass(frozen=True, eq=False)
-class LetterAction:
+class LetterAction(Action):
     """A permutation of letters on rows of words, as `Sites` asks for images; constraints go to
     constraints."""
 
     words: Words
-    image: tuple[int, ...]
-    inequalities: tuple[int, ...]
-    means: tuple[int, ...]
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         """Images of words; of a word that goes to another combination than a word, one that is nowhere."""
@@ -29,14 +27,9 @@ class LetterAction:
         return np.array([(0,) * (width - len(w)) + tuple(i + 1 for i in w) for w in moved], dtype=rows.dtype)
 
     def _word(self, word: tuple[int, ...]) -> tuple[int, ...]:
-        result = self.words.normal(tuple(self.image[i] for i in word))
+        result = self.words.normal(tuple(self.image[list(word)].tolist()))
         ((w, c),) = result.items() if len(result) == 1 else (((), (0, 0)),)
         return w if c == ONE else (len(self.words.letters),)
-
-    def block_index(self, kind: str, index: tuple[int, ...]) -> tuple[int, ...]:
-        """The number of the constraint that a constraint goes to."""
-        images = {"inequality": self.inequalities, "expectation": self.means}.get(kind, ())
-        return tuple(images[k] for k in index)
 
 
 def with_letters_permuted(identity: Identity, stated: Stated) -> Identity:
@@ -59,10 +52,9 @@ def with_letters_permuted(identity: Identity, stated: Stated) -> Identity:
 
 def _action(stated: Stated, g: tuple[int, ...]) -> LetterAction:
     a = stated.algebra
-
-    def images(family: tuple) -> tuple[int, ...]:
-        return tuple(
-            family.index(a.reduce({tuple(g[i] for i in w): c for w, c in p.items()})) for p in family
-        )
-
-    return LetterAction(a, g, images(stated.inequalities), images(stated.state_inequalities))
+    families = {"inequality": stated.inequalities, "expectation": stated.state_inequalities}
+    images = {
+        kind: [family.index(a.reduce({tuple(g[i] for i in w): c for w, c in p.items()})) for p in family]
+        for kind, family in families.items()
+    }
+    return LetterAction(np.array(g), images, a)
