@@ -399,7 +399,7 @@ def means(built: Built, raw: RawSolution) -> list[dict[int, tuple[float, float]]
                     squares.get(frozenset({v, bar}), 0.0),
                 )
                 known[re] = mean, math.sqrt(max(square - mean * mean - turned * turned, 0.0))
-                known[im] = turned, 0.0
+                known[im] = -turned, 0.0  # the real part of i times the variable
         found.append(known)
     return found
 
