@@ -681,6 +681,7 @@ def _multiplier(block: dict, claim: dict, names: list[str], mean: bool) -> Theor
 
     if kind == "square":
         w, p = _pick(claim["squares"], *index)
+        _need(number(w) > 0, "the weight of a square is positive")
         half = _sum([(1 / (2 * number(w)), plain(block["polynomial"]))])
         return weighted_sum([(w, square(read(p) - half))])
     if kind == "equality":

@@ -138,7 +138,9 @@ def claim_of(value: Any, variables: int, meter: Meter) -> Stated:
     degree: dict[str, Shape] = {"objective": p, "degree": partial(integer, low=0, high=MAX_POWER)}
 
     def root(value: Any, where: str) -> tuple[int, Number, Number]:
-        number, low, high = list_of(value, where)
+        if len(list_of(value, where)) != 3:
+            raise Unreadable(f"{where}: expected [variable, low, high], got {len(value)} entries")
+        number, low, high = value
         return integer(number, where, 0, variables - 1), rational(low, where), rational(high, where)
 
     on = {"on": _many(partial(_object, required={}, optional=dict.fromkeys(sets, counts)))}

@@ -14,6 +14,7 @@ from tests.certificates.solved import path_of
 x, y, z = sd.variables("x y z")
 MOTZKIN = x**4 * y**2 + x**2 * y**4 - 3 * x**2 * y**2 + 1
 ROBINSON = x**6 + y**6 + 1 - (x**4 * y**2 + x**4 + x**2 * y**4 + y**4 + x**2 + y**2) + 3 * x**2 * y**2
+TINY = Fraction(1, 10**15)
 
 
 def low_rank(count, degree, squares, seed):
@@ -128,3 +129,18 @@ def test_products_of_inequalities_prove_what_linear_ones_do_not():
     single = sd.minimize(x**2 + y, sd.System(y >= -5), degree=2)
     with pytest.raises(NotCertifiable, match="few inequalities"):
         with_products(single, certificates.extract(single).claim, 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("constraints", "kinds"),
+    [
+        ((x + y >= 1, y + z >= 1, x + z >= 1, x + y + z <= Fraction(3, 2) - TINY), ["inequality"] * 4),
+        ((x * y == 1, x * y >= 1 + TINY, x <= 2), ["inequality", "equality"]),
+        ((x**2 + y**2 + z <= 1, x**2 - y >= 1 + TINY, y**2 + y + z >= 0), ["inequality"] * 3),
+    ],
+)
+def test_contradictions_that_a_solver_does_not_see_are_weights_of_inequalities(constraints, kinds):
+    """Sets that are empty by 1e-15: where weights of the constraints alone add up to -1."""
+    outcome = certificates.decide(sd.feasible(sd.System(*constraints), 2))
+    assert outcome.status == "proved" and outcome.proof.verify()
+    assert [m.kind for m in outcome.proof.multipliers] == kinds

@@ -103,6 +103,8 @@ def without(**changes):
         without(root=[4, "-1", "0"]),
         without(root=[3, "0", "-1"]),
         without(root=[3, "-1"]),
+        without(root=[3, "-1", "0", "0"]),
+        without(root={}),
         without(root=["root", "-1", "0"]),
         without(kind="infeasible", objective=None),
         lambda c: {**c, "inequalities": [*c["inequalities"][:1], [["1", []], ["-1", [[3, 1]]]]]},
@@ -119,6 +121,14 @@ def test_forged_roots(scheiderer, forge):
     ):
         with pytest.raises((NotProven, ValueError, TypeError, LookupError)):
             refused()
+
+
+def test_a_root_of_another_length_is_named(scheiderer):
+    for root in ([], [3, "-1"], [3, "-1", "0", "0"], "-1", {"low": 0}):
+        content = {**scheiderer, "claim": {**scheiderer["claim"], "root": root}}
+        assert "claim.root" in certificates.check_certificate(content).reason
+        with pytest.raises(NotProven, match="root is a variable|list is needed"):
+            kernel.replay(problem(sums(SCHEIDERER)), content)
 
 
 def test_no_point_is_named_beside_a_root(scheiderer):
