@@ -248,7 +248,12 @@ def test_the_weight_of_a_square_is_that_of_the_problem():
     stated = {"variables": ["x"], "minimize": "0", "squares": [["1", "x"]]}
     block = {"kind": "square", "index": [0], "polynomial": [["1", []]]}
     for weight in ("0", "-1", "2"):
-        claim = {"kind": "lower_bound", "objective": [], "bound": "0", "squares": [[weight, [["1", [[0, 1]]]]]]}
+        claim = {
+            "kind": "lower_bound",
+            "objective": [],
+            "bound": "0",
+            "squares": [[weight, [["1", [[0, 1]]]]]],
+        }
         with pytest.raises(NotProven):
             kernel.replay(stated, {"variables": ["x"], "claim": claim, "multipliers": [block]})
 
