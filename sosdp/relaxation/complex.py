@@ -163,24 +163,22 @@ class ComplexExpectation(PickledByName):
     def _order(self) -> int:
         return self.real.degree // 2
 
+    @property
+    def _places(self) -> list[int]:
+        """Of every variable of ``real`` its place among the parts of all complex ones."""
+        parts = [int(p.variable_ids[0]) for i in self.ids for p in self.parts[i]]
+        return [parts.index(v) for v in self.real.variable_ids.tolist()]
+
     def _split(self, points: np.ndarray) -> np.ndarray:
         """Complex points in the real variables of ``real``."""
-        columns = {}
-        for k, i in enumerate(self.ids):
-            for part, values in zip(self.parts[i], (points[:, k].real, points[:, k].imag), strict=True):
-                columns[int(part.variable_ids[0])] = values
-        return np.stack([columns[v] for v in self.real.variable_ids.tolist()], axis=1)
+        both = np.stack([points.real, points.imag], axis=2).reshape(len(points), -1)
+        return both[:, self._places]
 
     def _joined(self, points: np.ndarray) -> np.ndarray:
         """Real points as complex ones; 0 for a part that the problem never uses."""
-        place = {v: k for k, v in enumerate(self.real.variable_ids.tolist())}
-        found = np.zeros((len(points), len(self.ids)), dtype=complex)
-        for k, i in enumerate(self.ids):
-            for part, unit in zip(self.parts[i], (1, 1j), strict=True):
-                column = place.get(int(part.variable_ids[0]))
-                if column is not None:
-                    found[:, k] += unit * points[:, column]
-        return found
+        both = np.zeros((len(points), 2 * len(self.ids)))
+        both[:, self._places] = points
+        return both[:, ::2] + 1j * both[:, 1::2]
 
     def __call__(self, p: Any) -> complex:
         """The pseudo-expectation of a polynomial in z and its conjugate; ValueError where a moment is not
