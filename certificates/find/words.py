@@ -67,6 +67,11 @@ class _Writer:
         self.stated, self.blocks, self.multipliers = result.stated, result.blocks, result.multipliers
         self.group = [self._permutation(g) for g in self.stated.group]
         self.given = {name: [rows[0][0] for rows in listed] for name, listed in self.problem._given.items()}
+        norms = enumerate(self.stated.norms)
+        self.sizes = {self.claimed.place[k]: math.log2(n) for k, n in norms if 0 < n < math.inf}
+        words = {self.claimed.word(w) for block in self.blocks for w in block.words}
+        # a rounded entry costs as much as the norms of two words
+        self.bits = BITS + 2 * max([0, *(self._size(w) for w in words)])
         self.rest: dict[Word, Fraction] = {}
         self.summands: list[tuple[Fraction, list]] = []  # weights and the lines that make facts
         self.adjoined: list[list] = []
@@ -107,12 +112,20 @@ class _Writer:
             gram = np.block([[gram.real, gram.imag], [-gram.imag, gram.real]]) / 2
         gram = (gram + gram.T) / 2
         if not kept:
-            size = max(float(np.abs(gram).max(initial=0)), 2.0**-BITS)
-            lowest = float(np.linalg.eigvalsh(gram)[0])
-            gram = gram + max(0.0, -lowest + len(words) * (2.0 ** (2 - BITS) + 1e-15 * size)) * np.eye(
-                len(words)
-            )
-        return words, [[_dyadic(v) for v in row] for row in gram.tolist()]
+            units = np.array([2.0 ** self._size(w) for ((w, _),) in words])
+            values = gram * np.outer(units, units)
+            size = max(float(np.abs(values).max(initial=0)), 2.0**-BITS)
+            lowest = float(np.linalg.eigvalsh(values)[0])
+            shift = max(0.0, -lowest + len(words) * (2.0 ** (2 - BITS) + 1e-15 * size))
+            gram = gram + np.diag(shift / units**2)
+        return words, [[self._dyadic(v) for v in row] for row in gram.tolist()]
+
+    def _size(self, word: Word) -> int:
+        """The binary logarithm of the norm of a word, in limits; letters without norm count as 1."""
+        return ceil(min(max(sum(self.sizes.get(a, 0.0) for a in word), -200.0), 200.0))
+
+    def _dyadic(self, value: Any, more: int = 0) -> Fraction:
+        return Fraction(round(Fraction(value) * 2 ** (self.bits + more)), 2 ** (self.bits + more))
 
     def _constrained(self, block: Any, basis: list[Terms], gram: Gram) -> None:
         """A multiplier of an inequality, or of an expectation (a number)."""
@@ -135,7 +148,7 @@ class _Writer:
         found: dict[tuple[int, Word], list[tuple[Word, Fraction]]] = {}
         means: dict[int, Fraction] = {}
         for m in self.multipliers:
-            re, im = _dyadic(m.value.real), _dyadic(m.value.imag)
+            re, im = self._dyadic(m.value.real), self._dyadic(m.value.imag)
             if m.kind == "state":
                 for pair, c in (((m.index, 0), re), ((m.index, 1), -im)):
                     if pair in self.claimed.means:
@@ -189,7 +202,9 @@ class _Writer:
             whole = sum(entry[word] ** 2 for *_, entry in found)
             for n, (gram, i, j, entry) in enumerate(found):
                 last = n == len(found) - 1
-                share = self.rest[word] / entry[word] if last else _dyadic(missing * entry[word] / whole, 8)
+                share = (
+                    self.rest[word] / entry[word] if last else self._dyadic(missing * entry[word] / whole, 8)
+                )
                 gram[i][j] += share
                 gram[j][i] += share if i != j else 0
                 for w, c in entry.items():
@@ -213,13 +228,15 @@ class _Writer:
 
     def _priced(self, basis: list[Terms], gram: Gram) -> Fraction:
         """Add to the diagonal what makes a Gram matrix positive semidefinite; what that costs the bound."""
-        values = np.array([[float(v) for v in row] for row in gram])
+        units = np.array([2.0 ** self._size(w) for ((w, _),) in basis])
+        values = np.array([[float(v) for v in row] for row in gram]) * np.outer(units, units)
         size = max(float(np.abs(values).max(initial=0)), 1e-30)
         need = -float(np.linalg.eigvalsh(values)[0]) + len(gram) * 4e-16 * size
         cost = Fraction(0)
         if need > 0:
-            e = Fraction(ceil(need * 2 ** (BITS + 12)), 2 ** (BITS + 12))
-            for k, ((w, _),) in enumerate(basis):
+            for k, (((w, _),), unit) in enumerate(zip(basis, units.tolist(), strict=True)):
+                least = Fraction(need) / Fraction(unit) ** 2
+                e = Fraction(ceil(least * 2 ** (self.bits + 12)), 2 ** (self.bits + 12))
                 gram[k][k] += e
                 cost += e * self._norm(w, e)
         self.summands.append((Fraction(1), self._line("", 0, basis, gram)))
@@ -410,10 +427,6 @@ class _Script:
 def _cells(basis: list[Terms], gram: Gram, h: Terms) -> Iterable[tuple]:
     sides = range(len(basis))
     return ((gram[i][j], basis[i], h, basis[j]) for i in sides for j in sides if gram[i][j])
-
-
-def _dyadic(value: Any, more: int = 0) -> Fraction:
-    return Fraction(round(Fraction(value) * 2 ** (BITS + more)), 2 ** (BITS + more))
 
 
 def _below(value: Fraction) -> Fraction:

@@ -173,6 +173,21 @@ def test_norms_that_constraints_give_pay_for_rounding(constraints, objective, le
     )
 
 
+@pytest.mark.parametrize("norm", [1e-4, 1, 1e4, 1e6])
+def test_prices_are_in_the_units_of_words(norm):
+    x, y = sd.operators("x y", norm=norm)
+    proof = certificates.extract(sd.minimize(x, [sd.E(x) >= norm * (1 + 1e-6)], level=1)).exact()
+    assert proof.bound is None and proof.verify()
+    proof = certificates.extract(sd.minimize(x + y, [x - norm / 2 >= 0], level=2)).exact()
+    assert proof.verify() and abs(float(proof.bound) / norm + 0.5) < 1e-3
+
+
+def test_norms_near_the_largest_float_end_in_an_outcome():
+    x, y = sd.operators("x y", norm=1e150)
+    outcome = certificates.extract(sd.minimize(x * y + y * x, level=1)).decide()
+    assert outcome.status in ("proved", "undecided")
+
+
 def test_letters_without_norm_and_squares_without_inside_are_refused():
     x, y = sd.operators("x y")
     with pytest.raises(certificates.NotCertifiable):
