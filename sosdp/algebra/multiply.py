@@ -1,9 +1,9 @@
 """Products of polynomials, as arrays of terms; large ones in bounded memory and without a loop over terms.
 
-Three ways, by size. Few term pairs: all at once. A small box of exponents: mixed-radix codes of the exponents
-and ``np.bincount``. Otherwise the range of the 64-bit keys is cut into intervals: as both factors are sorted
-by key, the pairs whose product falls into an interval are found by bisection, so that each interval is merged
-on its own, in cache, and the results only need to be strung together.
+Three ways, by size. Few term pairs: all at once. Few monomials for so many pairs: FLINT, in integers.
+Otherwise the range of the 64-bit keys is cut into intervals: as both factors are sorted by key, the pairs
+whose product falls into an interval are found by bisection, so that each interval is merged on its own, in
+cache, and the results only need to be strung together.
 """
 
 from __future__ import annotations
@@ -17,14 +17,23 @@ import numpy as np
 
 from sosdp.algebra import monomials as mono
 from sosdp.algebra import terms as merging
-from sosdp.algebra.coefficients import INT_LIMIT, Scale, are_exact, lows, object_array, scale_of
+from sosdp.algebra.coefficients import (
+    INT_LIMIT,
+    Scale,
+    are_exact,
+    lows,
+    object_array,
+    scale_of,
+    settle,
+    whole,
+)
 from sosdp.algebra.sparse import Sparse
+from sosdp.algebra.terms import distinct_ids
 
 _AT_ONCE = 1 << 17  # term pairs handled without further ado
 _INTERVAL = 1 << 18  # term pairs aimed at for one interval of keys: what the cache holds
 _SLOT_BITS = 18  # of the table into which the keys of one interval are hashed
-_BOX = 1 << 24  # largest box of exponents for bincount
-_FLINT_GAIN = 256  # term pairs for each term of the product from which on FLINT is worth the conversion
+_FLINT_GAIN = 64  # term pairs for each term of the product from which on FLINT is worth the conversion
 _EXACT_FLOAT = 53  # bits
 _DENOMINATOR_BITS = 512
 
@@ -74,12 +83,10 @@ def _multiply(small: Sparse, large: Sparse, a: np.ndarray, b: np.ndarray, scale:
         return _rows(small.monos[i], large.monos[first - i * b.size]), coefs, keys
     exact = a.dtype != np.float64
     in_floats = not exact or (a.dtype == b.dtype == np.int64 and scale.bits <= _EXACT_FLOAT)
-    box = _Box.around(small.monos, large.monos)
-    if exact and box.terms_at_most * _FLINT_GAIN <= pairs and _are_integers(a) and _are_integers(b):
-        return _by_flint(small, large, a, b, box.ids)
-    if in_floats and box.size <= min(_BOX, pairs):
-        codes, coefs = _dense(small, large, a, b, box)
-        return box.terms(codes, np.rint(coefs).astype(np.int64) if exact else coefs)
+    ids = distinct_ids(np.concatenate([small.monos.reshape(-1), large.monos.reshape(-1)]))
+    degree = small.degree + large.degree
+    if math.comb(ids.size + degree, degree) * _FLINT_GAIN <= pairs and _are_integers(a, b, scale):
+        return _by_flint(small, large, a, b, ids)
     monos, coefs, keys = _by_intervals(small, large, a, b, in_floats)
     return mono.trim(monos), coefs, keys
 
@@ -110,85 +117,24 @@ def _clear_denominators(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.nd
     return (scaled[0], scaled[1], total) if total > 1 else None
 
 
-# ---------------------------------------------------------------------- small boxes of exponents
-
-
-class _Box:
-    """The box that holds the exponents of all products, with mixed-radix codes for its cells.
-
-    ``size`` is its number of cells, ``terms_at_most`` a bound on the number of different products.
-    """
-
-    def __init__(self, ids: np.ndarray, sides: np.ndarray, degree: int) -> None:
-        self.ids = ids
-        self.sides = sides
-        self.size = math.prod(sides.tolist())
-        self.terms_at_most = min(self.size, math.comb(ids.size + degree, degree))
-        codable = self.size <= _BOX
-        self.weights = (
-            np.concatenate(([1], np.cumprod(sides[:-1]))) if codable else np.zeros(0, dtype=np.int64)
-        )
-
-    @classmethod
-    def around(cls, left: np.ndarray, right: np.ndarray) -> _Box:
-        """The box for the products of the rows of two monomial arrays."""
-        ids = np.union1d(left, right)
-        ids = ids[ids > 0]
-        sides = np.ones(ids.size, dtype=np.int64)
-        for monos in (left, right):
-            columns = np.searchsorted(ids, monos)
-            powers = np.zeros(ids.size, dtype=np.int64)
-            row = np.arange(monos.shape[0])
-            run = np.zeros(monos.shape[0], dtype=np.int64)
-            for k in range(monos.shape[1]):  # the rows are sorted: powers are lengths of runs
-                same = monos[:, k] == monos[:, k - 1] if k else np.zeros(row.size, dtype=bool)
-                run = np.where(same, run + 1, 1)
-                present = monos[:, k] > 0
-                np.maximum.at(powers, columns[present, k], run[present])
-            sides += powers
-        return cls(ids, sides, left.shape[1] + right.shape[1])
-
-    def codes(self, monos: np.ndarray) -> np.ndarray:
-        """Code of each row, int64."""
-        return mono.exponents(monos, self.ids) @ self.weights
-
-    def terms(self, codes: np.ndarray, coefs: np.ndarray) -> Terms:
-        """The terms with these codes and coefficients, sorted by key."""
-        exponents = codes[:, None] // self.weights % self.sides
-        monos = mono.from_exponents(exponents, self.ids)
-        keys = mono.keys(monos)
-        order = mono.key_order(keys)
-        return monos[order], coefs[order], keys[order]
-
-
-def _dense(
-    small: Sparse, large: Sparse, a: np.ndarray, b: np.ndarray, box: _Box
-) -> tuple[np.ndarray, np.ndarray]:
-    """Codes and float coefficients of the product, added up over the box."""
-    left, right = box.codes(small.monos), box.codes(large.monos)
-    result = np.zeros(box.size)
-    step = max(1, max(_INTERVAL, box.size) // b.size)
-    for start in range(0, a.size, step):
-        where = np.add.outer(left[start : start + step], right).reshape(-1)
-        values = np.multiply.outer(a[start : start + step], b).reshape(-1)
-        result += np.bincount(where, weights=values, minlength=box.size)
-    codes = np.flatnonzero(result)
-    return codes, result[codes]
-
-
-def _are_integers(coefs: np.ndarray) -> bool:
-    return coefs.dtype == np.int64 or all(type(c) is int for c in coefs.tolist())
+def _are_integers(a: np.ndarray, b: np.ndarray, scale: Scale) -> bool:
+    """Whether the numbers are integers, or floats whose products and sums are floats."""
+    if np.float64 in (a.dtype, b.dtype):
+        return scale.fits_floats
+    return all(c.dtype == np.int64 or all(type(v) is int for v in c.tolist()) for c in (a, b))
 
 
 def _by_flint(small: Sparse, large: Sparse, a: np.ndarray, b: np.ndarray, ids: np.ndarray) -> Terms:
-    """The product of integer polynomials by FLINT, whose dense algorithms win where few terms come of many
-    pairs.
-    """
+    """The product of integers, or of floats times powers of two, by FLINT, whose dense algorithms win where
+    few terms come of many pairs."""
     import flint
 
     context = flint.fmpz_mpoly_ctx.get([f"x{k}" for k in range(ids.size)], flint.Ordering.lex)
-    factors = []
+    factors, unit = [], 0
     for terms, coefs in ((small, a), (large, b)):
+        if coefs.dtype == np.float64:
+            own = scale_of(coefs)
+            coefs, unit = whole(coefs, own), unit + own.unit
         rows = map(tuple, mono.exponents(terms.monos, ids).tolist())
         factors.append(context.from_dict(dict(zip(rows, coefs.tolist()))))
     product = factors[0] * factors[1]
@@ -198,12 +144,11 @@ def _by_flint(small: Sparse, large: Sparse, a: np.ndarray, b: np.ndarray, ids: n
     )
     keys = mono.keys(monos)
     order = mono.key_order(keys)
-    fits = all(-INT_LIMIT < c < INT_LIMIT for c in values)
-    return (
-        monos[order],
-        (np.array(values, dtype=np.int64) if fits else object_array(values))[order],
-        keys[order],
-    )
+    if a.dtype == np.float64:
+        coefs = np.ldexp(np.array(values, dtype=np.float64), unit)
+    else:
+        coefs = settle(object_array(values))
+    return monos[order], coefs[order], keys[order]
 
 
 # ---------------------------------------------------------------------- intervals of keys
