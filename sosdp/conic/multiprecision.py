@@ -152,20 +152,13 @@ class CentralPath:
     def __init__(self, cost: Sequence[Any], blocks: Sequence[Block]) -> None:
         from flint import arb, arb_mat
 
-        self.mat, self.cost = arb_mat, [arb(v) for v in cost]
+        count, self.mat, self._half = len(cost), arb_mat, arb(0.5)
+        self.cost, self.y = arb_mat(count, 1, list(map(arb, cost))), arb_mat(count, 1)
         self.sides = [block.side for block in blocks]
-        count = len(self.cost)
-        self.F, self.flat, self.B = [], [], []
-        for block in blocks:
-            self.F.append({i: self._matrix(block.side, entries) for i, entries in block.columns.items()})
-            nothing = [arb(0)] * block.side**2
-            rows = [self.F[-1][i].entries() if i in self.F[-1] else nothing for i in range(count)]
-            self.flat.append(arb_mat(count, block.side**2, [v for row in rows for v in row]))
-            self.B.append(self._matrix(block.side, block.constant))
-        self.y = arb_mat(count, 1)
-        start = [self._matrix(n, [(i, i, _START) for i in range(n)]) for n in self.sides]
-        self.Z, self.S = start, list(start)
-        self._half = arb(0.5)
+        self.F = [{i: self._matrix(b.side, v) for i, v in b.columns.items()} for b in blocks]
+        self.B = [self._matrix(block.side, block.constant) for block in blocks]
+        self.flat = self._rows([{i: m.entries() for i, m in columns.items()} for columns in self.F])
+        self.Z = self.S = [self._matrix(n, [(i, i, _START) for i in range(n)]) for n in self.sides]
 
     def follow(self, iterations: int) -> Iterator[CentralPath]:
         """The path after each of at most so many iterations, until one does not move it. ZeroDivisionError at
@@ -183,25 +176,26 @@ class CentralPath:
             result[i, j] = result[j, i] = arb(value)
         return result
 
+    def _rows(self, blocks: list[dict[int, list[Any]]]) -> Any:
+        """A row for each column of the program: the entries that it has in all blocks, one after another."""
+        nothing = [[0 * self._half] * n**2 for n in self.sides]
+        count, width = self.cost.nrows(), sum(map(len, nothing))
+        rows = [own.get(i, none) for i in range(count) for own, none in zip(blocks, nothing, strict=True)]
+        return self.mat(count, width, [v for row in rows for v in row])
+
     def _products(self, matrices: list[Any]) -> Any:
         """``<F_i, M>`` of every column, shape (columns, 1)."""
-        total = self.mat(len(self.cost), 1)
-        for flat, m, n in zip(self.flat, matrices, self.sides, strict=True):
-            total = total + flat * self.mat(n * n, 1, m.entries())
-        return total.mid()
+        return (self.flat * _stacked(self.mat, matrices)).mid()
 
     def _sums(self, y: Any) -> list[Any]:
         """``sum_i y_i F_i``, block by block."""
-        return [
-            self.mat(n, n, (flat.transpose() * y).mid().entries())
-            for flat, n in zip(self.flat, self.sides, strict=True)
-        ]
+        entries = iter((self.flat.transpose() * y).mid().entries())
+        return [self.mat(n, n, [next(entries) for _ in range(n * n)]) for n in self.sides]
 
     @property
     def missed(self) -> Any:
         """The largest violation of the equations of Z."""
-        result = self._products(self.Z)
-        return max(abs(result[i, 0] - q) for i, q in enumerate(self.cost)).mid()
+        return max(map(abs, (self._products(self.Z) - self.cost).entries())).mid()
 
     @property
     def off(self) -> Any:
@@ -215,45 +209,44 @@ class CentralPath:
     @property
     def value(self) -> Any:
         """The objective at the point."""
-        return sum((q * v for q, v in zip(self.cost, self.y.entries(), strict=True)), 0 * self._half).mid()
+        return (self.cost.transpose() * self.y)[0, 0].mid()
 
     @property
     def gap(self) -> Any:
         """Complementarity: what the multipliers prove is less than the value by so much."""
-        total = 0 * self._half
-        for z, s, n in zip(self.Z, self.S, self.sides, strict=True):
-            total = total + (self.mat(1, n * n, z.entries()) * self.mat(n * n, 1, s.entries()))[0, 0]
-        return total.mid()
+        return (_stacked(self.mat, self.Z).transpose() * _stacked(self.mat, self.S))[0, 0].mid()
 
     def _step(self) -> bool:
         """One iteration; whether it moved."""
-        count, mat = len(self.cost), self.mat
         mu = (self.gap * _CENTRING / sum(self.sides)).mid()
-        inverse = [s.inv().mid() for s in self.S]
-        off = self._rest()
-        normal = mat(count, count)
-        for columns, flat, z, s, n in zip(self.F, self.flat, self.Z, inverse, self.sides, strict=True):
-            used, nothing = sorted(columns), [0 * self._half] * (n * n)
-            moved = {i: (z * columns[i] * s).mid().transpose().entries() for i in used}
-            rows = [v for i in range(count) for v in moved.get(i, nothing)]
-            normal = normal + (flat * mat(count, n * n, rows).transpose()).mid()
-        normal = ((normal + normal.transpose()) * self._half).mid()
-        wanted = self._products(
-            [(s * mu - z * r * s).mid() for z, s, r in zip(self.Z, inverse, off, strict=True)]
+        inverse, off = [s.inv().mid() for s in self.S], self._rest()
+        ends = list(zip(self.Z, inverse, strict=True))
+        normal = (
+            self.flat
+            * self._rows(
+                [
+                    {i: (z * f * s).mid().transpose().entries() for i, f in columns.items()}
+                    for columns, (z, s) in zip(self.F, ends, strict=True)
+                ]
+            ).transpose()
         )
-        right = mat(count, 1, [wanted[i, 0] - q for i, q in enumerate(self.cost)]).mid()
-        dy = normal.solve(right, algorithm="approx").mid()
+        normal = ((normal + normal.transpose()) * self._half).mid()
+        wanted = self._products([(s * mu - z * r * s).mid() for (z, s), r in zip(ends, off, strict=True)])
+        dy = normal.solve((wanted - self.cost).mid(), algorithm="approx").mid()
         if not all(v.is_finite() for v in dy.entries()):
             return False
         dS = [(a + r).mid() for a, r in zip(self._sums(dy), off, strict=True)]
-        dZ = []
-        for z, s, d in zip(self.Z, inverse, dS, strict=True):
-            m = (s * mu - z - z * d * s).mid()
-            dZ.append(((m + m.transpose()) * self._half).mid())
-        self.Z, first = _moved(self.Z, dZ)
+        changes = [(s * mu - z - z * d * s).mid() for (z, s), d in zip(ends, dS, strict=True)]
+        self.Z, first = _moved(self.Z, [((m + m.transpose()) * self._half).mid() for m in changes])
         self.S, second = _moved(self.S, dS)
         self.y = (self.y + dy * second).mid()
         return max(first, second) > 1e-3
+
+
+def _stacked(mat: Any, matrices: list[Any]) -> Any:
+    """The entries of matrices in one column."""
+    entries = [v for m in matrices for v in m.entries()]
+    return mat(len(entries), 1, entries)
 
 
 def _moved(at: list[Any], direction: list[Any]) -> tuple[list[Any], float]:
