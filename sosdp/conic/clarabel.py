@@ -40,19 +40,16 @@ _MANY_PAIRS = 20
 # value by 8e-6 of it): beyond Clarabel's own tolerance on to where the value moves no more, or progress ends
 _SOLVED, _BEYOND, _MOVES = 1e-8, 1e-15, 1e-6
 _MANY_ROWS = 1000  # up to which nothing of that was seen
-_RANK = {"Solved": 0, "PrimalInfeasible": 0, "DualInfeasible": 0, "AlmostSolved": 1}
-_FINAL = ("Solved", "PrimalInfeasible", "DualInfeasible", "MaxTime", "CallbackTerminated")
 _WORDS = {
     "CallbackTerminated": "interrupted",
     "InsufficientProgress": "its steps became too short",
     "NumericalError": "its linear algebra broke down",
 }
 # the default step fraction .99 stalls on chains of badly scaled squares (Rosenbrock with 20, 60, 200
-# variables: value
-# wrong by 1e-4); .95 with more refinement solves them in as many iterations
-_ATTEMPTS = ({"max_step_fraction": 0.95}, {"max_step_fraction": 0.8})
+# variables: value wrong by 1e-4); .95 with more refinement solves them in as many iterations
+_STEP_FRACTION = 0.95
 # where an iteration takes 0.3 s and more a run that crawls is stopped (Rosenbrock's polynomial at degree 16
-# took 200 iterations, twice): those that end well take 10 to 40
+# took 200 iterations): those that end well take 10 to 40
 _LONG_WORK, _LONG_ITERATIONS = 1e9, 60
 
 
@@ -88,38 +85,23 @@ def solve(
     A, b = program.A if program.A.has_sorted_indices else program.A.sorted_indices(), program.b
     if turn is not None:
         A, b = sp.csc_matrix(turn @ A), turn @ b
-    started = time.perf_counter()
-    answer: Any = None
-    attempts: tuple[dict[str, float], ...] = _ATTEMPTS
+    settings = _settings(tolerance, time_limit, max_iterations, verbose)
     if sum(float(svec_length(n)) ** 3 for n in cones.psd) >= _LONG_WORK:
-        attempts = _ATTEMPTS[:1]
-        max_iterations = _LONG_ITERATIONS if max_iterations is None else max_iterations
-    elif cones.rows > _MANY_ROWS:
-        attempts = ({**_ATTEMPTS[0], "tol_feas": _BEYOND}, *_ATTEMPTS[1:])
+        settings.max_iter = _LONG_ITERATIONS if max_iterations is None else int(max_iterations)
+    elif cones.rows > _MANY_ROWS and tolerance is None:
+        settings.tol_feas = _BEYOND
+    started = time.perf_counter()
     with interruptible() as interrupted:
-        for attempt in attempts:
-            remaining = None if time_limit is None else time_limit - (time.perf_counter() - started)
-            if answer is not None and remaining is not None and remaining <= 0:
-                break
-            settings = _settings(tolerance, remaining, max_iterations, verbose, attempt)
 
-            def run(settings: Any = settings) -> Any:
-                solver = clarabel.DefaultSolver(quadratic, program.q, A, b, blocks, settings)
-                solver.set_termination_callback(_Ends(interrupted, tolerance is None))
-                return solver.solve()
+        def run() -> Any:
+            solver = clarabel.DefaultSolver(quadratic, program.q, A, b, blocks, settings)
+            solver.set_termination_callback(_Ends(interrupted, tolerance is None))
+            return solver.solve()
 
-            try:
-                trial = call("Clarabel", program, run, None if verbose else STANDARD_ERROR)
-            except Breakdown as error:
-                if answer is None:
-                    return unsolved(program, "failed", message=str(error), solver="clarabel")
-                break
-            # an early stop often has nothing to do with the problem: shorter steps get through
-            better = answer is None or _RANK.get(_status(trial), 9) < _RANK.get(_status(answer), 9)
-            answer = trial if better else answer
-            if _status(answer) in _FINAL or interrupted():
-                break
-    assert answer is not None
+        try:
+            answer = call("Clarabel", program, run, None if verbose else STANDARD_ERROR)
+        except Breakdown as error:
+            return unsolved(program, "failed", message=str(error), solver="clarabel")
     solution = _read(program, answer, time.perf_counter() - started)
     return solution if turn is None else replace(solution, s=turn.T @ solution.s, z=turn.T @ solution.z)
 
@@ -221,7 +203,6 @@ def _settings(
     time_limit: float | None,
     max_iterations: int | None,
     verbose: bool,
-    attempt: dict,
 ) -> Any:
     import clarabel
 
@@ -230,8 +211,7 @@ def _settings(
     settings.max_threads = 1
     settings.iterative_refinement_max_iter = 30
     settings.iterative_refinement_reltol = settings.iterative_refinement_abstol = 1e-14
-    for key, value in attempt.items():
-        setattr(settings, key, value)
+    settings.max_step_fraction = _STEP_FRACTION
     if tolerance is not None:
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
     if time_limit is not None:
