@@ -18,7 +18,7 @@ from sosdp.algebra.coefficients import Number, as_number, exact_quotient, plus, 
 from sosdp.algebra.combination import Combination
 from sosdp.algebra.grammar import Grammar, ParseError
 from sosdp.algebra.polynomial import Polynomial, variable
-from sosdp.algebra.printing import exact_text
+from sosdp.algebra.printing import exact_text, joined
 from sosdp.algebra.variables import variable_id, variable_name
 
 Term = tuple[tuple[int, int], ...]  # (variable id, degree) with degree > 0, ids ascending; () is 1
@@ -117,7 +117,7 @@ class ChebyshevPolynomial(Combination):
         if set(top) - set(known):
             missing = ", ".join(variable_name(v) for v in sorted(set(top) - set(known)))
             raise ValueError(f"no value was given for {missing}")
-        tables = {v: _values(known[v], degree) for v, degree in top.items()}
+        tables = {v: _values(known[v], degree, np.ones_like(known[v])) for v, degree in top.items()}
         total: Any = 0.0
         for term, c in self.terms.items():
             part: Any = float(c)
@@ -132,7 +132,7 @@ class ChebyshevPolynomial(Combination):
         for term, c in self.terms.items():
             part = Polynomial(c)
             for v, k in term:
-                part = part * _monomials(v, k)
+                part = part * _values(variable(v), k, Polynomial(1))[k]
             total = total + part
         return total
 
@@ -143,14 +143,8 @@ class ChebyshevPolynomial(Combination):
     __hash__ = Combination.__hash__
 
     def __str__(self) -> str:
-        parts = []
-        for term, c in sorted(self.terms.items(), key=lambda item: (sum(k for _, k in item[0]), item[0])):
-            names = "*".join(f"T{k}({variable_name(v)})" for v, k in term)
-            size = exact_text(abs(c)) if names == "" or abs(c) != 1 else ""
-            body = "*".join(filter(None, [size, names]))
-            parts.append(("- " if c < 0 else "+ ") + body)
-        text = " ".join(parts) or "0"
-        return text[2:] if text.startswith("+ ") else text.replace("- ", "-", 1) if parts else text
+        terms = sorted(self.terms.items(), key=lambda item: (sum(k for _, k in item[0]), item[0]))
+        return joined(((c, term) for term, c in terms), _text_term)
 
     def __repr__(self) -> str:
         text = str(self)
@@ -213,21 +207,17 @@ def _product(a: Term, b: Term) -> list[tuple[Term, Number]]:
     return [(tuple((v, k) for v, k in t.items() if k), int(w) if w == int(w) else w) for t, w in result]
 
 
-def _values(x: np.ndarray, degree: int) -> list[np.ndarray]:
-    table = [np.ones_like(x), x]
+def _values(x: Any, degree: int, one: Any) -> list[Any]:
+    """``T_0(x) = one``, ``T_1(x)``, ... up to a degree."""
+    table = [one, x]
     for _ in range(2, degree + 1):
-        table.append(2.0 * x * table[-1] - table[-2])
+        table.append(2 * x * table[-1] - table[-2])
     return table
 
 
-def _monomials(identifier: int, degree: int) -> Polynomial:
-    x = Polynomial.from_arrays(np.array([[identifier]], dtype=np.int32), np.ones(1, dtype=np.int64))
-    previous, current = Polynomial(1), x
-    if degree == 0:
-        return previous
-    for _ in range(2, degree + 1):
-        previous, current = current, 2 * x * current - previous
-    return current
+def _text_term(size: Number, term: Term) -> str:
+    names = [f"T{k}({variable_name(v)})" for v, k in term]
+    return "*".join(names if names and size == 1 else [exact_text(size), *names])
 
 
 def _restore(named: list) -> ChebyshevPolynomial:

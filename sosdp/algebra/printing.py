@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -22,20 +22,20 @@ _GREEK = frozenset(
 
 def polynomial_text(p: Sparse) -> str:
     """Python syntax, highest degree first; reads back exactly: of floats all digits are written."""
-    return _join(ordered(p), _text_term)
+    return joined(ordered(p), _text_term)
 
 
 def polynomial_repr(p: Sparse) -> str:
     """As ``polynomial_text``, but floats in their shortest form, and cut after some terms of very many."""
     if p.keys.size <= 2 * _SHOWN_TERMS:
-        return _join(ordered(p, rounded=True), _short_term)
-    shown = _join(ordered(p, _SHOWN_TERMS, rounded=True), _short_term)
+        return joined(ordered(p, rounded=True), _short_term)
+    shown = joined(ordered(p, _SHOWN_TERMS, rounded=True), _short_term)
     return f"{shown} + ... ({p.coefs.size} terms, degree {p.degree})"
 
 
 def polynomial_latex(p: Sparse) -> str:
     """LaTeX, highest degree first."""
-    return _join(ordered(p, rounded=True), _latex_term)
+    return joined(ordered(p, rounded=True), _latex_term)
 
 
 def array_latex(array: Any) -> str:
@@ -60,7 +60,8 @@ def ordered(
     return [(coef, MONOMIALS.powers(word)) for coef, word in zip(coefs, words)]
 
 
-def _join(terms: list, write: Any) -> str:
+def joined(terms: Iterable[tuple[Any, Any]], write: Callable[[Any, Any], str]) -> str:
+    """A sum as text: ``write`` is given the size of each coefficient, and what stands beside it."""
     pieces: list[str] = []
     for coef, powers in terms:
         sign = "-" if coef < 0 else "+"
