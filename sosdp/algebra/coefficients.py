@@ -318,16 +318,11 @@ def whole(coefs: np.ndarray, scale: Scale) -> np.ndarray:
     """The integers k of an array with this scale: int64 where they fit, else Python's."""
     if coefs.dtype == np.int64 and scale.unit == 0:
         return coefs
-    if coefs.dtype == np.float64:
-        if scale.fits_integers:
-            return np.ldexp(coefs, -scale.unit).astype(np.int64)
-        mantissa, exponent = np.frexp(coefs)
-        short = (mantissa * 2.0**_WHOLE).astype(np.int64)
-        shift = exponent.astype(np.int64) - _WHOLE - scale.unit
-        short >>= np.minimum(np.maximum(-shift, 0), 63)
-        return short.astype(object) << np.maximum(shift, 0).astype(object)
-    unit = Fraction(2) ** scale.unit
-    result = [(Fraction(c) / unit).numerator for c in coefs.tolist()]
+    if coefs.dtype == np.float64 and scale.fits_integers:
+        return np.ldexp(coefs, -scale.unit).astype(np.int64)
+    up, down = max(-scale.unit, 0), max(scale.unit, 0)
+    ratios = (c.as_integer_ratio() for c in coefs.tolist())
+    result = [(top << up) // (bottom << down) for top, bottom in ratios]
     return np.array(result, dtype=np.int64) if scale.fits_integers else object_array(result)
 
 

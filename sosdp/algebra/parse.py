@@ -204,10 +204,9 @@ def assemble(merged: Mapping[tuple[int, ...], int | Fraction]) -> Polynomial:
 
 def read_coefficient(value: Any) -> int | Fraction:
     """The exact value of a coefficient in a term list: a number or a rational string."""
+    value = value.item() if isinstance(value, np.floating | np.integer) else value
     kind = type(value)
-    if kind is int:
-        return bounded(value)
-    if kind is Fraction:
+    if kind in (int, Fraction):
         return bounded(value)
     if kind is float:
         if value != value or value in (float("inf"), float("-inf")):
@@ -215,8 +214,6 @@ def read_coefficient(value: Any) -> int | Fraction:
         return plain(Fraction(repr(value)))
     if kind is str:
         return read_rational(value)
-    if isinstance(value, np.floating | np.integer):
-        return read_coefficient(value.item())
     raise ParseError(f"a coefficient must be a number or a rational string, not {kind.__name__}")
 
 
