@@ -26,21 +26,33 @@ def dual_program(program: ConicProgram) -> ConicProgram | None:
     The constant is left out. Where what multiplies an entry of z is not known exactly (off the diagonal,
     numbers of many digits times sqrt(2)), the entry is zero: what the dual vectors left prove is as true.
     """
-    result = _coefficients(program)
-    if result is None:
-        return None
-    A, b, unknown = result
-    return _stated(program.cones, b, A.T, -program.q, unknown)
+    return _stated(program, rays=False)
 
 
 def ray_program(program: ConicProgram) -> ConicProgram | None:
     """The program whose points prove that the given one has none; None and zeros as for the dual."""
+    return _stated(program, rays=True)
+
+
+def _stated(program: ConicProgram, rays: bool) -> ConicProgram | None:
+    """Minimise ``b'z`` with ``A'z = -q``, or ask for ``A'z = 0, b'z = -1``, for z in the dual cone, some of
+    whose entries are zero."""
     result = _coefficients(program)
     if result is None:
         return None
-    A, b, unknown = result
-    falls = np.append(np.zeros(program.q.size), -1.0)
-    return _stated(program.cones, np.zeros(b.size), np.vstack([A.T, b]), falls, unknown)
+    A, b, zero = result
+    cones, cost, equations, right = program.cones, b, A.T, -program.q
+    if rays:
+        cost, equations = np.zeros_like(b), np.vstack([A.T, b])
+        right = np.append(np.zeros_like(right), -1.0)
+    inside = sp.diags_array(-_factors(cones), format="csr")[cones.zero :]
+    without = sp.eye_array(cones.rows, format="csr")[zero]
+    return ConicProgram(
+        q=cost,
+        A=sp.csc_matrix(sp.vstack([sp.csr_matrix(equations), without, inside])),
+        b=np.concatenate([right, np.zeros(zero.size + cones.rows - cones.zero)]),
+        cones=Cones(right.size + zero.size, cones.nonnegative, cones.psd),
+    )
 
 
 def _coefficients(program: ConicProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
@@ -65,17 +77,3 @@ def _factors(cones: Cones) -> np.ndarray:
     for side, rows in zip(cones.psd, cones.psd_slices(), strict=True):
         factors[rows] = roots(side)
     return factors
-
-
-def _stated(
-    cones: Cones, cost: np.ndarray, equations: np.ndarray, right: np.ndarray, zero: np.ndarray
-) -> ConicProgram:
-    """Minimise ``cost'z`` with equations for z in the dual cone, some of whose entries are zero."""
-    inside = sp.diags_array(-_factors(cones), format="csr")[cones.zero :]
-    without = sp.eye_array(cones.rows, format="csr")[zero]
-    return ConicProgram(
-        q=cost,
-        A=sp.csc_matrix(sp.vstack([sp.csr_matrix(equations), without, inside])),
-        b=np.concatenate([right, np.zeros(zero.size + cones.rows - cones.zero)]),
-        cones=Cones(right.size + zero.size, cones.nonnegative, cones.psd),
-    )
