@@ -26,11 +26,18 @@ PrivateMean = Callable[[np.ndarray, float, float, Generator], np.ndarray]
 _PEER_PROGRAM = """
 import sys, warnings
 import numpy as np
+from diffprivlib.models import LinearRegression
 from diffprivlib.tools import mean
 warnings.simplefilter("ignore")
 data, epsilon, radius = np.load(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
-found = [np.atleast_1d(mean(x, epsilon=epsilon, bounds=(-radius, radius), axis=0)) for x in data]
-np.save(sys.argv[4], np.array(found))
+def mean_of(x):
+    return np.atleast_1d(mean(x, epsilon=epsilon, bounds=(-radius, radius), axis=0))
+def line_of(x):
+    low, high = x.min(axis=0), x.max(axis=0)
+    bounds = {"bounds_X": (low[:-1], high[:-1]), "bounds_y": (low[-1], high[-1])}
+    model = LinearRegression(epsilon=epsilon, **bounds)
+    return model.fit(x[:, :-1], x[:, -1]).coef_
+np.save(sys.argv[4], np.array([mean_of(x) if radius else line_of(x) for x in data]))
 """
 
 
@@ -47,25 +54,11 @@ def gaussian_norm_bound(d: int, failure: float) -> float:
     return math.sqrt(d + 2.0 * math.sqrt(d * log) + 2.0 * log)
 
 
-def _k_norm(d: int, scale: float, generator: Generator) -> np.ndarray:
-    """A vector of density proportional to exp(-|z|_2 / scale)."""
-    direction = generator.normal(size=d)
-    return generator.gamma(d, scale) * direction / np.linalg.norm(direction)
-
-
 def laplace(data: np.ndarray, epsilon: float, radius: float, generator: Generator) -> np.ndarray:
     """Mean clipped to a cube plus Laplace noise; epsilon-DP."""
     n, d = data.shape
     scale = 2.0 * radius * d / (epsilon * n)
     return np.clip(data, -radius, radius).mean(axis=0) + generator.laplace(scale=scale, size=d)
-
-
-def k_norm(data: np.ndarray, epsilon: float, radius: float, generator: Generator) -> np.ndarray:
-    """Mean clipped to the ball that holds the mean and nearly all records, plus K-norm noise; epsilon-DP."""
-    n, d = data.shape
-    reach = radius + gaussian_norm_bound(d, 0.1 / n)
-    kept = clip_to_ball(data, np.zeros(d), reach)
-    return kept.mean(axis=0) + _k_norm(d, 2.0 * reach / (epsilon * n), generator)
 
 
 def coinpress(
@@ -188,8 +181,11 @@ def opendp_mean(data: np.ndarray, epsilon: float, radius: float, generator: Gene
     return np.array([measure(column.tolist()) for column in data.T])
 
 
-def diffprivlib(data: Sequence[np.ndarray], epsilon: float, radius: float) -> np.ndarray | None:
-    """diffprivlib's mean of every data set, by the Python named in the environment; None where none is."""
+def diffprivlib_means(data: Sequence[np.ndarray], epsilon: float, radius: float) -> np.ndarray | None:
+    """diffprivlib's mean of every data set (n, d), by the Python named in the environment; None without one.
+
+    With radius 0 its linear regression of the last column on the others, with exact bounds.
+    """
     python = os.environ.get(PEER)
     if not python:
         return None
@@ -201,9 +197,13 @@ def diffprivlib(data: Sequence[np.ndarray], epsilon: float, radius: float) -> np
         return np.load(there)
 
 
+def diffprivlib_regressions(tables: Sequence[np.ndarray], epsilon: float) -> np.ndarray | None:
+    """Its coefficients (runs, d) of tables (n, d + 1)."""
+    return diffprivlib_means(tables, epsilon, 0.0)
+
+
 PRIVATE_MEANS: dict[str, PrivateMean] = {
     "Laplace": laplace,
-    "K-norm": k_norm,
     "OpenDP": opendp_mean,
     "quantiles": quantiles,
     "CoinPress, eps^2/8": coinpress_strong,
@@ -215,33 +215,11 @@ PRIVATE_MEANS: dict[str, PrivateMean] = {
 # --- covariances -----------------------------------------------------------------------------------------
 
 
-def vectorised(matrices: np.ndarray) -> np.ndarray:
-    """Upper triangles (m, d(d+1)/2) of symmetric (m, d, d), off-diagonal entries times sqrt 2: Frobenius
-    geometry.
-    """
-    d = matrices.shape[-1]
-    i, j = np.triu_indices(d)
-    return matrices[..., i, j] * np.where(i == j, 1.0, math.sqrt(2.0))
-
-
 def _matrix(vector: np.ndarray, d: int) -> np.ndarray:
     i, j = np.triu_indices(d)
     matrix = np.zeros((d, d))
     matrix[i, j] = matrix[j, i] = vector / np.where(i == j, 1.0, math.sqrt(2.0))
     return matrix
-
-
-def covariance_k_norm(data: np.ndarray, epsilon: float, condition: float, generator: Generator) -> np.ndarray:
-    """Second moment of records clipped to norm sqrt(K) times a normal vector's, plus K-norm noise in the
-    Frobenius norm; epsilon-DP.
-    """
-    n, d = data.shape
-    reach = math.sqrt(condition) * gaussian_norm_bound(d, 0.1 / n)
-    kept = clip_to_ball(data, np.zeros(d), reach)
-    # |x x^T - y y^T|_F <= sqrt 2 reach^2, attained by orthogonal x, y; in one dimension reach^2
-    sensitivity = (math.sqrt(2.0) if d > 1 else 1.0) * reach**2 / n
-    moment = vectorised((kept.T @ kept / n)[None])[0]
-    return _matrix(moment + _k_norm(moment.size, sensitivity / epsilon, generator), d)
 
 
 def covariance_coinpress(
@@ -267,27 +245,6 @@ def covariance_coinpress(
         upper = np.clip(values + slack, 1e-6, 1.0)
         scale = scale @ (vectors * np.sqrt(upper))
     return result
-
-
-def covariance_coinpress_strong(
-    data: np.ndarray, epsilon: float, condition: float, generator: Generator
-) -> np.ndarray:
-    """CoinPress at rho = epsilon^2 / 8, which our exponential mechanism satisfies too."""
-    return covariance_coinpress(data, epsilon**2 / 8, condition, generator)
-
-
-def covariance_coinpress_weak(
-    data: np.ndarray, epsilon: float, condition: float, generator: Generator
-) -> np.ndarray:
-    """CoinPress at rho = epsilon^2 / 2, all that epsilon-DP implies in general."""
-    return covariance_coinpress(data, epsilon**2 / 2, condition, generator)
-
-
-PRIVATE_COVARIANCES: dict[str, PrivateMean] = {
-    "K-norm": covariance_k_norm,
-    "CoinPress, eps^2/8": covariance_coinpress_strong,
-    "CoinPress, eps^2/2": covariance_coinpress_weak,
-}
 
 
 def relative_error(found: np.ndarray, truth: np.ndarray) -> float:
