@@ -16,7 +16,7 @@ from sosdp.privacy.guarantee.release import Release
 from .budgets import Budget
 from .columns import Columns
 from .frame import Frame, frame_dict, release_frame
-from .planning import MeanTask, Plan, enough_records, frame_share, order_seconds, too_few
+from .planning import MeanTask, Plan, enough, frame_share, order_seconds, too_few
 from .whitening import (
     COARSE_SLACK,
     Moments,
@@ -48,23 +48,17 @@ def plan_covariance(task: MeanTask, budget: Budget, *, mean: bool) -> Plan:
         raise ValueError("covariances have no tight columns: give all columns wide bounds")
     if task.d > LARGEST:
         raise ValueError(f"at most {LARGEST} columns, got {task.d}: project to fewer by a public map")
-    plan = _planned(task, budget, mean)
-    if plan is None:
-        needed = enough_records(task, lambda more: _planned(more, budget, mean) is not None)
-        raise too_few(task.n, f"records of d = {task.d} columns", needed)
-    return plan
+    return enough(task, f"records of d = {task.d} columns", lambda more: _planned(more, budget, mean))
 
 
-def _planned(task: MeanTask, budget: Budget, mean: bool) -> Plan | None:
+def _planned(task: MeanTask, budget: Budget, mean: bool) -> Plan:
     from scipy.stats import chi2
 
     total, pure = budget.total, budget.pure
     n, d = task.n, task.d
-    frame, each, needed = frame_share(task, total, FRAME, pure=pure)
+    frame, each = frame_share(task, total, FRAME, pure=pure)
     rest = total - frame
-    steps, reach = (0, 0.0) if needed else schedule(n, d, rest * COARSE, pure)
-    if not steps:
-        return None
+    steps, reach = schedule(n, d, rest * COARSE, pure)
     spent = {"frame": frame, "coarse": rest * COARSE, "final": rest * (1 - COARSE)}
     squared = float(chi2.ppf(0.95, d)) * (1.0 + (MEAN_SLACK if mean else COARSE_SLACK))
 
@@ -73,8 +67,8 @@ def _planned(task: MeanTask, budget: Budget, mean: bool) -> Plan | None:
         return deviation * math.sqrt(d * (d + 1) / 2.0)
 
     last = spent["final"] - radius_price(n, pure)
-    if last <= 0 or (pure and private(last) > MOST_PRIVATE):
-        return None
+    if not steps or last <= 0 or (pure and private(last) > MOST_PRIVATE):
+        raise too_few(n, "records", n + 1)
     saved = spent["coarse"] * max(0, steps - 2) / steps
     seconds = (
         0.1 + steps * (4e-7 * n * d + 1e-8 * n * d * d + 3e-4 * d * d) + order_seconds(task, each, 2 * d)

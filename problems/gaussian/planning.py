@@ -7,7 +7,7 @@ docs/gaussian.md)
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -141,18 +141,14 @@ def plan_mean(task: MeanTask, budget: Budget, method: str = "auto") -> Plan:
     makers |= {"trimmed": _trimmed} if task.contamination else {}
     if method != "auto":
         makers = {method: {"trimmed": _trimmed, "median": _median, "packing": _packing, **makers}[method]}
-    results = [make(task, budget) for make in makers.values()]
-    plans = [result for result in results if isinstance(result, Plan)]
-    needed = [result for result in results if isinstance(result, int)]
-    if task.interval and any(plan.method != "trimmed" for plan in plans):
-        plans = [plan for plan in plans if plan.method != "trimmed"]  # it has no interval
-    if plans:
-        return min(plans, key=lambda plan: plan.total_error * (1.15 if plan.method == "trimmed" else 1.0))
-    if needed:
+    handicap = {"trimmed": math.inf if task.interval else 1.15}  # it has no interval
+    try:
+        return least_error([partial(make, task, budget) for make in makers.values()], handicap)
+    except TooFewRecords as few:
         cheaper = "" if task.bounded else " (half as many with bounds)"
         more = f"{cheaper}; or raise the budget, or project to fewer columns by a public map"
-        raise too_few(task.n, f"records of d = {task.d} columns", min(needed), more)
-    raise ValueError("; ".join(result for result in results if isinstance(result, str)))
+        needed = few.needed
+    raise too_few(task.n, f"records of d = {task.d} columns", needed, more)
 
 
 def too_few(n: int, of_what: str, needed: int, more: str = "") -> TooFewRecords:
@@ -162,27 +158,50 @@ def too_few(n: int, of_what: str, needed: int, more: str = "") -> TooFewRecords:
     )
 
 
-def least_error(makers: Sequence[Callable[[], Plan]]) -> Plan:
-    """The plan with the least predicted error; where all refuse, the refusal that needs the fewest
-    records."""
+def least_error(makers: Sequence[Callable[[], Plan]], handicap: Mapping[str, float] | None = None) -> Plan:
+    """The plan with the least predicted error, times the handicap of its method; where all refuse, the
+    refusal that needs the fewest records, or all that they say."""
     plans, refusals = [], []
     for make in makers:
         try:
             plans.append(make())
-        except NotOffered as refusal:
+        except ValueError as refusal:
             refusals.append(refusal)
-    if not plans:
-        raise min(refusals, key=lambda refusal: getattr(refusal, "needed", math.inf))
-    return min(plans, key=lambda plan: plan.total_error)
+    if plans:
+        return min(plans, key=lambda plan: plan.total_error * (handicap or {}).get(plan.method, 1.0))
+    few = [refusal for refusal in refusals if isinstance(refusal, TooFewRecords)]
+    if few or len(refusals) == 1:
+        raise min(few, key=lambda refusal: refusal.needed) if few else refusals[0]
+    raise ValueError("; ".join(map(str, refusals)))
 
 
-def _without_noise(method: str, task: MeanTask, budget: Budget) -> str:
-    """Why there is no noise of this kind; empty where there is."""
-    if method == "cube":
-        return "" if budget.epsilon is not None else "cube noise is for budgets in epsilon"
+def enough(task: MeanTask, of_what: str, make: Callable[[MeanTask], Plan]) -> Plan:
+    """The plan that is made; where that refuses too few records, the refusal with the least number (within 2
+    %) that it accepts, or NotOffered where none is enough."""
+
+    def accepts(n: int) -> bool:
+        try:
+            make(replace(task, n=n))
+        except TooFewRecords:
+            return False
+        return True
+
+    if accepts(task.n):
+        return make(task)
+    needed = least(accepts, 2 * task.n, MOST_RECORDS, 1.02)
+    if needed is None:
+        raise NotOffered("no number of records is enough at this budget: another delta is needed")
+    raise too_few(task.n, of_what, needed)
+
+
+def _require_noise(method: str, task: MeanTask, budget: Budget) -> None:
+    """ValueError where there is no noise of this kind."""
+    if method == "cube" and budget.epsilon is None:
+        raise ValueError("cube noise is for budgets in epsilon")
     if method == "ball" and (None in (budget.epsilon, budget.rho) or task.d > LARGEST_DIMENSION):
-        return f"ball noise needs epsilon and delta, and at most {LARGEST_DIMENSION} columns"
-    return "" if budget.rho is not None else "Gaussian noise needs delta > 0 or rho"
+        raise ValueError(f"ball noise needs epsilon and delta, and at most {LARGEST_DIMENSION} columns")
+    if method == "gaussian" and budget.rho is None:
+        raise ValueError("Gaussian noise needs delta > 0 or rho")
 
 
 def last_deviation(budget: Budget, spent: dict[str, Fraction], d: int, shape: str = "ball") -> float:
@@ -206,17 +225,14 @@ FRAME = {"cube": 0.15, "gaussian": 0.08, "ball": 0.05}  # of the budget without 
 RADIUS = {"gaussian": Fraction(3, 100), "ball": Fraction(2, 100)}
 
 
-def _folded(method: str, task: MeanTask, budget: Budget) -> Plan | int | str:
+def _folded(method: str, task: MeanTask, budget: Budget) -> Plan:
     """The mean of folded records: shares and noise."""
-    if reason := _without_noise(method, task, budget):
-        return reason
+    _require_noise(method, task, budget)
     pure = method == "cube"
     total = Fraction(budget.epsilon if pure else budget.rho)  # type: ignore[arg-type]
     interval = total * INTERVAL if task.interval else Fraction(0)
     base = total if method == "ball" else total - interval
-    frame, each, needed = frame_share(task, base, FRAME[method], pure=pure)
-    if needed:
-        return needed
+    frame, each = frame_share(task, base, FRAME[method], pure=pure)
     spent = {"frame": frame, "interval": interval}
     if not pure:
         spent["radius"] = _radius_price(task, base * RADIUS[method])
@@ -225,7 +241,7 @@ def _folded(method: str, task: MeanTask, budget: Budget) -> Plan | int | str:
     deviation = last_deviation(budget, spent, task.d, "box" if pure else "ball") / task.n
     kappa = 0.0 if pure else _kappa(task)
     if not deviation:
-        return NO_BALL
+        raise ValueError(NO_BALL)
     # a tight column reaches one half-width of its bounds, a robust one so many scales
     length = math.sqrt(task.robust * CUBE_REACH**2 + task.tight) if pure else _reach(task, kappa)
     error = deviation * length * (1.0 if pure else math.sqrt(task.d))
@@ -243,18 +259,20 @@ CLIP_NATS = 40.0  # twice the nats between a clip point and the empty end of its
 MOST_CLIPPED = 4  # at most one over so many records beyond either clip point
 
 
-def _whole(method: str, task: MeanTask, budget: Budget) -> Plan | int | str:
-    """The mean of all records: shares and noise; clip points and counts of columns without bounds."""
-    if reason := _without_noise(method, task, budget):
-        return reason
+def _whole(method: str, task: MeanTask, budget: Budget) -> Plan:
+    """The mean of all records; clip points and counts of columns without bounds."""
+    _require_noise(method, task, budget)
+    return enough(task, "records", lambda more: _whole_plan(method, more, budget))
+
+
+def _whole_plan(method: str, task: MeanTask, budget: Budget) -> Plan:
+    """Shares and noise."""
     spent, each = _whole_shares(method, task, budget)
-    if spent is None:
-        return enough_records(task, lambda more: _whole_shares(method, more, budget)[0] is not None)
     cube = method == "cube"
     noise = last_deviation(budget, spent, task.d, "box" if cube else "ball") / task.n
     noise *= 1.0 if cube else math.sqrt(task.d)
     if not noise:
-        return NO_BALL
+        raise ValueError(NO_BALL)
     learnt, z = task.d - task.known, 0.0
     if learnt:
         z = float(ndtri(1.0 - clip_rank(each_epsilon(spent["clip"], 2 * learnt, cube)) / task.n))
@@ -263,9 +281,8 @@ def _whole(method: str, task: MeanTask, budget: Budget) -> Plan | int | str:
     return Plan(method, each, spent, private, math.sqrt(task.d / task.n), seconds, noise=noise)
 
 
-def _whole_shares(method: str, task: MeanTask, budget: Budget) -> tuple[dict[str, Fraction] | None, Fraction]:
-    """Prices by name (those before the ball), or None for too few records; epsilon of the frame's
-    questions."""
+def _whole_shares(method: str, task: MeanTask, budget: Budget) -> tuple[dict[str, Fraction], Fraction]:
+    """Prices by name (those before the ball), and epsilon of the frame's questions."""
     pure, learnt = method == "cube", task.d - task.known
     total = Fraction(budget.epsilon if pure else budget.rho)  # type: ignore[arg-type]
     scale = BALL_BEFORE[learnt > 0] if method == "ball" else Fraction(1)
@@ -277,7 +294,7 @@ def _whole_shares(method: str, task: MeanTask, budget: Budget) -> tuple[dict[str
         each = max(least, Fraction(4.0 * location_nats(0.0, False) / task.n))
         spent["frame"] = 2 * learnt * order_price(each, pure)
         if each > most or MOST_CLIPPED * clip_rank(each_epsilon(spent["clip"], 2 * learnt, pure)) >= task.n:
-            return None, each
+            raise too_few(task.n, "records", task.n + 1)
     if method != "ball":
         spent["sum"] = total - sum(spent.values(), Fraction(0))
     return spent, each
@@ -321,38 +338,32 @@ def order_seconds(task: MeanTask, epsilon: Fraction, count: int) -> float:
 
 def frame_share(
     task: MeanTask, total: Fraction, share: float, *, pure: bool = False
-) -> tuple[Fraction, Fraction, int]:
-    """(price of the frame, epsilon of each order statistic, 0), or the n needed in the third place.
+) -> tuple[Fraction, Fraction]:
+    """Price of the frame, and epsilon of each order statistic; TooFewRecords where that is over half.
 
     A share of the budget, epsilon or zCDP, or what the medians need to find their columns.
     """
     count, whole = 2 * task.robust, float(total)
     if not count:
-        return Fraction(0), Fraction(0), 0
+        return Fraction(0), Fraction(0)
     nats = location_nats(task.contamination, task.bounded)
     least = share * whole / count
     each = Fraction(max(least if pure else math.sqrt(8.0 * least), 4.0 * nats / task.n))
     price = count * order_price(each, pure)
-    most = 8.0 * count * nats / whole if pure else 2.0 * nats * math.sqrt(count / whole)
-    return price, each, max(8, math.ceil(most)) if price > total / 2 or task.n < 8 else 0
+    if price > total / 2 or task.n < 8:
+        most = 8.0 * count * nats / whole if pure else 2.0 * nats * math.sqrt(count / whole)
+        raise too_few(task.n, "records", max(8, math.ceil(most)))
+    return price, each
 
 
-def enough_records(task: MeanTask, accepts: Callable[[MeanTask], bool]) -> int:
-    """The least number of records (within 2 %) that a planner accepts; NotOffered where none is enough."""
-    result = least(lambda n: accepts(replace(task, n=n)), 2 * task.n, MOST_RECORDS, 1.02)
-    if result is None:
-        raise NotOffered("no number of records is enough at this budget: another delta is needed")
-    return result
-
-
-def _trimmed(task: MeanTask, budget: Budget) -> Plan | int | str:
+def _trimmed(task: MeanTask, budget: Budget) -> Plan:
     if budget.epsilon is None:
-        return "the trimmed score is for budgets in epsilon"
+        raise ValueError("the trimmed score is for budgets in epsilon")
     if not task.bounded or task.tight:
-        return "the trimmed score needs bounds, and columns that are not tight"
+        raise ValueError("the trimmed score needs bounds, and columns that are not tight")
     epsilon = float(budget.epsilon)
     if task.n * epsilon < 36 * task.d:
-        return math.ceil(36 * task.d / epsilon)
+        raise too_few(task.n, "records", math.ceil(36 * task.d / epsilon))
     alpha = trimmed_share(task, epsilon)
     z = float(-ndtri(alpha))
     width = 2.0 * z / (1.0 - 2.0 * alpha)
@@ -373,13 +384,11 @@ def _trimmed(task: MeanTask, budget: Budget) -> Plan | int | str:
     )
 
 
-def _median(task: MeanTask, budget: Budget) -> Plan | int | str:
+def _median(task: MeanTask, budget: Budget) -> Plan:
     if task.tight:
-        return "medians are for columns that are not tight"
+        raise ValueError("medians are for columns that are not tight")
     total = budget.total
-    frame, each, needed = frame_share(task, total, 0.3 if budget.pure else 0.2, pure=budget.pure)
-    if needed:
-        return needed
+    frame, each = frame_share(task, total, 0.3 if budget.pure else 0.2, pure=budget.pure)
     last = each_epsilon(total - frame, task.d, budget.pure)
     # a level k is drawn with odds e^(-epsilon k / 2) on either side, at n / sqrt(2 pi) records a deviation
     private = math.sqrt(2.0 * task.d) * 2.0 / float(last) * math.sqrt(2.0 * math.pi) / task.n
@@ -389,14 +398,12 @@ def _median(task: MeanTask, budget: Budget) -> Plan | int | str:
     return Plan("median", each, spent, private, sampling, seconds)
 
 
-def _packing(task: MeanTask, budget: Budget) -> Plan | int | str:
+def _packing(task: MeanTask, budget: Budget) -> Plan:
     if not budget.pure or task.tight or task.d not in PACKING_SECONDS:
-        return "the packing score is for epsilon alone and at most 4 columns, none tight"
+        raise ValueError("the packing score is for epsilon alone and at most 4 columns, none tight")
     if task.n > MOST:
-        return f"the packing score is for at most {MOST} records, got {task.n}"
-    frame, each, needed = frame_share(task, budget.total, FRAME["cube"], pure=True)
-    if needed:
-        return needed
+        raise ValueError(f"the packing score is for at most {MOST} records, got {task.n}")
+    frame, each = frame_share(task, budget.total, FRAME["cube"], pure=True)
     rest = Fraction(float_down(budget.total - frame))
     private = 0.9 * task.d / math.sqrt(task.n * float(rest))  # measured
     seconds = PACKING_SECONDS[task.d] * max(1.0, math.sqrt(task.n / 1000.0))

@@ -23,7 +23,7 @@ from sosdp.structured.packing_ellipsoid import MOST
 
 from .columns import Columns
 from .frame import Frame, frame_dict, release_frame
-from .planning import FRAME, MeanTask, NotOffered, Plan, frame_share, too_few
+from .planning import FRAME, MeanTask, NotOffered, Plan, frame_share
 
 PURE_COLUMNS = 2
 # eigenvalues of the covariance in its frame, public: a truth outside makes the law a thin shell, which no
@@ -41,9 +41,7 @@ def plan_pure(task: MeanTask, epsilon: float) -> Plan:
     """
     if task.n // 2 > MOST:
         raise NotOffered(f"a draw has at most {2 * MOST + 1} records, got {task.n}")
-    frame, each, needed = frame_share(task, Fraction(epsilon), FRAME["cube"], pure=True)
-    if needed:
-        raise too_few(task.n, "records", needed)
+    frame, each = frame_share(task, Fraction(epsilon), FRAME["cube"], pure=True)
     rest = Fraction(float_down(Fraction(epsilon) - frame))
     size = task.d * (task.d + 1) // 2
     tau = min(0.3, 2.0 * size / (task.n / 2 * float(rest)))

@@ -6,6 +6,7 @@ Source: docs/proofs/gaussian_regression.md (the shares add up; errors are foreca
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -14,7 +15,16 @@ from scipy.stats import norm
 from sosdp.privacy.mechanisms.integer_queries import sum_deviation
 
 from .budgets import Budget
-from .planning import MeanTask, NotOffered, Plan, enough_records, frame_share, last_deviation, too_few
+from .planning import (
+    MeanTask,
+    NotOffered,
+    Plan,
+    TooFewRecords,
+    enough,
+    frame_share,
+    last_deviation,
+    too_few,
+)
 from .whitening import entry_deviation, noise_norm, radius_price, schedule
 
 BEFORE = tuple(Fraction(part, 100) for part in (30, 45, 60, 70))  # of zCDP, for all but the last question
@@ -52,10 +62,11 @@ def plan_regression(task: MeanTask, budget: Budget, law: Law | None = None) -> P
     """
     if task.d - 1 > LARGEST:
         raise ValueError(f"at most {LARGEST} regressors, got {task.d - 1}: project to fewer by a public map")
+    return enough(task, f"records of {task.d - 1} regressors", lambda more: _planned(more, budget, law))
+
+
+def _planned(task: MeanTask, budget: Budget, law: Law | None) -> Plan:
     shares = _shares(task, budget, law)
-    if shares is None:
-        needed = enough_records(task, lambda more: _shares(more, budget, law) is not None)
-        raise too_few(task.n, f"records of {task.d - 1} regressors", needed)
     n, d, spent, steps = task.n, task.d - 1, shares.spent, shares.steps
     deviation = last_deviation(budget, spent, d + 1)
     if not deviation:
@@ -85,25 +96,24 @@ class _Shares(NamedTuple):
     noise: float
 
 
-def _shares(task: MeanTask, budget: Budget, law: Law | None) -> _Shares | None:
-    """The least share before the last question at which the curvature is seen; None for too few records."""
+def _shares(task: MeanTask, budget: Budget, law: Law | None) -> _Shares:
+    """The least share before the last question at which the curvature is seen."""
     best: _Shares | None = None
     for share in BEFORE:
-        found = _with_share(task, budget, budget.total * share, law)
-        if found is not None:
-            best = found
-            if found.noise <= SHARP and found.reach >= ENOUGH_REACH:
+        with suppress(TooFewRecords):
+            best = _with_share(task, budget, budget.total * share, law)
+            if best.noise <= SHARP and best.reach >= ENOUGH_REACH:
                 break
     if best is None or best.noise > DULL or best.reach < LEAST_REACH:
-        return None
+        raise too_few(task.n, "records", task.n + 1)
     return best
 
 
-def _with_share(task: MeanTask, budget: Budget, before: Fraction, law: Law | None) -> _Shares | None:
+def _with_share(task: MeanTask, budget: Budget, before: Fraction, law: Law | None) -> _Shares:
     n, d, pure = task.n, task.d - 1, budget.pure
-    frame, each, needed = frame_share(task, before, FRAME, pure=pure)
+    frame, each = frame_share(task, before, FRAME, pure=pure)
     rest = before - frame
-    steps, reach = (0, 0.0) if needed else schedule(n, d + 1, rest * COARSE, pure)
+    steps, reach = schedule(n, d + 1, rest * COARSE, pure)
     spent = {"frame": frame, "coarse": rest * COARSE, "polish": rest * POLISH}
     spent["interval"] = before - sum(spent.values(), Fraction(0))
     if not task.interval:
@@ -111,7 +121,7 @@ def _with_share(task: MeanTask, budget: Budget, before: Fraction, law: Law | Non
     questions = law.questions if law else SCALES
     polish = float(left_for_polish(n, spent, frame + spent["coarse"], questions, pure))
     if not steps or polish <= 0:
-        return None
+        raise too_few(n, "records", n + 1)
     if not budget.delta:
         spent["sum"] = budget.total - before
     squared = leverage_quantile(d) + 1.0

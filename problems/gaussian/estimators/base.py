@@ -138,7 +138,7 @@ class TableEstimator(ReleasingEstimator):
 
     def _schema(self, d: int) -> tuple[Any, Any]:
         """Bounds and tightness; columns that a data frame declares as booleans have (0, 1) by default."""
-        flags = np.array(self._booleans, dtype=bool)
+        flags = np.array(vars(self).get("_booleans", ()), dtype=bool)  # none before records were read
         bounds = self._bounds_of(d)
         stated = flags_by_name("tight", getattr(self, "tight", False), self._names_of(d))
         named = isinstance(self.bounds, Mapping)

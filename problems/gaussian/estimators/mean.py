@@ -15,9 +15,9 @@ from sosdp.estimator.field import Field, Fitted
 from sosdp.estimator.planner import Outlook
 from sosdp.privacy.guarantee.release import Release
 
-from ..columns import flags_by_name
+from ..columns import Columns, flags_by_name
 from ..means import private_mean, targets
-from ..planning import Plan, plan_mean
+from ..planning import MeanTask, Plan, plan_mean
 from .base import TableEstimator
 
 
@@ -85,10 +85,12 @@ class PrivateMean(TableEstimator):
 
         Raises TooFewRecords or ValueError, as `fit` does.
         """
-        names = self._names_of(d)
-        tight, log = flags_by_name("tight", self.tight, names), flags_by_name("log", self.log, names)
-        _, task = self._public(n, d, tight, self.interval, log)
-        return plan_mean(task, self._budget(), self.method)
+        return plan_mean(self._facts(n, d)[1], self._budget(), self.method)
+
+    def _facts(self, n: int, d: int) -> tuple[Columns, MeanTask]:
+        bounds, tight = self._schema(d)
+        log = flags_by_name("log", self.log, self._names_of(d))
+        return self._public(n, d, tight, self.interval, log, bounds)
 
     def outlook(self, n: int, **facts: Any) -> Outlook:
         """As of every estimator. Where all records count between bounds, the error is in half-widths of
@@ -99,10 +101,7 @@ class PrivateMean(TableEstimator):
         return replace(result, measure=unit) if halves else result
 
     def _release(self, data: np.ndarray) -> Release:
-        n, d = data.shape
-        bounds, tight = self._schema(d)
-        log = flags_by_name("log", self.log, self._names_of(d))
-        columns, task = self._public(n, d, tight, self.interval, log, bounds)
+        columns, task = self._facts(*data.shape)
         budget = self._budget()
         self.plan_ = plan_mean(task, budget, self.method)
         self.method_ = self.plan_.method

@@ -21,7 +21,7 @@ from sosdp.privacy.schema import Schema
 from sosdp.privacy.table.whole import Table, by_schema
 
 from ..budgets import Budget, checked_budget
-from ..columns import Columns, flags_by_name, read_table
+from ..columns import Columns, read_table
 from ..likelihood import Family, Logistic, Poisson, likelihood
 from ..planning import MeanTask, Plan
 from ..regression import private_regression
@@ -76,10 +76,6 @@ class _OnRegressors(TableEstimator):
         if target.shape[1] != 1:
             raise ValueError(f"y must have shape (n,), got {target.shape}")
         return target
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._by_schema(None)
 
     def _by_schema(self, X: Any) -> Table | None:
         """Records X by the schema, with indicators (None: its public facts alone); None without a schema."""
@@ -144,7 +140,7 @@ class _OnRegressors(TableEstimator):
 
     def _facts(self, n: int, d: int) -> tuple[Columns, MeanTask]:
         """Public facts of the regressors and, last, the target."""
-        bounds, tight = self._schema(d) if "_booleans" in vars(self) else self._stated(d)
+        bounds, tight = self._schema(d)
         one = bounds is None or (len(bounds) == 2 and np.isscalar(bounds[0]))
         pairs = [bounds] * d if one else bounds
         target, literal = self._of_target()
@@ -154,9 +150,6 @@ class _OnRegressors(TableEstimator):
         )
         flags = [*tight.tolist(), literal]
         return self._public(n, d + 1, np.array(flags, dtype=bool), self.interval, False, [*pairs, target])
-
-    def _stated(self, d: int) -> tuple[Any, Any]:
-        return self._bounds_of(d), flags_by_name("tight", self.tight, self._names_of(d))
 
     def _release(self, data: np.ndarray) -> Release:
         n, d = data.shape[0], data.shape[1] - 1

@@ -73,23 +73,24 @@ class Table:
             besides: a column that stays as it is.
 
         Raises:
-            ValueError: two columns with one name, by the schema.
+            ValueError: by the schema two columns have one name, or there is none.
         """
         if self.categories is None or self.bounds is None or self.names is None:
             return self
-        parts, names, bounds, literal = [], [], [], []
-        kept: list[tuple[str, ...]] = []
+        made: list[tuple[Any, ...]] = []
         for j, (name, texts) in enumerate(zip(self.names, self.categories, strict=True)):
-            column, new = self.values[:, j, None], bool(texts) and name != besides
-            others = np.arange(1, len(texts))
-            parts.append((column == others).astype(np.float64) if new else column)
-            names += [f"{name}={text}" for text in texts[1:]] if new else [name]
-            bounds += [(0.0, 1.0)] * len(others) if new else [self.bounds[j]]
-            kept += [()] * len(others) if new else [texts]
-            literal += [new] * (len(others) if new else 1)
+            column = self.values[:, j]
+            if texts and name != besides:
+                made += [(f"{name}={t}", column == k, (0.0, 1.0), (), True) for k, t in enumerate(texts) if k]
+            else:
+                made.append((name, column, self.bounds[j], texts, False))
+        if not made:
+            raise ValueError("columns: none has two values")
+        names, columns, bounds, kept, literal = (list(part) for part in zip(*made, strict=True))
         if twice := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"columns: two have the name {twice[0]!r}, one of them from a category")
-        return Table(np.hstack(parts), names, self.assumptions, bounds, kept, literal)
+        values = np.column_stack(columns).astype(np.float64)
+        return Table(values, names, self.assumptions, bounds, kept, literal)
 
 
 def read_table(
