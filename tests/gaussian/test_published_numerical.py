@@ -21,7 +21,7 @@ ENTRIES = [-1.0, 0.0, 0.3, 1e308, math.nan]
 
 def test_it_is_at_most_the_enumerated_score_and_tends_to_it():
     """One record: 0 where it is within alpha, else 1; with small tau to a hundredth."""
-    for y, candidate in ((-1.0, 0.25), (0.2, 0.25), (0.2, 1.5)):
+    for y, candidate in ((-1.0, 0.25), (0.2, 0.25)):
         fine, rough = (NumericalScore(1, tau=tau, lam=0.5) for tau in (1e-4, 3e-2))
         whole = fine.integral([y], [candidate])
         assert whole == (0 if abs(y - candidate) <= 0.1 else 1)
