@@ -28,7 +28,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo   run the demonstration; writes $(OUT)/report.html"
-	@echo "make test   run the tests, five minutes (PYTEST=--slow for the slow ones too, PYTEST=--campaigns for hours of random cases)"
+	@echo "make test   run the tests, eleven minutes (PYTEST=--slow for the slow ones too, PYTEST=--campaigns for hours of random cases)"
 	@echo "make test-kernels   the numerical tests again with OpenBLAS's kernels of other processors"
 	@echo "make docs   the documentation site, docs/_build/html"
 	@echo "make lint   formatter, linter and type checker"

@@ -1,6 +1,6 @@
 """Options and markers shared by all tests.
 
-Without an option, the tests that take eight minutes on two cores.  `@pytest.mark.slow` waits for ``--slow``
+Without an option, the tests that take eleven minutes on two cores.  `@pytest.mark.slow` waits for ``--slow``
 or SOSDP_SLOW=1.  `@pytest.mark.campaign` waits for ``--campaigns``:
 thousands of random cases, hours in all, for a release and for whoever hunts a defect.
 """
