@@ -17,28 +17,24 @@ _MOST_RULES = 2000
 def consequences(words: Words, degree: int | None = None) -> Iterator[Terms]:
     """Relations that follow but are not seen: adjoints of rules that do not reduce to 0, and overlaps (of
     at most this length) that do not meet."""
+    return filter(None, _gaps(words, degree))
+
+
+def _gaps(words: Words, degree: int | None) -> Iterator[Terms]:
+    """What two ways of rewriting a word differ by, 0 included."""
     rules = dict(words.rules)
     for left, right in rules.items():
-        gap = words.star_of(_difference(left, right))
-        if gap:
-            yield gap
+        yield words.star_of(_difference({left: ONE}, right))
     for u, v in ((u, v) for u in rules for v in rules if words.party[u[0]] == words.party[v[0]]):
         for n in range(1, min(len(u), len(v)) + 1):
             if u[-n:] != v[:n] or (u == v and n == len(u)) or (degree and len(u) + len(v) - n > degree):
                 continue
-            gap = words.reduce({w + v[n:]: c for w, c in rules[u].items()})
-            for word, c in words.reduce({u[: len(u) - n] + w: c for w, c in rules[v].items()}).items():
-                add_to(gap, word, (-c[0], -c[1]))
-            if gap:
-                yield gap
+            last = {u[: len(u) - n] + w: c for w, c in rules[v].items()}
+            yield words.reduce(_difference({w + v[n:]: c for w, c in rules[u].items()}, last))
         for k in range(len(u) - len(v) + 1 if u != v else 0):  # v inside u
             if u[k : k + len(v)] == v:
-                gap = words.reduce(dict(rules[u]))
                 inner = {u[:k] + w + u[k + len(v) :]: c for w, c in rules[v].items()}
-                for word, c in words.reduce(inner).items():
-                    add_to(gap, word, (-c[0], -c[1]))
-                if gap:
-                    yield gap
+                yield words.reduce(_difference(rules[u], inner))
 
 
 def closed_relations(words: Words, relations: list[Terms], complete: int | None) -> Words:
@@ -75,9 +71,9 @@ def closed_relations(words: Words, relations: list[Terms], complete: int | None)
         queue, given = [gap], 0
 
 
-def _difference(left: Word, right: Mapping[Word, Number]) -> Terms:
-    """left - right, a relation."""
-    out: Terms = {left: ONE}
+def _difference(left: Mapping[Word, Number], right: Mapping[Word, Number]) -> Terms:
+    """left - right."""
+    out = dict(left)
     for word, c in right.items():
         add_to(out, word, (-c[0], -c[1]))
     return out

@@ -93,33 +93,26 @@ class Monoid(ABC):
     def show(self, word: Word) -> str:
         """The word as one writes it."""
 
-    def reduce(self, terms: Mapping[Word, Number]) -> Terms:
-        """Normal form of a combination."""
+    def sum(self, terms: Iterable[tuple[Word, Number]]) -> Terms:
+        """Normal form of a sum of multiples of words."""
         out: Terms = {}
-        for word, c in terms.items():
+        for word, c in terms:
             for w, d in self.normal(word).items():
                 add_to(out, w, times(c, d))
         return out
 
+    def reduce(self, terms: Mapping[Word, Number]) -> Terms:
+        """Normal form of a combination."""
+        return self.sum(terms.items())
+
     def product(self, p: Mapping[Word, Number], q: Mapping[Word, Number]) -> Terms:
         """Normal form of a product."""
-        out: Terms = {}
-        for u, c in p.items():
-            for v, d in q.items():
-                e = times(c, d)
-                for w, f in self.normal(u + v).items():
-                    add_to(out, w, times(e, f))
-        return out
+        return self.sum((u + v, times(c, d)) for u, c in p.items() for v, d in q.items())
 
     def star_of(self, p: Mapping[Word, Number]) -> Terms:
         """Normal form of the adjoint."""
-        out: Terms = {}
-        for word, c in p.items():
-            d, other = self.adjoint(word)
-            e = times(conjugate(c), d)
-            for w, f in self.normal(other).items():
-                add_to(out, w, times(e, f))
-        return out
+        stars = ((self.adjoint(word), conjugate(c)) for word, c in p.items())
+        return self.sum((word, times(c, d)) for (d, word), c in stars)
 
     def text(self, p: Mapping[Word, Number]) -> str:
         """A combination as one writes it."""

@@ -31,7 +31,6 @@ from .answers import Asked, answered
 from .atoms import RANK, checked, joint_eigenvalues, size_of_bound, value_at
 from .hermitian import modulus_bounds, stated_in_words, words_of
 from .ladder import run
-from .operators.assemble import Layout
 from .operators.bases import level_words
 from .operators.demand import WordDemand
 from .operators.stated import by_kind, with_symmetry
@@ -54,7 +53,7 @@ class ComplexExpectation(PickledByName):
     basis: str
     names: tuple[str, ...]
     parts: dict[int, tuple[Polynomial, Polynomial]] = field(repr=False)
-    layout: Layout | None = field(default=None, repr=False)
+    layout: Any = field(default=None, repr=False)
 
     @property
     def ids(self) -> list[int]:
@@ -192,17 +191,12 @@ class ComplexExpectation(PickledByName):
                 self.real(in_real_variables(q, self.parts)), self.real(in_real_variables(turned, self.parts))
             )
         try:
-            value = self._layout.value(words_of(q, self.ids), self._moments)
+            value = self.layout.value(words_of(q, self.ids), self._moments)
         except KeyError:
             value = complex(math.nan)
         if math.isnan(value.real):
             raise ValueError("this moment is not part of the relaxation; raise the degree")
         return value
-
-    @property
-    def _layout(self) -> Layout:
-        assert self.layout is not None
-        return self.layout
 
     @property
     def _moments(self) -> np.ndarray:
@@ -211,14 +205,14 @@ class ComplexExpectation(PickledByName):
         return self.real._lookup[1]
 
     def _words(self, degree: int) -> list[Word]:
-        return level_words(self._layout.tables.words, degree, range(0, 2 * len(self.ids), 2))
+        return level_words(self.layout.tables.words, degree, range(0, 2 * len(self.ids), 2))
 
     def moment_matrix(self, degree: int | None = None) -> np.ndarray:
         """The Hermitian matrix E[z^b conj(z)^a] of the monomials of at most this degree (by default half that
         of the relaxation), in the order of ``monomials``; NaN where a sparse relaxation does not know it."""
         top = self._order if degree is None else degree
         if self.basis != "real":
-            return self._layout.matrix(self._words(top), self._moments)
+            return self.layout.matrix(self._words(top), self._moments)
         letters = [2 * i for i in sorted(self.ids)]
         words = [w for n in range(top + 1) for w in combinations_with_replacement(letters, n)]
         basis = [ComplexPolynomial({w: ONE}) for w in words]

@@ -74,7 +74,7 @@ def test_hermitian_squares_are_what_the_identity_says(imaginary):
         return np.array([np.prod([letters[i] for i in word]) for word in words])
 
     whole = at_point(layout.tables.decoded(layout.rows))
-    values = np.where(layout.imaginary, -whole.imag, whole.real)  # real parts of i times words
+    values = np.where(layout.rows[:, 0] > 0, -whole.imag, whole.real)  # real parts of i times words
     total = identity.gram @ values
     weights = [1.0, at(g, **point).real]
     for block, rows, weight in zip(identity.blocks, identity.slices(), weights, strict=True):

@@ -12,6 +12,7 @@ from ...algebra import monomials as mono
 from ...algebra.coefficients import binary, settle
 from ...algebra.polynomial import Polynomial
 from ...algebra.products import Products
+from ...algebra.word_tables import Combination
 from ...conic.svec import roots, triangle
 from ...reduction.quotient import NO_QUOTIENT, Quotient
 from ...reduction.rows import distinct_rows
@@ -34,20 +35,6 @@ class Multiplied(Protocol):
         ...
 
 
-class Combined(Protocol):
-    """A combination of products: rows of letters, and a number of each."""
-
-    @property
-    def monos(self) -> np.ndarray:
-        """The rows."""
-        ...
-
-    @property
-    def coefs(self) -> np.ndarray:
-        """The numbers."""
-        ...
-
-
 class Collector:
     """Gathers (row, monomial, coefficient) triples, then sorts all monomials at once; sqrt(2) comes last."""
 
@@ -64,7 +51,7 @@ class Collector:
         left: np.ndarray,
         right: np.ndarray,
         pair: tuple,
-        poly: Combined,
+        poly: Polynomial | Combination,
         rows: np.ndarray | None = None,
     ) -> None:
         """Entries ``left[i] * right[j] * term`` for the pairs (i, j) and every term of the polynomial, in

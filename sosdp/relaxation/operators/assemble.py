@@ -70,11 +70,6 @@ class Layout:
         """What the words of rows are."""
         return self.classes.tables
 
-    @property
-    def imaginary(self) -> np.ndarray:
-        """Which columns are of i times a word, boolean."""
-        return self.rows[:, 0] > 0
-
     @cached_property
     def _column(self) -> dict[tuple[int, ...], int]:
         return {row: k for k, row in enumerate(map(tuple, self.rows.tolist()))}

@@ -7,6 +7,7 @@ Source: Navascues, Pironio and Acin 2008 (levels); Klep, Magron and Povh 2021 (c
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -58,21 +59,14 @@ def _terms(words: Words, level: Any) -> list[Any]:
     names = sorted(words.parties, key=len, reverse=True)
     result: list[Any] = []
     for term in level.replace(" ", "").split("+"):
-        if term.isdecimal():
-            result.append(int(term))
-            continue
-        row, rest = [], term
-        while rest:
-            name = next((n for n in names if rest.startswith(n)), None)
-            if name is None:
-                raise ValueError(
-                    f"level {level!r}: {rest!r} names no party; there are {', '.join(words.parties)}"
-                )
-            row.append(name)
-            rest = rest[len(name) :]
-        if not row:
+        row = re.findall("|".join(map(re.escape, names)), term)
+        if not term.isdecimal() and "".join(row) != term:
+            raise ValueError(
+                f"level {level!r}: {term!r} names no party; there are {', '.join(words.parties)}"
+            )
+        if not term:
             raise ValueError(f"level {level!r} has an empty term")
-        result.append(row)
+        result.append(int(term) if term.isdecimal() else row)
     return result
 
 

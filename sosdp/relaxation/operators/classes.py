@@ -16,6 +16,8 @@ import numpy as np
 from ...algebra.word_tables import Entries, Tables, distinct, multiply
 from ...algebra.words import ONE, Terms, Word, Words, times
 
+Edges = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""L(here) = factor * L(there), and where L vanishes: here, there, factor, vanishing."""
 Map = tuple[Callable[[int, Word], Terms], tuple[int, ...] | None, bool]
 """Of the word of each party, into which party, and whether numbers are conjugated."""
 
@@ -58,23 +60,21 @@ class Classes:
         order = np.lexsort([*nodes.T[::-1], self.tables.lengths(nodes)])
         label = np.empty(len(nodes), dtype=np.int64)
         label[order] = np.arange(len(nodes))
-        whole = all(e.factor.dtype != object and (np.abs(e.factor) == 1).all() for e in edges)
+        whole = all(f.dtype != object and (np.abs(f) == 1).all() for _, _, f, _ in edges)
         factor = np.ones(len(nodes), dtype=np.int64 if whole else object)
         changed = True
         while changed:
             changed = False
-            for e in edges:
-                better = np.flatnonzero(label[e.there] < label[e.here])
+            for here, there, f, _ in edges:
+                better = np.flatnonzero(label[there] < label[here])
                 if better.size:
                     changed = True
-                    here, there = e.here[better], e.there[better]
-                    label[here] = label[there]
-                    factor[here] = e.factor[better] * factor[there]
+                    label[here[better]] = label[there[better]]
+                    factor[here[better]] = f[better] * factor[there[better]]
         zero = np.zeros(len(nodes), dtype=bool)
-        for e in edges:
-            zero[label[e.vanishing]] = True
-            differs = (label[e.there] == label[e.here]) & (e.factor * factor[e.there] != factor[e.here])
-            zero[label[e.here[differs]]] = True
+        for here, there, f, vanishing in edges:
+            differs = (label[there] == label[here]) & (f * factor[there] != factor[here])
+            zero[label[vanishing]] = zero[label[here[differs]]] = True
         if zero[0]:
             raise ValueError("the relations contradict each other: 1 = 0 follows")
         used = np.unique(label[~zero[label]])
@@ -83,7 +83,7 @@ class Classes:
         start = place[1:]
         return nodes[order[used]], number[label[start]], factor[start]
 
-    def _closed(self, rows: np.ndarray) -> tuple[np.ndarray, list[_Edges]]:
+    def _closed(self, rows: np.ndarray) -> tuple[np.ndarray, list[Edges]]:
         """All rows that the maps reach, the given ones first, and the edges of each map."""
         nodes, done, maps = rows, 0, self.maps
         parts: list[list[tuple[np.ndarray, ...]]] = [[] for _ in maps]
@@ -113,18 +113,8 @@ class Classes:
         for part in parts:
             here, there, factor, terms = (np.concatenate(columns) for columns in zip(*part, strict=True))
             single = terms == 1
-            edges.append(_Edges(here[single], there[single], factor[single], here[terms == 0]))
+            edges.append((here[single], there[single], factor[single], here[terms == 0]))
         return nodes, edges
-
-
-@dataclass(frozen=True, eq=False)
-class _Edges:
-    """L(here) = factor * L(there); L vanishes on ``vanishing``."""
-
-    here: np.ndarray
-    there: np.ndarray
-    factor: np.ndarray
-    vanishing: np.ndarray
 
 
 def parties_of(words: Words, g: tuple[int, ...]) -> tuple[int, ...]:

@@ -60,7 +60,7 @@ class WordDemand(Demand):
             return identity, layout
         label = np.array([0, *self.ids], dtype=mono.MONOMIAL)
         swapped = label[[0, *(star + 1 for _, star in self.about.algebra.star)]]
-        columns = np.where(layout.imaginary[:, None], swapped[identity.columns], label[identity.columns])
+        columns = np.where(layout.rows[:, :1] > 0, swapped[identity.columns], label[identity.columns])
         blocks = tuple(replace(b, basis=np.sort(label[b.basis], axis=1)) for b in identity.blocks)
         return replace(identity, columns=np.sort(columns, axis=1), blocks=blocks), layout
 

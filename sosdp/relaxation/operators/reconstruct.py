@@ -3,6 +3,7 @@ shown."""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +36,7 @@ class Reconstruction:
             matrix = np.eye(self.state.size, dtype=complex)
             for i in word:
                 matrix = matrix @ self.letters[i]
-            total += complex(float(c[0]), float(c[1])) * matrix
+            total += complex(*map(float, c)) * matrix
         return total
 
 
@@ -82,7 +83,7 @@ def reconstruct(
             image = np.zeros((rank, len(inner)), dtype=complex)
             for column, k in enumerate(inner):
                 for v, c in images[k][i].items():
-                    image[:, column] += complex(float(c[0]), float(c[1])) * factor[:, place[v]]
+                    image[:, column] += complex(*map(float, c)) * factor[:, place[v]]
             letters.append(image @ back)
         state = factor[:, place[()]].astype(complex)
         result = Reconstruction(letters, state / np.linalg.norm(state), 0.0)
@@ -103,15 +104,8 @@ def reconstruct(
 
 def _defect(words: Words, result: Reconstruction) -> float:
     """The largest entry by which the matrices miss a rule, an adjoint or a commutator."""
-    worst = 0.0
-    for word, value in words.rules.items():
-        worst = max(worst, float(np.abs(result.evaluate({word: ONE}) - result.evaluate(dict(value))).max()))
-    for i, letter in enumerate(words.letters):
-        number, j = letter.star
-        other = complex(float(number[0]), float(number[1])) * result.letters[j]
-        worst = max(worst, float(np.abs(result.letters[i].conj().T - other).max()))
-        for k in range(i):
-            if words.party[k] != words.party[i]:
-                a, b = result.letters[i], result.letters[k]
-                worst = max(worst, float(np.abs(a @ b - b @ a).max()))
-    return worst
+    m, pairs = result.letters, itertools.combinations(range(len(words.letters)), 2)
+    missed = [result.evaluate({word: ONE}) - result.evaluate(dict(p)) for word, p in words.rules.items()]
+    missed += [a.conj().T - complex(*map(float, c)) * m[j] for a, (c, j) in zip(m, words.star, strict=True)]
+    missed += [m[i] @ m[k] - m[k] @ m[i] for i, k in pairs if words.party[i] != words.party[k]]
+    return max(float(np.abs(difference).max()) for difference in missed)
