@@ -1,7 +1,7 @@
 """Structures without interior and with dependent equations: proven brackets where integers show the face."""
 
 from dataclasses import replace
-from itertools import permutations
+from itertools import chain, combinations, permutations, product
 
 import numpy as np
 import pytest
@@ -138,6 +138,15 @@ def test_definite_matrices_and_priced_columns_show_no_face():
     assert exact_face(lmi([1, 0], [np.eye(3), nearly], ones)) is None  # no dyadic number of few digits
     mixed = ones - 2 * unit(3, 0, 0)
     assert exact_face(lmi([1, 0], [np.eye(3), mixed], ones)) is None  # indefinite
+
+
+def test_semidefinite_matrices_are_those_of_nonnegative_minors():
+    sets = list(chain.from_iterable(combinations(range(3), n) for n in (1, 2, 3)))
+    for a, b, c, d, e, f in product((-1, 0, 1), (-1, 0, 1, 2), (-1, 0, 1), (0, 1), (-1, 0, 1), (0, 1)):
+        matrix = [[d, a, b], [a, f, c], [b, c, e]]
+        minors = [round(np.linalg.det(np.array(matrix)[np.ix_(s, s)])) for s in sets]
+        assert is_semidefinite(matrix) == (min(minors) >= 0)
+    assert is_semidefinite([])
 
 
 def test_nearly_semidefinite_shows_no_face():
