@@ -172,8 +172,6 @@ def _of_a_table(arguments: Namespace, family: Family) -> dict[str, Any]:
     if family.package == "gaussian":
         gaussian.prepare(arguments)
     table = given_table(arguments)
-    if arguments.name in gaussian.TARGETED:
-        table = gaussian.expanded(table, arguments)
     facts = gaussian.facts(arguments, table) if family.package == "gaussian" else {}
     estimator = _estimator(arguments, family, **facts)
     with fitting(arguments):

@@ -37,14 +37,6 @@ def prepare(arguments: Namespace) -> None:
             )
 
 
-def expanded(table: Table, arguments: Namespace) -> Table:
-    """The table with indicators for the categories of regressors; InputError for names that are the same."""
-    try:
-        return table.with_indicators(arguments.target)
-    except ValueError as error:
-        raise InputError(f"{arguments.schema}: {error}") from None
-
-
 def facts(arguments: Namespace, table: Table) -> dict[str, Any]:
     """Parameters that follow from the options and from public names and bounds of the table; InputError for
     options out of range."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sosdp.cli.output import InputError, one_line, read_json
+from sosdp.cli.private_gaussian import TARGETED
 from sosdp.extras import need
 from sosdp.privacy.files import SEPARATORS, Form, InputFileError, physical_lines, suffix_of
 from sosdp.privacy.schema import Schema, SchemaError
@@ -45,7 +46,8 @@ def _read(arguments: Namespace) -> Table:
         for option in ("header", "separator", "decimal", "encoding"):
             if getattr(arguments, option) is not None:
                 raise InputFileError(arguments.schema, f"--{option}", "the schema states it")
-        return read_table(source, columns=columns, schema=_schema(arguments, columns))
+        table = read_table(source, columns=columns, schema=_schema(arguments, columns))
+        return table if arguments.name == "mrf" else table.with_indicators(arguments.target)
     header = bool(arguments.header)
     if isinstance(columns, list) and not header and suffix_of(source) in SEPARATORS:
         if len(columns) != 1 or not columns[0].isdecimal() or int(columns[0]) < 1:
@@ -86,9 +88,8 @@ def _schema(arguments: Namespace, columns: list[str] | None) -> Schema:
     """The schema of a file of records; what this estimator cannot use of it is refused."""
     path, schema = arguments.schema, given_schema(arguments.schema)
     used = [column for column in schema.columns if columns is None or column.name in columns]
-    texts = [column.name for column in used if column.type == "category"]
-    if arguments.name in ("regression", "poisson"):  # of numbers, on whatever the others are
-        texts = [name for name in texts if name == arguments.target]
+    numbers = arguments.name in TARGETED  # the others may be categories
+    texts = [c.name for c in used if c.type == "category" and (c.name == arguments.target) == numbers]
     if texts and arguments.name not in ("mrf", "logistic"):
         raise InputFileError(path, f"columns.{texts[0]}", "a category: choose columns of numbers (--columns)")
     if schema.owner is not None:
