@@ -147,8 +147,7 @@ class Faces:
                     self.bases[k] = _shortened(self.bases[k] * _complement(gone, len(gone[0])))
         raise NotCertifiable(
             "the Gram matrices are singular and no rational kernel explains it "
-            f"({reason or 'no gap between the eigenvalues'}); if the optimum or its kernel is irrational, "
-            "there may be no rational proof at this very bound: allow a slack"
+            f"({reason or 'no gap between the eigenvalues'}): allow a slack"
         )
 
     def _zero_kernels(

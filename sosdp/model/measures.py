@@ -94,6 +94,12 @@ class IntegralConstraint:
     kind: str
     body: Integral
 
+    def states(self, other: IntegralConstraint) -> bool:
+        """Whether the other constraint says the same, side by side."""
+        difference = self.body - other.body
+        same = difference.constant == 0 and all(bool(p == 0) for _, p in difference.parts)
+        return self.kind == other.kind and same
+
     def __bool__(self) -> bool:
         raise TypeError("a constraint on integrals has no truth value; pass it to require()")
 

@@ -51,6 +51,8 @@ class MeasureProgram:
 
     @spelled_out("build", without=["redundant", "symmetry", "symmetries"])
     def __init__(self, **options: Unpack[BuildOptions]) -> None:
+        if "degree" in options:
+            raise TypeError("a MeasureProgram has no degree of its own: give it to minimize or maximize")
         self.options = read_options(
             "MeasureProgram", {**options}, ["build"], without=["redundant", "symmetry", "symmetries"]
         )

@@ -106,13 +106,14 @@ class MeasureSolution:
         return self.law(measure).atomic_measure(rank).scaled(self.mass(measure))
 
     def multiplier(self, constraint: IntegralConstraint) -> float:
-        """The optimum's rate of change with the right side of a constraint that the program was given.
+        """The optimum's rate of change with the right side of a constraint that the program was given, the
+        same object or one that says the same.
 
         ValueError for a constraint of another program.
         """
         assert self.program is not None
         for known, y in zip(self.program.constraints, self.multipliers.tolist(), strict=True):
-            if known is constraint:
+            if known.states(constraint):
                 return float(y)
         raise ValueError(f"{constraint!r} is not a constraint of this program")
 

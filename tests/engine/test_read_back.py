@@ -109,10 +109,12 @@ def test_measures_of_a_program_have_their_mass():
     atoms = found.atomic_measure(mu)
     np.testing.assert_allclose(atoms.points, [[0.5]], atol=1e-3)
     np.testing.assert_allclose(atoms.weights, [2], atol=1e-5)
-    assert found.multiplier(mean) == pytest.approx(1, abs=1e-3)
+    assert found.multiplier(mean) == found.multiplier(2 * mu(x) - 1 == mu(x)) == pytest.approx(1, abs=1e-3)
     assert len(repr(found)) < 200 and "mass 2" in repr(found) and "mass of mu0" in found._repr_html_()
     with pytest.raises(ValueError, match="not a constraint"):
-        found.multiplier(mu(x) == 1)
+        found.multiplier(mu(x) == 2)
+    with pytest.raises(TypeError, match="give it to minimize"):
+        sd.MeasureProgram(degree=4)
 
 
 def test_values_of_a_program():

@@ -61,7 +61,6 @@ def check_size(n: int) -> None:
     """Raise ValueError, with the reason, for more vertices than labellings are drawn for."""
     if n > LARGEST:
         raise ValueError(
-            f"the exponential mechanism draws from all 2^(n-1) labellings, done up to n = {LARGEST}, not "
-            f"n = {n}; beyond that no sampler with a proven law is fast enough. Use CertificateRecovery "
-            "(all labels or none), RandomizedResponseRecovery (pure epsilon) or ProjectionRecovery"
+            f"the exponential mechanism draws from all 2^(n-1) labellings, up to n = {LARGEST}, not n = {n}: "
+            "use CertificateRecovery (all labels or none), RandomizedResponseRecovery or ProjectionRecovery"
         )

@@ -107,9 +107,10 @@ def _no_bound(found: Candidate) -> str:
     statement = found.built.statement
     cone = statement.demands[0].options.cone
     certificate = "sum-of-squares certificate" if cone == "sos" else f"certificate with cone={cone!r}"
+    cure = statement.demands[0].cure
     if statement.kind != BOUND:
-        return (
-            f"no {certificate} of this degree exists for any bound; try a higher degree, "
-            "bound the supports, or bound the masses"
-        )
-    return f"no {certificate} of this degree exists for any bound; {statement.demands[0].cure}"
+        cure = "try a higher degree, bound the supports, or bound the masses"
+    return (
+        f"at this degree the relaxation is unbounded, which the problem need not be: no {certificate} exists "
+        f"for any bound; {cure}"
+    )
