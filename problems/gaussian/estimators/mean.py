@@ -96,9 +96,10 @@ class PrivateMean(TableEstimator):
         """As of every estimator. Where all records count between bounds, the error is in half-widths of
         these: a standard deviation is at most one."""
         result = super().outlook(n, **facts)
+        every = self.bounds is not None and not self.contamination
+        whole = every and self.method in ("auto", "cube", "gaussian", "ball")
         unit = "Euclidean, in half-widths of the bounds; columns without in standard deviations"
-        halves = result.answers and self.bounds is not None and self.plan(n, facts.get("d", 1)).noise
-        return replace(result, measure=unit) if halves else result
+        return replace(result, measure=unit) if whole else result
 
     def _release(self, data: np.ndarray) -> Release:
         columns, task = self._facts(*data.shape)

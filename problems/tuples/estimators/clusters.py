@@ -73,7 +73,8 @@ class TupleEstimator(CentresEstimator):
     """The parameter that is k: scikit-learn's estimators have different names for it."""
 
     _forecasts = Forecasts(
-        "largest distance of a centre, in standard deviations of a cluster",
+        "largest distance of a centre, in standard deviations of a cluster, for columns of one scale "
+        "(divide them by public numbers)",
         "PrivateGaussian: mean and covariance of all records together",
     )
 
@@ -137,6 +138,7 @@ class PrivateKMeans(TupleEstimator):
     small radius, which is learnt privately, their mean is released and improved by one noisy Lloyd step on
     all records. Otherwise nothing is released, which spends the budget too. No bound on the data, their scale
     or their separation is asked for; what is asked for is many records and clusters far apart (`plan`).
+    Distances are Euclidean: bring the columns to one scale by public numbers, or with `PrivateScaler`.
 
     Attributes after fit, all publishable:
         released_, cluster_centers_ (k, d) or None, in random order, weights_ (k,) or None.

@@ -9,7 +9,6 @@ import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,7 @@ from sosdp.privacy.contributions import Unit
 from sosdp.privacy.guarantee.evidence import Law
 from sosdp.privacy.mechanisms.basic.quantile import Grid, Runs, draw, quantile_level, runs
 from sosdp.privacy.randomness.bits import RandomBits
-from sosdp.privacy.table.statistics import MISSING, Codes, Noise, Row, Statistic, in_column, is_timed
+from sosdp.privacy.table.statistics import MISSING, Codes, Noise, Row, Statistic, Within, column_of, is_timed
 
 POINTS = 1 << 20
 """Grid points of a column of numbers; integers and days have their own, up to as many. Only those that occur
@@ -29,7 +28,7 @@ VALUE = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
-class Quantiles(Statistic):
+class Quantiles(Within):
     """Order statistics at shares q of the entries, rounded to a public grid."""
 
     shares: tuple[Fraction, ...] = (Fraction(1, 2),)
@@ -47,10 +46,10 @@ class Quantiles(Statistic):
     @property
     def grid(self) -> Grid:
         """Whole numbers and days where they are not too many."""
-        assert self.column is not None
-        low, high = map(Fraction, self.column.bounds)
+        column = column_of(self)
+        low, high = map(Fraction, column.bounds)
         length = high - low
-        whole = self.column.type == "integer" or (self.column.type == "date" and not is_timed(self.column))
+        whole = column.type == "integer" or (column.type == "date" and not is_timed(column))
         step = Fraction(1) if whole and length < POINTS else length / (POINTS - 1)
         return Grid(low, step, math.floor(length / step) + 1) if length else Grid(low, Fraction(1), 1)
 
@@ -110,7 +109,6 @@ class Quantiles(Statistic):
         return [self._row(self.grid, cell, share, noise) for share in self.shares]
 
     def _row(self, points: Grid, cell: Codes, share: Fraction, noise: Noise) -> Row:
-        assert self.column is not None
         level, moved = quantile_level(share, int(cell[1].sum()), noise.unit)
         value, interval = (part / (2 * moved) for part in self._parts(noise.epsilon))
         place = draw(runs(cell, points.size, level), value, noise.bits)
@@ -123,33 +121,22 @@ class Quantiles(Statistic):
 
     def _at(self, place: int, side: int) -> float:
         """A grid point; the ends of an interval reach as far as entries that are rounded to it."""
-        assert self.column is not None
-        points = self.grid
+        points, column = self.grid, column_of(self)
         off = Fraction(0) if points.step == 1 else side * points.step / 2
-        low, high = self.column.bounds
-        result = float(points.low + place * points.step + off)
-        result = min(max(result, low), high)
-        return int(result) if self.column.type == "integer" and result.is_integer() else result
+        low, high = column.bounds
+        result = min(max(float(points.low + place * points.step + off), low), high)
+        return int(result) if column.type == "integer" and result.is_integer() else result
 
     def spread(self, unit: Unit, epsilon: Fraction) -> float:
         """Ranks that the exponential mechanism is off, about."""
         worst = max(quantile_level(share, 0, unit)[1] / share.denominator for share in self.shares)
         return 2 * worst / float(self._parts(epsilon)[0])
 
-    def error(self, unit: Unit, epsilon: Fraction, n: float) -> float:
-        """Of evenly spread entries."""
-        return self.size * min(self.spread(unit, epsilon) / n, 0.5)
-
     @property
     def size(self) -> float:
         """The length of the bounds."""
-        assert self.column is not None
-        return self.column.high - self.column.low or 1.0
-
-    def shown(self, value: Any, side: int = 0) -> Any:
-        """Dates as texts."""
-        assert self.column is not None
-        return in_column(self.column, value, side)
+        column = column_of(self)
+        return column.high - column.low or 1.0
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import datetime as dates
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ _FAR = 10**6
 """Of years, months or weeks: what is beyond is beyond every bound."""
 
 _REMEMBERED = 1 << 16
+"""Texts of a column whose numbers are remembered."""
 
 
 @dataclass(frozen=True)
@@ -147,22 +149,6 @@ def _stored(source: str, question: Question) -> Iterator[tuple[int, dict[str, An
     return batches(_wanted(question))
 
 
-class _Reader:
-    """`Column.read` with a memory of the texts that came first."""
-
-    def __init__(self, column: Column) -> None:
-        self.column = column
-        self.known: dict[str, float] = {}
-
-    def __call__(self, text: str) -> float:
-        result = self.known.get(text)
-        if result is None:
-            result = self.column.read(text)
-            if len(self.known) < _REMEMBERED:
-                self.known[text] = result
-        return result
-
-
 # ------------------------------------------------------------------------------------------------------------
 # Frames
 
@@ -226,7 +212,7 @@ def entries(values: Any, column: Column) -> npt.NDArray[np.float64]:
         elif kind == "M" and column.type == "date":
             numbers = _in_days(values)
         else:
-            read = _Reader(column)
+            read = lru_cache(_REMEMBERED)(column.read)
             return np.array([_entry(value, column, read) for value in _plain_list(values)], dtype=np.float64)
         if column.type == "integer":
             numbers = np.where(numbers == np.floor(numbers), numbers, math.nan)
@@ -251,7 +237,7 @@ def _plain_list(values: Any) -> list[Any]:
     )
 
 
-def _entry(value: Any, column: Column, read: _Reader) -> float:
+def _entry(value: Any, column: Column, read: Callable[[str], float]) -> float:
     """One entry of any kind: a text as in a file, a number as such, a date in days; never raises."""
     if column.type == "category":
         text = text_of(value)

@@ -189,7 +189,7 @@ class Histogram(Count):
     @property
     def width(self) -> int:
         """Number of bins."""
-        return len(_column(self).values) or len(self.edges) - 1
+        return len(column_of(self).values) or len(self.edges) - 1
 
     @property
     def answers(self) -> int:
@@ -199,7 +199,7 @@ class Histogram(Count):
     def code(self, values: npt.NDArray[np.float64]) -> Codes:
         """The place of the bin; the edges reach as far as the bounds, so every entry has one."""
         there, places = ~np.isnan(values), values
-        if not _column(self).values:
+        if not column_of(self).values:
             places = np.minimum(np.searchsorted(self.edges, values, side="right") - 1, self.width - 1)
         return np.where(there, np.where(there, places, 0).astype(np.int64), MISSING)
 
@@ -209,7 +209,7 @@ class Histogram(Count):
         return [{"bin": self._bin(k)} | counted(int(value), law, noise) for k, value in enumerate(cell)]
 
     def _bin(self, place: int) -> Any:
-        column = _column(self)
+        column = column_of(self)
         if column.values:
             return column.values[place]
         return [in_column(column, edge) for edge in self.edges[place : place + 2]]
@@ -232,14 +232,14 @@ class Sum(Statistic):
     @property
     def step(self) -> Fraction:
         """The step of the grid."""
-        largest = max(map(abs, _column(self).bounds))
+        largest = max(map(abs, column_of(self).bounds))
         step = _power(largest)
-        return max(step, Fraction(1)) if _column(self).type == "integer" else step
+        return max(step, Fraction(1)) if column_of(self).type == "integer" else step
 
     @property
     def ends(self) -> tuple[int, int]:
         """The least and the largest code."""
-        low, high = _column(self).bounds
+        low, high = column_of(self).bounds
         return round(Fraction(low) / self.step), round(Fraction(high) / self.step)
 
     def code(self, values: npt.NDArray[np.float64]) -> Codes:
@@ -275,11 +275,23 @@ class Sum(Statistic):
     @property
     def size(self) -> float:
         """The largest entry."""
-        return max(map(abs, _column(self).bounds)) or 1.0
+        return max(map(abs, column_of(self).bounds)) or 1.0
+
+
+class Within(Statistic):
+    """A statistic that lies within the bounds of its column, and is a date where the column has dates."""
+
+    def error(self, unit: Unit, epsilon: Fraction, n: float) -> float:
+        """At most half the interval."""
+        return self.size * min(self.spread(unit, epsilon) / n, 0.5)
+
+    def shown(self, value: Any, side: int = 0) -> Any:
+        """Dates as texts."""
+        return in_column(column_of(self), value, side)
 
 
 @dataclass(frozen=True)
-class Mean(Statistic):
+class Mean(Within):
     """The mean of the entries, from the sum of their deviations from the middle and their number."""
 
     @property
@@ -295,19 +307,19 @@ class Mean(Statistic):
     @property
     def middle(self) -> float:
         """Of the bounds."""
-        low, high = _column(self).bounds
+        low, high = column_of(self).bounds
         return low / 2 + high / 2
 
     @property
     def step(self) -> Fraction:
         """The step of the grid."""
-        low, high = _column(self).bounds
+        low, high = column_of(self).bounds
         return _power(high / 2 - low / 2)
 
     @property
     def half(self) -> int:
         """The largest deviation in steps, at least 1."""
-        low, high = _column(self).bounds
+        low, high = column_of(self).bounds
         return max(1, math.ceil((Fraction(high) - Fraction(low)) / 2 / self.step))
 
     def code(self, values: npt.NDArray[np.float64]) -> Codes:
@@ -333,10 +345,10 @@ class Mean(Statistic):
         if squares:
             ends = self._sampled(total / max(count, 1), ends, count, squares[0], laws[2], noise.normal)
         quotients = [Fraction(total, max(count, 1)), *map(Fraction, ends)]
-        low, high = map(Fraction, _column(self).bounds)
+        low, high = map(Fraction, column_of(self).bounds)
         found = [min(max(Fraction(self.middle) + self.step * q, low), high) for q in quotients]
         value, least, most = map(float_near, found)
-        if (least, most) == _column(self).bounds:  # nothing is known, and the noise alone is at the bounds
+        if (least, most) == column_of(self).bounds:  # nothing is known, and the noise alone is at the bounds
             value = self.middle
         return [{"value": value, "low": min(least, value), "high": max(most, value)}]
 
@@ -355,18 +367,10 @@ class Mean(Statistic):
         """At most 1.5 scales of the noise of the deviation."""
         return 1.5 * float_near(Fraction(self.laws(unit, epsilon)[0].numbers[0]) / (2 * self.half))
 
-    def error(self, unit: Unit, epsilon: Fraction, n: float) -> float:
-        """At most half the interval."""
-        return self.size * min(self.spread(unit, epsilon) / n, 0.5)
-
     @property
     def size(self) -> float:
         """The length of the interval."""
         return float_near(2 * self.step * self.half)
-
-    def shown(self, value: Any, side: int = 0) -> Any:
-        """Dates as texts."""
-        return in_column(_column(self), value, side)
 
 
 SQUARES = 1 << 20
@@ -395,7 +399,8 @@ class SampledMean(Mean):
         return (*super().laws(unit, epsilon * 3 / 4), Law("discrete laplace", (4 * moved / epsilon, moved)))
 
 
-def _column(statistic: Statistic) -> Column:
+def column_of(statistic: Statistic) -> Column:
+    """The column of a statistic that is about one."""
     assert statistic.column is not None
     return statistic.column
 
