@@ -98,7 +98,7 @@ class PrivateMean(TableEstimator):
         result = super().outlook(n, **facts)
         every = self.bounds is not None and not self.contamination
         whole = every and self.method in ("auto", "cube", "gaussian", "ball")
-        unit = "Euclidean, in half-widths of the bounds; columns without in standard deviations"
+        unit = "Euclidean, at most, in half-widths of the bounds; columns without in standard deviations"
         return replace(result, measure=unit) if whole else result
 
     def _release(self, data: np.ndarray) -> Release:

@@ -5,6 +5,7 @@ Statement and proof: docs/proofs/sbm_auto.md, of the number of edges docs/proofs
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -45,8 +46,11 @@ ENOUGH = 0.05
 class AutoRecovery(WeightedRecovery):
     """Edge-private recovery of two communities by whatever method should do best for these public facts.
 
-    The choice depends on the number of vertices and these parameters alone, so it costs no budget. Extra
-    attribute after fit: chosen_, the name of its class. Source: docs/proofs/sbm_auto.md.
+    The choice depends on the number of vertices and these parameters alone, so it costs no budget. With
+    delta > 0 and no model it is the certificate wherever some graph of this size could have one, which
+    declines on most graphs of some tens of vertices; with delta = 0 edges are flipped there. `outlook` says
+    which, given a degree and a contrast. Extra attribute after fit: chosen_, the name of its class.
+    Source: docs/proofs/sbm_auto.md.
     """
 
     epsilon: float = Field(budget, "budget of one fit. delta = 0: purely private methods only")
@@ -86,6 +90,10 @@ class AutoRecovery(WeightedRecovery):
 
     chosen_: str = Fitted()
 
+    _forecasts = replace(
+        RecoveryEstimator._forecasts,
+        simpler="delta=0, which flips edges; or estimate_parameters: mean degree and contrast of the graph",
+    )
     _as_edges = True
 
     def _expected(self, n: int, average_degree: float | None = None, gamma: float | None = None) -> float:
