@@ -18,9 +18,9 @@ from problems.cuts.model import block_graph
 from problems.gmm.model import centre_error
 
 BAR = 1.5
-BOTH = {"epsilon": 1.0, "delta": 1e-6}
-FRAME = {"bounds": (-9, 9), "contamination": 0.05}
-LIGHT = {**BOTH, "least_weight": 0.3}
+BOTH: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6}
+FRAME: dict[str, Any] = {"bounds": (-9, 9), "contamination": 0.05}
+LIGHT: dict[str, Any] = {**BOTH, "least_weight": 0.3}
 CENTRES = 12.0 * np.eye(3)[:, :2]
 
 Case = tuple[str, Any, int, dict[str, Any], Callable[[Any, int], float]]
@@ -139,7 +139,7 @@ def cases() -> list[Case]:
     d3 = {"d": 3}
     strong, middling = (1000, 300.0, 0.8), (1000, 60.0, 0.8)
 
-    def known(case: tuple[int, float, float]) -> dict[str, float]:
+    def known(case: tuple[int, float, float]) -> dict[str, Any]:
         return {"average_degree": case[1], "gamma": case[2]}
 
     return [

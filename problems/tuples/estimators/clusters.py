@@ -73,7 +73,7 @@ class TupleEstimator(CentresEstimator):
     """The parameter that is k: scikit-learn's estimators have different names for it."""
 
     _forecasts = Forecasts(
-        "largest distance of a centre, in standard deviations of a cluster, for columns of one scale "
+        "at most, largest distance of a centre, in standard deviations of a cluster; columns of one scale "
         "(divide them by public numbers)",
         "PrivateGaussian: mean and covariance of all records together",
     )
