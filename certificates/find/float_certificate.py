@@ -27,20 +27,17 @@ from certificates.identity import Claim
 from certificates.proof import Proof
 from certificates.words import WordProof
 from sosdp.algebra.pickled_by_name import PickledByName
-from sosdp.conic.choose import INTERIOR_POINT_SIDE, is_installed
 from sosdp.progress import shown
 from sosdp.reduction.facial import find_zeros
-from sosdp.relaxation.duals import DualData, GramBlock, dual_data
-from sosdp.relaxation.solve.solve import cubic_work, solve_program
+from sosdp.relaxation.duals import DualData, GramBlock
+from sosdp.relaxation.solve.solve import cubic_work
 
 INNER = (1e-2, 1.0)  # relative slacks at which a point inside the cone is looked for
 BEYOND_DOUBLES = 1e-10  # slacks below it are proven in higher precision at once
 BITS = (20, 34, 53)
 FEW_BITS = (0, 1, 2, 3, 4, 6, 8, 10)
-_SHARPEST = 1e-10  # tolerance of a second solve; beyond it interior-point methods end by rounding
 _NEAR = (1e-7, 1e-6)  # a short fraction this near to the value is tried before any slack
 _NICE_WORK, _LITTLE_WORK = 5e8, 1e6  # sum of R^3 over the blocks up to which that is made
-_SHARPER_WORK = 3e9  # sum of R^3 over the blocks up to which that is made (seconds)
 _PLACES = 20  # to which minimisers are refined
 _HIGH = 30  # degree in one variable from which squares are made of roots first
 _CHAIN = 50  # blocks from which multipliers that the engine proved are tried before another solve
@@ -170,17 +167,13 @@ class FloatCertificate(PickledByName):
             ("", lambda: self._fromproven(slacks)),
             ("", lambda: self._mixed(slacks, places)),
             ("", lambda: self._optimum_within(slacks[-1])),
-            (
-                "with multipliers as accurate as doubles allow",
-                lambda: None if self.sharper is None else self.sharper._mixed(slacks, places),
-            ),
             ("in higher precision", lambda: self._refined(slacks[0], quick=True)),
         ]
         if self.products is not None:
             multiplied = partial(self.products, self.result, self.claim)
             ways.append(("with products of inequalities", lambda: first(multiplied, slacks)))
         # perhaps no multipliers are positive definite at any bound
-        ways.append(("on a face of the cone", lambda: first((self.sharper or self)._on_face_near, slacks)))
+        ways.append(("on a face of the cone", lambda: first(self._on_face_near, slacks)))
         if is_univariate(self.claim):
             # doubles hardly factor matrices of high powers
             high = self.claim.objectives[0].degree >= _HIGH
@@ -191,10 +184,9 @@ class FloatCertificate(PickledByName):
 
     def _optimum_within(self, slack: float) -> Proof | None:
         """The proof at the exact optimum, where that is within the slack."""
-        source = self.sharper or self
-        assert self.value is not None and source.value is not None
+        assert self.value is not None
         proof = self.optimum()
-        within = self._sign * (source.value - float(proof.bound or 0)) <= slack * self.size(self.value)
+        within = self._sign * (self.value - float(proof.bound or 0)) <= slack * self.size(self.value)
         return proof if within else None
 
     def _nice(self, places: tuple[int, ...]) -> Proof | None:
@@ -241,30 +233,6 @@ class FloatCertificate(PickledByName):
             return self._round(replace(self.claim, bound=self._sign * chosen), self.dual, BITS[-1:])
         except NotCertifiable:
             return None
-
-    @cached_property
-    def sharper(self) -> FloatCertificate | None:
-        """The same from a solve to the last digits of doubles, or None where that is costly or fails."""
-        result = self.result
-        identity = result.program.identity
-        if result.centre is not None:  # found in moved variables, which the program is not in
-            return None
-        if self.squares or self.value is None or max(identity.solved_sides, default=0) > INTERIOR_POINT_SIDE:
-            return None
-        if cubic_work(identity) > _SHARPER_WORK or not is_installed("clarabel"):
-            return None
-        raw = solve_program(result.program, solver="clarabel", tolerance=_SHARPEST)
-        if raw.status not in ("optimal", "inaccurate") or not np.isfinite(raw.gram).all():
-            return None
-        scaling = result.scaling
-        value = self._sign * float(scaling.unknowns_of(raw.unknowns)[0])
-        if abs(value - self.value) > 1e-4 * self.size(self.value):
-            return None
-        gram, free = scaling.gram_of(raw.gram), scaling.free_of(raw.free)
-        dual = dual_data(result.identity, gram, free, self._sign * value)
-        moments = raw.moments * scaling.column
-        sharp = replace(result, bound=value, certified_bound=None, dual=dual, moments=moments)
-        return replace(self, result=sharp, value=value)
 
     def _mixed(self, slacks: tuple[float, ...], places: tuple[int, ...]) -> Proof:
         """A proof at the smallest slack that works, from mixtures of the optimum with one inner point.

@@ -39,23 +39,22 @@ class Optimum:
             "the optimum may be irrational"
         )
         tried: set[Fraction] = set()
-        for source in (self.of, self.of.sharper):
-            for bound, point in [] if source is None else _exact_values(source):
-                if bound in tried:
-                    continue
-                tried.add(bound)
-                try:
-                    proof = self.of.on_face(replace(self.of.claim, bound=bound))
-                except NotCertifiable as error:
-                    reason = f"at the bound {bound}: {error}"
-                    continue
-                with_point = self._with_point(proof, point)
-                if with_point is not None:
-                    return with_point
-                reason = (
-                    f"{bound} is proven as a bound, by exact(bound={str(bound)!r}), but no point where it is "
-                    "attained was found: it may be the value of the relaxation only"
-                )
+        for bound, point in _exact_values(self.of):
+            if bound in tried:
+                continue
+            tried.add(bound)
+            try:
+                proof = self.of.on_face(replace(self.of.claim, bound=bound))
+            except NotCertifiable as error:
+                reason = f"at the bound {bound}: {error}"
+                continue
+            with_point = self._with_point(proof, point)
+            if with_point is not None:
+                return with_point
+            reason = (
+                f"{bound} is proven as a bound, by exact(bound={str(bound)!r}), but no point where it is "
+                "attained was found: it may be the value of the relaxation only"
+            )
         near, words = self._digits()
         if near is not None and near not in tried:
             try:
