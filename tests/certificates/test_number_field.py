@@ -2,6 +2,7 @@
 
 import copy
 import json
+import random
 import subprocess
 import sys
 
@@ -12,10 +13,12 @@ import sosdp as sd
 from certificates import kernel
 from certificates.find.number_field import field_proof
 from certificates.find.rounding import NotCertifiable
-from certificates.into_kernel import replay
+from certificates.into_kernel import problem_of, replay
 from certificates.kernel import NotProven, assume, multiple, product, root, square, weighted_sum
 from certificates.proof import Proof
 from certificates.read import from_dict
+from tests.certificates.forgeries import mutant
+from tests.certificates.independent import proves
 from tests.certificates.statements import SCHEIDERER, problem, sums
 
 A, X = (kernel.polynomial({(name,): 1}) for name in "ax")
@@ -129,6 +132,40 @@ def test_a_root_of_another_length_is_named(scheiderer):
         assert "claim.root" in certificates.check_certificate(content).reason
         with pytest.raises(NotProven, match="root is a variable|list is needed"):
             kernel.replay(problem(sums(SCHEIDERER)), content)
+
+
+def other_root(claim, generator):
+    """Another variable, another end of the interval, or constraints on the number once more."""
+    place, of = generator.randrange(3), claim["root"]
+    of[place] = generator.choice([0, 2, 3]) if place == 0 else generator.choice(["-2", "-1", "0", "1/3", "1"])
+    claim["equalities"] += claim["equalities"][: generator.randrange(2)]
+    claim["inequalities"] = claim["inequalities"][: generator.choice([2, 2, 1])]
+
+
+def test_mutants_of_roots_in_files_are_judged_as_by_fractions(scheiderer, tmp_path):
+    """By the checker, and by the kernel against the problem: nothing is valid that fractions do not prove."""
+    generator, valid = random.Random(3), [0, 0]
+    bound = {**scheiderer["claim"], "kind": "lower_bound", "bound": "0"}
+    for k in range(160):
+        plain = {key: v for key, v in scheiderer.items() if key != "digest"}
+        stated = {**plain, "claim": copy.deepcopy(bound if k % 2 else plain["claim"])}
+        content = copy.deepcopy(stated)
+        if k % 3:
+            other_root(content["claim"], generator)
+        content = mutant(content, generator) if k % 3 != 1 else content
+        (tmp_path / "c.json").write_text(json.dumps(content))
+        if certificates.check_file(tmp_path / "c.json"):
+            valid[0] += 1
+            assert proves(content), json.dumps(content)
+        try:
+            answer = kernel.replay(problem_of(stated), content)
+        except (ValueError, TypeError, LookupError):
+            continue
+        valid[1] += 1
+        assert answer.end is not None and (answer.bound or 0) <= 0, json.dumps(
+            content
+        )  # 0 is its least value
+    assert min(valid) > 15
 
 
 def test_no_point_is_named_beside_a_root(scheiderer):
