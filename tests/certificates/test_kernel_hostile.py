@@ -72,6 +72,13 @@ class Twice(list):
         return 2
 
 
+class Either(list):
+    """One list by its places, another one when it is iterated."""
+
+    def __iter__(self):
+        return iter([MINUS, MINUS])
+
+
 class Numbers(list):
     reads = 0
 
@@ -160,6 +167,7 @@ def hostile() -> list[Any]:
         Equal(),
         Twice(),
         Numbers(),
+        Either([ONE, ONE]),
         Flips(),
         Text(">="),
         Text("minimize"),
