@@ -205,7 +205,7 @@ def _estimator(arguments: Namespace, family: Family, **facts: Any) -> Any:
         if option not in {*COMMON, *family.own, *taken}:
             having = [m for m, made in family.methods.items() if option in family.takes(made)]
             having += [
-                f"{m} with --{with_.replace('_', '-')}"
+                m if with_ == option else f"{m} with --{with_.replace('_', '-')}"
                 for (m, with_), made in family.variants.items()
                 if option in family.takes(made)
             ]

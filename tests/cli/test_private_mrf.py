@@ -84,6 +84,7 @@ def test_words(path, capsys, tmp_path):
         (["--width", "1", "--clusters", "3"], "--clusters"),
         (["--width", "-1"], "width"),
         (["--method", "structure"], "--threshold"),
+        (["--width", "1", "--alphabet", "3"], "only --method frank-wolfe has it"),
         (["--method", "frank-wolfe", "--width", "1", "--ball", "l1"], "frank-wolfe with --alphabet has it"),
         (["--method", "frank-wolfe", "--width", "1", "--alphabet", "3", "--ball", "l2"], "ball must be"),
     ],
