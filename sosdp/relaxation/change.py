@@ -29,11 +29,10 @@ from .assemble.scaling import Scaling, find_scaling, power_of_two, scale
 from .assemble.stack import stack
 from .descent import low_points, moved_polynomial
 from .solve.solve import with_margin
-from .statement import PROOF, Demand, Statement, data_size, largest, tallest
+from .statement import PROOF, Demand, Statement, data_size, tallest
 
 _FAR = 1.25  # |middle| over half-width of a deduced range from which a variable is moved
 _FAR_END = 1e2  # size of the one end of a range from which on a variable is measured from there
-_NARROW = 2.0**-30  # width of a range beside its middle, from which on that is looked for twice
 _OUT = 4.0  # times the size of the data
 _LARGE = 1000  # moments
 _COUNTED = 1e-3  # of the largest coefficient of an objective: what counts for its unit
@@ -126,24 +125,10 @@ def rounded(centre: float, width: float) -> Fraction:
 
 
 def centre_of_data(statement: Statement) -> Change:
-    """To the centre of every demand; of a box that floats about it hardly tell from its middle, in two
-    steps."""
-    change = _centred(statement)
-    if change.trivial or not any(_is_narrow(*r) for d in statement.demands for r in d.bounds.ranges.values()):
-        return change
-    return _centred(change.forwards(statement)).after(change)
-
-
-def _is_narrow(low: float, high: float) -> bool:
-    return abs(high - low) < _NARROW * abs(high + low)
-
-
-def _centred(statement: Statement) -> Change:
     """To the middle of the box that the constraints imply, for variables that are far from 0 beside its
     size; of variables without a box, to where a polynomial is least, if that makes it much smaller."""
     origins: list[Origin] = []
     for demand in statement.demands:
-        origin: dict[int, Fraction] = {}
         far = centre_of_descent(demand) if demand.movable else {}
         # bounds that were propagated on an empty set may be anywhere: data say how far out they can be
         most = _OUT * data_size(demand.system) if demand.bounds.ranges else 0.0
@@ -155,9 +140,9 @@ def _centred(statement: Statement) -> Change:
                 end = low if np.isfinite(low) else high
                 if most >= abs(end) > _FAR_END and (end > 0) == np.isfinite(low):
                     far.setdefault(v, rounded(end, abs(end)))
-        if far and demand.movable and max(len(p.coefs) for p in demand.parts) <= _MOST_TERMS:
-            origin = {v: c for v, c in far.items() if v not in demand.fixed}
-        origins.append(origin)
+        if not demand.movable or max(len(p.coefs) for p in demand.parts) > _MOST_TERMS:
+            far = {}
+        origins.append({v: c for v, c in far.items() if v not in demand.fixed})
     return Change(tuple(origins))
 
 
@@ -165,7 +150,7 @@ def centre_of_descent(demand: Demand) -> dict[int, Fraction]:
     """Where a polynomial is least, by variable without a box, if it is much smaller about there."""
     p, ends = demand.parts[0], demand.bounds.ranges
     leads = p.coefs[mono.degrees(p.monos) == p.degree]  # which no move changes
-    if largest(leads) * _LIGHTER >= tallest(p):
+    if max((abs(Fraction(c)) for c in leads.tolist()), default=0) * _LIGHTER >= tallest(p):
         return {}
     boxed = {v: Fraction(sum(r)) / 2 for v, r in ends.items() if np.isfinite(r).all()}
     best = min(
@@ -189,24 +174,18 @@ def lighter(demand: Demand) -> tuple[Demand, Multiples]:
         return demand, ()
     parts, taken = [], []
     for p in demand.parts:
-        for ascending in (True, False):
-            q, used = _divided(p, equations, ascending)
-            if used and tallest(q) * _LIGHTER < tallest(p):
-                break
-        else:
-            q, used = p, {}
-        parts.append(q)
-        taken.append(tuple(used.items()))
+        q, used = _divided(p, equations)
+        worth = used and tallest(q) * _LIGHTER < tallest(p)
+        parts.append(q if worth else p)
+        taken.append(tuple(used.items()) if worth else ())
     if not any(taken):
         return demand, ()
     return replace(demand, parts=tuple(parts)), tuple(taken)
 
 
-def _divided(
-    p: Polynomial, equations: tuple[Polynomial, ...], ascending: bool
-) -> tuple[Polynomial, dict[int, Polynomial]]:
+def _divided(p: Polynomial, equations: tuple[Polynomial, ...]) -> tuple[Polynomial, dict[int, Polynomial]]:
     """The remainder of the division of the large terms of a polynomial by the equations, with the small
-    ones, and the multipliers; monomials by degree, then by variables in one order or the other."""
+    ones, and the multipliers; monomials by degree, then by variables."""
     terms = _terms(p) if 1 < len(p.coefs) <= _MOST_TERMS else {}
     top = max((abs(c) for c in terms.values()), default=Fraction(0))
     tall = {m: c for m, c in terms.items() if abs(c) * _LIGHTER > top}
@@ -214,7 +193,7 @@ def _divided(
         return p, {}
 
     def order(m: tuple[int, ...]) -> tuple[int, list[int]]:
-        return len(m), sorted(m) if ascending else sorted(-v for v in m)
+        return len(m), sorted(m)
 
     known = [(j, _terms(h)) for j, h in enumerate(equations) if 1 < len(h.coefs) <= _MOST_TALL]
     leads = [(j, max(h, key=order), h) for j, h in known]

@@ -21,8 +21,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from ..algebra.build import polynomial
 from ..algebra.coefficients import to_float
 from ..algebra.polynomial import Polynomial
@@ -283,9 +281,4 @@ def data_size(system: System, *more: Polynomial) -> float:
 
 def tallest(p: Polynomial) -> Fraction:
     """The largest coefficient."""
-    return largest(p.coefs)
-
-
-def largest(coefs: np.ndarray) -> Fraction:
-    """The largest absolute value of coefficients."""
-    return Fraction(max((abs(c) for c in coefs.tolist()), default=0))
+    return Fraction(max((abs(c) for c in p.coefs.tolist()), default=0))

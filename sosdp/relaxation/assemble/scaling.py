@@ -3,9 +3,8 @@ that nothing is rounded.
 
 Solvers' tolerances, and what is judged of their answers, are relative to numbers of size one. Where the
 system bounds a variable by B, the scaled variable lives in a box of about unit size, moments are of size one,
-and an a-priori bound on |b(u)|^2 is small; where it does not, exponents are chosen (least squares) that
-bring the coefficients of each polynomial near each other. The scaled program is the same matrix with rows and
-columns multiplied by powers of two: Gram matrices by congruence, so cones are kept.
+and an a-priori bound on |b(u)|^2 is small (others: ``program_units``). The scaled program is the same matrix
+with rows and columns multiplied by powers of two: Gram matrices by congruence, so cones are kept.
 """
 
 from __future__ import annotations
@@ -17,23 +16,15 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ...algebra import monomials as mono
 from ...algebra.coefficients import to_float
 from ...algebra.pickled_by_name import PickledByName
 from ...algebra.polynomial import Polynomial
-from ...conic.choose import INTERIOR_POINT_SIDE
 from ...conic.svec import triangle
 from ...reduction.bounds import VariableBounds
 from .entries import TINY
 from .identity import Identity
 
-_WORTH = 2  # exponents below it are left alone
 _SMALLEST = 2.0**-400
-_LIMIT = 20  # a bound so many powers of two above where the objective's terms balance is too loose to be used
-_SPREAD = 1e8  # ratio of the coefficients of a polynomial up to which unbounded variables are left alone
-_PULL = 1e-3  # of an exponent towards zero (or its bound), where the coefficients say nothing
-_WHOLE = 0.03  # weight of what terms in other variables say of one, constants among them
-_MOST_ENTRIES = 1_000_000  # of the table of least squares
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +95,6 @@ def find_scaling(
 ) -> Scaling:
     """Scaling of the variables to a box of half-width between 1/2 and 1, and of every constraint to size one.
 
-    Variables without a bound are scaled where coefficients of one polynomial are far from each other.
     ``wanted``: exponents that others chose, by variable.
     """
     exponent = _variable_exponents(identity, bounds)
@@ -197,39 +187,19 @@ def _largest(matrix: sp.csr_matrix) -> np.ndarray:
     return found
 
 
-def _ids_of(identity: Identity) -> tuple[int, np.ndarray]:
-    """The largest variable id of all monomials, and the ids of the columns."""
+def _top(identity: Identity) -> int:
+    """The largest variable id of all monomials."""
     monos = [identity.columns, *(b.basis for b in identity.blocks)]
     monos += [rows.multipliers for rows in identity.equalities]
-    return max(int(m.max(initial=0)) for m in monos), np.unique(identity.columns)
+    return max(int(m.max(initial=0)) for m in monos)
 
 
 def _variable_exponents(identity: Identity, bounds: VariableBounds) -> np.ndarray:
-    top, used = identity.derive(_ids_of)
-    rewritten = set(identity.quotient.power)
-    limited = [v for v, size in bounds.largest.items() if 0 < size < np.inf and v not in rewritten]
-    top = max([top, *limited, *rewritten])
-    settled = np.zeros(top + 1, dtype=bool)
     # a variable of the quotient has x**2 = x or 1: its scale is fixed
-    settled[[0, *limited, *rewritten]] = True
-    exponent = np.zeros(top + 1)
+    rewritten = identity.quotient.power
+    limited = [v for v, size in bounds.largest.items() if 0 < size < np.inf and v not in rewritten]
+    exponent = np.zeros(max([identity.derive(_top), *limited, *rewritten]) + 1)
     exponent[limited] = np.ceil(np.log2([bounds.largest[v] for v in limited]) - 1e-9)
-    if not identity.hermitian:
-        objective = (identity.columns, identity.target)
-        if limited:
-            useful = _largest_useful(objective, exponent, np.isin(np.arange(top + 1), limited))
-            exponent = np.where(exponent > useful + _LIMIT, useful, exponent)
-        if not settled[used].all():
-            constraints = identity.derive(constraint_terms)
-            more = max([top, *(int(monos.max(initial=0)) for monos, _ in constraints)]) - top
-            settled = np.concatenate([settled, np.ones(more, dtype=bool)])
-            exponent = np.concatenate([exponent, np.zeros(more)])
-            exponent = _balanced([objective, *constraints], exponent, ~settled)
-            settled, exponent = settled[: top + 1], exponent[: top + 1]
-    if max(identity.solved_sides, default=0) > INTERIOR_POINT_SIDE:
-        # first-order methods suffer from moments of all sizes; interior-point methods scale themselves
-        free = ~settled & (exponent == 0)
-        exponent[free] = _growth_exponent(identity, free)
     return exponent
 
 
@@ -255,90 +225,6 @@ def constraint_terms(identity: Identity) -> list[tuple[np.ndarray, np.ndarray]]:
         found[("equality", rows.index)] = [rows.polynomial]
     every = [p for polynomials in found.values() for p in polynomials]
     return [(p.monos, np.array([to_float(c) for c in p.coefs])) for p in every if len(p.coefs)]
-
-
-def _largest_useful(
-    objective: tuple[np.ndarray, np.ndarray], exponent: np.ndarray, bounded: np.ndarray
-) -> np.ndarray:
-    """For every variable the exponent at which its terms of the objective become the largest of all, where
-    every variable is as large as its own terms suggest: beyond it a bound says nothing of the minimisers."""
-    found = np.where(bounded, np.inf, exponent)
-    balanced = _balanced([objective], exponent, bounded)
-    used = (objective[1] != 0) & bounded[objective[0]].any(axis=1)
-    if not used.any() or (balanced == exponent).all():
-        return np.where(bounded, np.inf, exponent)
-    monos = objective[0][used]
-    height = np.log2(np.abs(objective[1][used])) + balanced[monos].sum(axis=1)
-    room = height.max() - height
-    for term in range(monos.shape[1]):
-        ids = monos[:, term]
-        power = (monos == ids[:, None]).sum(axis=1)
-        np.minimum.at(found, ids, balanced[ids] + np.round(room / power))
-    return np.where(bounded, found, exponent)
-
-
-def _balanced(
-    polynomials: list[tuple[np.ndarray, np.ndarray]], exponent: np.ndarray, free: np.ndarray
-) -> np.ndarray:
-    """The exponents with those of the free variables chosen by least squares so that the coefficients of the
-    terms that have one of them, of each polynomial, are near each other; unchanged where they are already."""
-    parts, unusual = [], False
-    for monos, coefs in polynomials:
-        touched = free[monos].any(axis=1)
-        used = (coefs != 0) & (touched | (monos == 0).all(axis=1))
-        rows = monos[used]
-        if len(rows) < 2 or not touched[used].any():
-            continue
-        size = np.log2(np.abs(coefs[used])) + exponent[rows].sum(axis=1)
-        unusual = unusual or bool(np.ptp(size) > np.log2(_SPREAD))
-        parts.append((rows, size - (exponent * free)[rows].sum(axis=1)))
-    if not unusual:
-        return exponent
-    # those that occur: variables of other programs of this process have ids below the largest too
-    ids = np.unique(np.concatenate([rows[free[rows]] for rows, _ in parts]))
-    place = np.zeros(exponent.size, dtype=np.intp)
-    place[ids] = np.arange(ids.size)
-    lines = ids.size + sum(rows.size + len(rows) for rows, _ in parts)  # at most so many
-    if lines * ids.size > _MOST_ENTRIES:
-        return exponent
-    tables, sizes = [], []
-    for rows, size in parts:
-        table = np.zeros((len(rows), ids.size))
-        at, factor = np.nonzero(free[rows])
-        np.add.at(table, (at, place[rows[at, factor]]), 1.0)
-        having = [table[:, k] > 0 for k in np.unique(place[rows[at, factor]])]
-        for group, weight in [(np.ones(len(rows), dtype=bool), _WHOLE), *((g, 1.0) for g in having)]:
-            tables.append(weight * (table[group] - table[group].mean(axis=0)))
-            sizes.append(weight * (size[group] - size[group].mean()))
-    pull = _PULL * np.eye(ids.size)
-    right = np.concatenate([*(-size for size in sizes), _PULL * exponent[ids]])
-    found = np.linalg.lstsq(np.vstack([*tables, pull]), right, rcond=None)[0]
-    chosen = exponent.copy()
-    chosen[ids] = np.round(found)
-    return chosen
-
-
-def _growth_exponent(identity: Identity, free: np.ndarray) -> int:
-    """Common exponent for variables that nothing bounds: where the leading terms of the objective outgrow the
-    others.
-
-    Fujiwara's bound on the roots of a polynomial, with norms of homogeneous parts for coefficients. Only what
-    is at least four times too large or too small is scaled.
-    """
-    columns = np.flatnonzero(identity.target)
-    monos = identity.columns[columns]
-    columns = columns[(free[monos] | (monos == 0)).all(axis=1)]
-    degree = mono.degrees(identity.columns[columns])
-    if not degree.size or degree.max() < 2:
-        return 0
-    top = int(degree.max())
-    size = np.sqrt(np.bincount(degree, weights=identity.target[columns] ** 2, minlength=top + 1))
-    lower = np.arange(1, top)
-    radius = float(((size[1:top] / size[top]) ** (1.0 / (top - lower))).max(initial=0.0))
-    if not 0 < radius < np.inf:
-        return 0
-    power = int(np.clip(np.ceil(np.log2(2.0 * radius)), -_LIMIT, _LIMIT))
-    return power if abs(power) >= _WORTH else 0
 
 
 def power_of_two(value: float) -> float:
