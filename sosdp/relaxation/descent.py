@@ -19,7 +19,6 @@ from .statement import data_size
 # of the interior method: a larger one ends that far inside
 _BARRIER = {"initial_barrier_parameter": 1e-6, "initial_barrier_tolerance": 1e-6}
 _SEARCHES, _STEPS = 10, 30  # from where the last one ended, and their steps
-_SHORT = 2**64  # denominators of an exact one
 _LEAST = 1e-100  # size of variables
 _SIMPLE = 1000  # denominators of a point that is guessed
 _MOST_TERMS, _MOST_VARIABLES = 2000, 20
@@ -30,9 +29,9 @@ _SMALL, _AWAY = 2.0**-30, 2.0**20  # a step, beside the size of the polynomial
 def low_points(
     p: Polynomial, known: Mapping[int, tuple[float, float]] | None = None
 ) -> list[dict[int, Fraction]]:
-    """Local minimisers of a polynomial, to some digits of its own size about them: of searches from 0 and
-    from where the second term of its highest form vanishes, in the sense of least squares. Empty for a long
-    one; without those where it is unbounded below."""
+    """Local minimisers of a polynomial, to some digits of its own size about them: of searches from 0,
+    from where the second term of its highest form vanishes, in the sense of least squares, and from means
+    that are ``known``. Empty for a long one; without those where it is unbounded below."""
     ids = p.variable_ids.tolist()
     if not 0 < len(ids) <= _MOST_VARIABLES or len(p.coefs) > _MOST_TERMS:
         return []
@@ -94,24 +93,11 @@ def _lowest(p: Polynomial, start: dict[int, Fraction]) -> dict[int, Fraction] | 
         unit = size * Fraction(2) ** (math.floor(math.log2(length)) - _DIGITS)
         here = {v: round((here[v] + size * Fraction(step[v])) / unit) * unit for v in here}
     simple = {v: c.limit_denominator(_SIMPLE) for v, c in here.items()}
-    own = _centre_of_powers(moved_polynomial(p, here))
-    exact = {v: c + own.get(v, 0) for v, c in here.items()}
-    return min(simple, exact, here, key=lambda c: at(p, c))
+    return min(simple, here, key=lambda c: at(p, c))
 
 
 def _in_floats(p: Polynomial) -> bool:
     return all(math.isfinite(near(c)) for c in p.coefs.tolist())
-
-
-def _centre_of_powers(p: Polynomial) -> dict[int, Fraction]:
-    """Of a (v - c)^k + ... the c, by variable, where it is short."""
-    pure: dict[tuple[int, int], Fraction] = {}
-    for m, c in zip(p.monos.tolist(), p.coefs.tolist(), strict=True):
-        if len({*m} - {0}) == 1:
-            pure[max(m), sum(v > 0 for v in m)] = Fraction(c)
-    tops = {v: max(k for w, k in pure if w == v) for v, _ in pure}
-    result = {v: -pure.get((v, k - 1), Fraction(0)) / (k * pure[v, k]) for v, k in tops.items() if k > 1}
-    return {v: c for v, c in result.items() if c.denominator < _SHORT}
 
 
 def _own_size(p: Polynomial) -> float:
