@@ -20,7 +20,7 @@ from ..conic.exact.integers import is_semidefinite, over_one_denominator
 from ..conic.svec import smat
 from .assemble.identity import RawSolution
 from .candidate import Candidate
-from .change import Built
+from .change import Built, Origin
 from .descent import at, local_search, near
 from .jets import Jets
 from .judge import LITTLE, RESOLVED, SATISFIED, Theorem, is_far, means, tolerance
@@ -30,7 +30,6 @@ from .statement import FEASIBLE, Demand, data_size
 _MOST_TERMS, _MOST_CONSTRAINTS, _MOST_VARIABLES = 5000, 100, 40
 _MOST_DESCENDED = 500  # variables without constraints
 _ROUNDS = 30
-_MOST_IMPROVED = 60  # steps under constraints
 _BITS = (0, 3, 8, 20, 40)  # of a rounded point, after the binary point in centred units
 _SIMPLE = 100  # denominator of a point that is guessed
 _WORK = 1e6  # of a solve of milliseconds
@@ -52,7 +51,7 @@ def attained(built: Built, raw: RawSolution, theorem: Theorem | None) -> tuple[f
     objective, constant = demand.parts[0], built.statement.constant
     best, where = math.inf, None
     for start in _starts(built, raw, demand):
-        for u in (start, _descended(objective, start), _improved(demand, start)):
+        for u in (start, _descended(objective, start)):
             x = _rounded(demand, u) if proven is not None else _feasible_near(built, u)
             if x is None:
                 continue
@@ -92,28 +91,23 @@ def is_full(found: Candidate) -> bool:
 
 
 def _feasible_near(built: Built, start: dict[int, float]) -> Point | None:
-    demand, origin = built.statement.demands[0], built.change.origins[0]
+    demand = built.statement.demands[0]
     if _is_quantified(demand):
         return None
     equal, least, matrices = _bodies(demand)
 
-    def near_by(u: dict[int, float]) -> Iterator[Point]:
-        yield from (_rounded(demand, u, bits) for bits in (None, *reversed(_BITS)))
-        given = {v: Fraction(c) + origin.get(v, 0) for v, c in u.items()}  # simple in the given variables
-        yield _rounded(demand, {v: c.limit_denominator(_SIMPLE) - origin.get(v, 0) for v, c in given.items()})
+    for x in _points_near(demand, built.change.origins[0], start):
+        if not (all(at(h, x) == 0 for h in equal) and all(at(g, x) >= 0 for g in least)):
+            continue
+        if all(_is_semidefinite(m, x) for m in matrices):
+            return x
+    return None
 
-    def satisfying(u: dict[int, float]) -> Point | None:
-        for x in near_by(u):
-            if not (all(at(h, x) == 0 for h in equal) and all(at(g, x) >= 0 for g in least)):
-                continue
-            if all(_is_semidefinite(m, x) for m in matrices):
-                return x
-        return None
 
-    found = satisfying(start)
-    if found is not None or demand.fixed.issuperset(start):
-        return found
-    return satisfying(_corrected(equal, least, start))
+def _points_near(demand: Demand, origin: Origin, u: dict[int, float]) -> Iterator[Point]:
+    yield from (_rounded(demand, u, bits) for bits in (None, *reversed(_BITS)))
+    given = {v: Fraction(c) + origin.get(v, 0) for v, c in u.items()}  # simple in the given variables
+    yield _rounded(demand, {v: c.limit_denominator(_SIMPLE) - origin.get(v, 0) for v, c in given.items()})
 
 
 def _is_quantified(demand: Demand) -> bool:
@@ -136,12 +130,6 @@ def shows_points(built: Built) -> bool:
     free = not (demand.labels or any(demand.roots.values()))
     free = free and not (_is_quantified(demand) or _bodies(demand)[2])
     return free and _looks_for_points(built, _polynomials(demand))
-
-
-def is_turned(built: Built, raw: RawSolution) -> bool:
-    """Whether complex variables have no mean: moments of all phases show none of their points."""
-    known = means(built, raw)[0] if built.statement.demands[0].halves else {}
-    return bool(known) and all(abs(mean) <= SATISFIED for mean, _ in known.values())
 
 
 def may_be_empty(built: Built) -> bool:
@@ -315,16 +303,7 @@ def _descended(p: Polynomial, start: dict[int, float]) -> dict[int, float]:
     """A local minimiser, constraints apart, by steps in a trust region."""
     if not 0 < len(start) <= _MOST_DESCENDED or not len(p.coefs):
         return start
-    best = local_search(p, (), (), start, _ROUNDS)
-    return start if best is None else best
-
-
-def _improved(demand: Demand, start: dict[int, float]) -> dict[int, float]:
-    """A point that is better under the constraints."""
-    system = demand.system
-    if not 0 < len(start) <= _MOST_VARIABLES or not len(system) or system.matrices:
-        return start
-    best = local_search(demand.parts[0], system.equalities, system.inequalities, start, _MOST_IMPROVED)
+    best = local_search(p, start, _ROUNDS)
     return start if best is None else best
 
 

@@ -33,6 +33,7 @@ from .statement import PROOF, Demand, Statement, data_size, tallest
 
 _FAR = 1.25  # |middle| over half-width of a deduced range from which a variable is moved
 _FAR_END = 1e2  # size of the one end of a range from which on a variable is measured from there
+_NARROW = 2.0**-30  # width of a range beside its middle, from which on that is looked for twice
 _OUT = 4.0  # times the size of the data
 _LARGE = 1000  # moments
 _COUNTED = 1e-3  # of the largest coefficient of an objective: what counts for its unit
@@ -125,6 +126,20 @@ def rounded(centre: float, width: float) -> Fraction:
 
 
 def centre_of_data(statement: Statement) -> Change:
+    """To the centre of every demand; of a box that floats about it hardly tell from its middle, in two
+    steps."""
+    change = _centred(statement)
+    narrow = any(
+        abs(high - low) < _NARROW * abs(high + low)
+        for d in statement.demands
+        for low, high in d.bounds.ranges.values()
+    )
+    if change.trivial or not narrow:
+        return change
+    return _centred(change.forwards(statement)).after(change)
+
+
+def _centred(statement: Statement) -> Change:
     """To the middle of the box that the constraints imply, for variables that are far from 0 beside its
     size; of variables without a box, to where a polynomial is least, if that makes it much smaller."""
     origins: list[Origin] = []

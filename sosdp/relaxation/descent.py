@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -16,8 +16,6 @@ from ..model.system import System
 from .jets import Jets
 from .statement import data_size
 
-# of the interior method: a larger one ends that far inside
-_BARRIER = {"initial_barrier_parameter": 1e-6, "initial_barrier_tolerance": 1e-6}
 _SEARCHES, _STEPS = 10, 30  # from where the last one ended, and their steps
 _LEAST = 1e-100  # size of variables
 _SIMPLE = 1000  # denominators of a point that is guessed
@@ -84,7 +82,7 @@ def _lowest(p: Polynomial, start: dict[int, Fraction]) -> dict[int, Fraction] | 
         size = Fraction(2) ** round(math.log2(_own_size(q)))
         stretched: Any = {variable(v): variable(v) * size for v in here}
         bare = q.subs(stretched) - q.constant
-        step = local_search(bare, (), (), dict.fromkeys(here, 0.0), _STEPS)
+        step = local_search(bare, dict.fromkeys(here, 0.0), _STEPS)
         length = math.inf if step is None else max(map(abs, step.values()))
         if step is None or length > _AWAY or max(map(abs, here.values())) > most:
             return None
@@ -114,22 +112,13 @@ def moved_polynomial(p: Polynomial, origin: Mapping[int, Fraction]) -> Polynomia
     return p.subs(shift) if shift else p
 
 
-def local_search(
-    objective: Polynomial,
-    equalities: Sequence[Polynomial],
-    inequalities: Sequence[Polynomial],
-    start: dict[int, float],
-    most: int,
-) -> dict[int, float] | None:
-    """Where at most so many steps in a trust region lead in floats; None where they end beyond all numbers.
-    (SLSQP writes beyond its memory.)"""
+def local_search(p: Polynomial, start: dict[int, float], most: int) -> dict[int, float] | None:
+    """Where at most so many steps in a trust region lead; None where they end beyond all numbers."""
     from scipy.optimize import minimize
 
-    ids, every = sorted(start), [*equalities, *inequalities]
-    aim, x = Jets([objective], ids), np.array([start[v] for v in ids])
+    ids = sorted(start)
+    aim, x = Jets([p], ids), np.array([start[v] for v in ids])
     reach = 1.0 + float(np.abs(x).max())
-    free = {"initial_trust_radius": reach, "max_trust_radius": 1e3 * reach, "gtol": 1e-14}
-    options = {"maxiter": float(most), **({"gtol": 1e-12, **_BARRIER} if every else free)}
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -138,29 +127,17 @@ def local_search(
                 x,
                 jac=lambda x: _finite(aim.slopes(x))[0],
                 hess=lambda x: _finite(aim.bends(x, np.ones(1))),
-                constraints=_held(every, len(equalities), ids),
-                method="trust-constr" if every else "trust-exact",
-                options=options,
+                method="trust-exact",
+                options={
+                    "initial_trust_radius": reach,
+                    "max_trust_radius": 1e3 * reach,
+                    "gtol": 1e-14,
+                    "maxiter": float(most),
+                },
             ).x
         except (ValueError, ArithmeticError, np.linalg.LinAlgError):
             return None
     return dict(zip(ids, best.tolist(), strict=True)) if np.isfinite(best).all() else None
-
-
-def _held(every: list[Polynomial], equal: int, ids: list[int]) -> Any:
-    """The constraints, for the interior method."""
-    from scipy.optimize import NonlinearConstraint
-
-    if not every:
-        return ()
-    held = Jets(every, ids)
-    return NonlinearConstraint(
-        lambda x: _finite(held.values(x)),
-        0.0,
-        np.where(np.arange(len(every)) < equal, 0.0, np.inf),
-        jac=lambda x: _finite(held.slopes(x)),
-        hess=lambda x, weights: _finite(held.bends(x, weights)),
-    )
 
 
 def _finite(numbers: np.ndarray) -> np.ndarray:

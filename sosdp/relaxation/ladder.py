@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..conic.program import ProblemTooLarge, SolverUnavailable
-from .attained import attained, feasible_point, has_point, is_turned, may_be_empty, shows_points
+from .attained import attained, feasible_point, has_point, may_be_empty, shows_points
 from .candidate import Candidate, Ran, State
 from .certify.multipliers import prove
 from .certify.proof import decomposed
@@ -22,7 +22,6 @@ from .certify.without_optimum import falling, without_optimum
 from .judge import (
     ENOUGH,
     SATISFIED,
-    compared_at_points,
     is_wide,
     misfit,
     own_misfit,
@@ -152,8 +151,6 @@ def _judged(state: State, found: Candidate) -> Candidate:
         missed = max(missed, misfit(built, raw) * built.unit, sums)
         if missed <= enough:
             missed = max(missed, unresolved(built, raw) * enough)
-    elif compared_at_points(built, raw, state.options.tolerance):
-        missed, violated = abs(value - float(theorem.value)), 0.0
     found = replace(found, value=value, theorem=theorem, inner=inner, missed=missed, violated=violated)
     if built.statement.kind == PROGRAM and not any(built.statement.prices):
         found = replace(found, above=value)  # any coefficients are the best
@@ -171,7 +168,7 @@ def _nonempty(state: State, found: Candidate) -> Candidate:
     constrained = state.statement.single and state.statement.demands[0].constrained
     if found.status != "optimal" or not constrained:
         return found
-    looked = shows_points(built) and not is_turned(built, found.raw)
+    looked = shows_points(built)
     if not looked and not may_be_empty(built):
         return found
     asked = None if has_point(built, found.raw) else state.statement.emptiness

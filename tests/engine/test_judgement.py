@@ -11,6 +11,7 @@ from sosdp.algebra.build import polynomial
 from sosdp.model.options import Options
 from sosdp.relaxation import judge, ladder
 from sosdp.relaxation.attained import _charge, _descended, _encloses, at, feasible_point, near, shows_points
+from sosdp.relaxation.certify.bound import absorbed
 from sosdp.relaxation.change import Change, build
 from sosdp.relaxation.solve.solve import solve_program
 from sosdp.relaxation.statement import BOUND, FEASIBLE, MEASURES, PROGRAM, Demand, Statement
@@ -200,6 +201,34 @@ def test_small_moments_hide_nothing_that_they_miss():
     assert missed > 1e-4
     assert judge.violation(tiny, replace(off, moments=small * off.moments)) == pytest.approx(missed, rel=0.01)
     assert judge.violation(tiny, replace(off, moments=0.0 * off.moments)) <= 1.0
+
+
+@pytest.mark.parametrize("judged", [judge.misfit, judge.own_misfit])
+def test_multipliers_fit_in_the_identity_and_in_the_cone(judged):
+    built, raw = solved(statement_of((x - 1) ** 2, x**2 <= 4))
+    assert judged(built, raw) < 1e-5
+    assert judged(built, replace(raw, unknowns=raw.unknowns + 0.1)) > 0.01
+    identity, gram = built.program.identity, raw.gram.copy()
+    (row,) = [r.start for b, r in zip(identity.blocks, identity.slices()) if b.kind == "inequality"]
+    gram[row] = -0.1
+    gram = absorbed(identity, gram, raw.free, raw.unknowns)  # the identity holds, with a negative multiplier
+    assert judged(built, replace(raw, gram=gram)) > 0.01
+
+
+def test_a_negative_even_moment_counts_by_its_equation():
+    """Two second moments add up to 1/1000, one of them is -1/10000: little beside a mass of one."""
+    program = sd.MeasureProgram()
+    mu, nu = (program.measure([v], on=S(v**2 <= 1), mass=1) for v in (x, y))
+    program.require(mu(x**2) + nu(y**2) == F(1, 1000))
+    statement = program._statement(mu(x) + nu(y), "minimize", 2)
+    built, raw = solved(statement)
+    assert judge.violation(built, raw) < 1e-4
+    columns = np.concatenate([p.columns for p in built.scaled])
+    squares = np.flatnonzero((columns > 0).sum(axis=1) == 2)
+    scale = np.concatenate([s.column * s.value for s in built.scalings])[squares] * built.unit
+    moments = raw.moments.copy()
+    moments[squares] = np.array([0.0011, -0.0001]) / scale
+    assert judge.violation(built, replace(raw, moments=moments)) > 0.04
 
 
 def test_values_at_points_are_exact():
