@@ -132,6 +132,12 @@ def shows_points(built: Built) -> bool:
     return free and _looks_for_points(built, _polynomials(demand))
 
 
+def is_turned(built: Built, raw: RawSolution) -> bool:
+    """Whether complex variables have no mean: moments of all phases show none of their points."""
+    known = means(built, raw)[0] if built.statement.demands[0].halves else {}
+    return bool(known) and all(abs(mean) <= SATISFIED for mean, _ in known.values())
+
+
 def may_be_empty(built: Built) -> bool:
     """Whether a set that rules or matrices confine is soon asked whether it is empty: not by rules alone."""
     demand, piece = built.statement.demands[0], built.pieces[0]
@@ -239,10 +245,11 @@ def _starts(built: Built, raw: RawSolution, demand: Demand) -> Iterator[dict[int
     known = means(built, raw)[0]
     if not all(math.isfinite(m) for m, _ in known.values()):
         return
-    # what a reduction left out has mean zero, and its values are anywhere between its bounds
-    means_of = {v: known.get(v, (0.0, demand.bounds.largest.get(v, 0.0))) for v in ids}
+    # what a reduction left out has mean zero, and its values, as those of a rule, are anywhere in its bounds
+    most = {v: size for v, size in demand.bounds.largest.items() if math.isfinite(size)}
+    means_of = {v: known.get(v, (0.0, math.inf)) for v in ids}
     for side in (0.0, 1.0, -1.0):
-        yield {v: m + (side * s if math.isfinite(s) else 0.0) for v, (m, s) in means_of.items()}
+        yield {v: m + side * (s if math.isfinite(s) else most.get(v, 0.0)) for v, (m, s) in means_of.items()}
 
 
 def _polynomials(demand: Demand) -> list[Polynomial]:

@@ -17,6 +17,7 @@ from .jets import Jets
 from .statement import data_size
 
 _SEARCHES, _STEPS = 10, 30  # from where the last one ended, and their steps
+_SHORT = 2**64  # denominators of an exact one
 _LEAST = 1e-100  # size of variables
 _SIMPLE = 1000  # denominators of a point that is guessed
 _MOST_TERMS, _MOST_VARIABLES = 2000, 20
@@ -91,11 +92,24 @@ def _lowest(p: Polynomial, start: dict[int, Fraction]) -> dict[int, Fraction] | 
         unit = size * Fraction(2) ** (math.floor(math.log2(length)) - _DIGITS)
         here = {v: round((here[v] + size * Fraction(step[v])) / unit) * unit for v in here}
     simple = {v: c.limit_denominator(_SIMPLE) for v, c in here.items()}
-    return min(simple, here, key=lambda c: at(p, c))
+    own = _centre_of_powers(moved_polynomial(p, here))
+    exact = {v: c + own.get(v, 0) for v, c in here.items()}
+    return min(simple, exact, here, key=lambda c: at(p, c))
 
 
 def _in_floats(p: Polynomial) -> bool:
     return all(math.isfinite(near(c)) for c in p.coefs.tolist())
+
+
+def _centre_of_powers(p: Polynomial) -> dict[int, Fraction]:
+    """Of a (v - c)^k + ... the c, by variable, where it is short."""
+    pure: dict[tuple[int, int], Fraction] = {}
+    for m, c in zip(p.monos.tolist(), p.coefs.tolist(), strict=True):
+        if len({*m} - {0}) == 1:
+            pure[max(m), sum(v > 0 for v in m)] = Fraction(c)
+    tops = {v: max(k for w, k in pure if w == v) for v, _ in pure}
+    result = {v: -pure.get((v, k - 1), Fraction(0)) / (k * pure[v, k]) for v, k in tops.items() if k > 1}
+    return {v: c for v, c in result.items() if c.denominator < _SHORT}
 
 
 def _own_size(p: Polynomial) -> float:

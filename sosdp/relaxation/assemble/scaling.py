@@ -3,8 +3,9 @@ that nothing is rounded.
 
 Solvers' tolerances, and what is judged of their answers, are relative to numbers of size one. Where the
 system bounds a variable by B, the scaled variable lives in a box of about unit size, moments are of size one,
-and an a-priori bound on |b(u)|^2 is small (others: ``program_units``). The scaled program is the same matrix
-with rows and columns multiplied by powers of two: Gram matrices by congruence, so cones are kept.
+and an a-priori bound on |b(u)|^2 is small; where it does not, exponents are chosen (least squares) that
+bring the coefficients of each polynomial near each other. The scaled program is the same matrix with rows and
+columns multiplied by powers of two: Gram matrices by congruence, so cones are kept.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ from .entries import TINY
 from .identity import Identity
 
 _SMALLEST = 2.0**-400
+_SPREAD = 1e8  # ratio of the coefficients of a polynomial up to which unbounded variables are left alone
+_PULL = 1e-3  # of an exponent towards zero (or its bound), where the coefficients say nothing
+_WHOLE = 0.03  # weight of what terms in other variables say of one, constants among them
+_MOST_ENTRIES = 1_000_000  # of the table of least squares
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +100,7 @@ def find_scaling(
 ) -> Scaling:
     """Scaling of the variables to a box of half-width between 1/2 and 1, and of every constraint to size one.
 
+    Variables without a bound are scaled where coefficients of one polynomial are far from each other.
     ``wanted``: exponents that others chose, by variable.
     """
     exponent = _variable_exponents(identity, bounds)
@@ -187,20 +193,30 @@ def _largest(matrix: sp.csr_matrix) -> np.ndarray:
     return found
 
 
-def _top(identity: Identity) -> int:
-    """The largest variable id of all monomials."""
+def _ids_of(identity: Identity) -> tuple[int, np.ndarray]:
+    """The largest variable id of all monomials, and the ids of the columns."""
     monos = [identity.columns, *(b.basis for b in identity.blocks)]
     monos += [rows.multipliers for rows in identity.equalities]
-    return max(int(m.max(initial=0)) for m in monos)
+    return max(int(m.max(initial=0)) for m in monos), np.unique(identity.columns)
 
 
 def _variable_exponents(identity: Identity, bounds: VariableBounds) -> np.ndarray:
-    # a variable of the quotient has x**2 = x or 1: its scale is fixed
-    rewritten = identity.quotient.power
+    top, used = identity.derive(_ids_of)
+    rewritten = set(identity.quotient.power)
     limited = [v for v, size in bounds.largest.items() if 0 < size < np.inf and v not in rewritten]
-    exponent = np.zeros(max([identity.derive(_top), *limited, *rewritten]) + 1)
+    top = max([top, *limited, *rewritten])
+    settled = np.zeros(top + 1, dtype=bool)
+    # a variable of the quotient has x**2 = x or 1: its scale is fixed
+    settled[[0, *limited, *rewritten]] = True
+    exponent = np.zeros(top + 1)
     exponent[limited] = np.ceil(np.log2([bounds.largest[v] for v in limited]) - 1e-9)
-    return exponent
+    if identity.hermitian or settled[used].all():
+        return exponent
+    constraints = identity.derive(constraint_terms)
+    more = max([top, *(int(monos.max(initial=0)) for monos, _ in constraints)]) - top
+    free = ~np.pad(settled, (0, more), constant_values=True)
+    polynomials = [(identity.columns, identity.target), *constraints]
+    return _balanced(polynomials, np.pad(exponent, (0, more)), free)[: top + 1]
 
 
 def _alike(identity: Identity, exponent: np.ndarray) -> np.ndarray:
@@ -225,6 +241,47 @@ def constraint_terms(identity: Identity) -> list[tuple[np.ndarray, np.ndarray]]:
         found[("equality", rows.index)] = [rows.polynomial]
     every = [p for polynomials in found.values() for p in polynomials]
     return [(p.monos, np.array([to_float(c) for c in p.coefs])) for p in every if len(p.coefs)]
+
+
+def _balanced(
+    polynomials: list[tuple[np.ndarray, np.ndarray]], exponent: np.ndarray, free: np.ndarray
+) -> np.ndarray:
+    """The exponents with those of the free variables chosen by least squares so that the coefficients of the
+    terms that have one of them, of each polynomial, are near each other; unchanged where they are already."""
+    parts, unusual = [], False
+    for monos, coefs in polynomials:
+        touched = free[monos].any(axis=1)
+        used = (coefs != 0) & (touched | (monos == 0).all(axis=1))
+        rows = monos[used]
+        if len(rows) < 2 or not touched[used].any():
+            continue
+        size = np.log2(np.abs(coefs[used])) + exponent[rows].sum(axis=1)
+        unusual = unusual or bool(np.ptp(size) > np.log2(_SPREAD))
+        parts.append((rows, size - (exponent * free)[rows].sum(axis=1)))
+    if not unusual:
+        return exponent
+    # those that occur: variables of other programs of this process have ids below the largest too
+    ids = np.unique(np.concatenate([rows[free[rows]] for rows, _ in parts]))
+    place = np.zeros(exponent.size, dtype=np.intp)
+    place[ids] = np.arange(ids.size)
+    lines = ids.size + sum(rows.size + len(rows) for rows, _ in parts)  # at most so many
+    if lines * ids.size > _MOST_ENTRIES:
+        return exponent
+    tables, sizes = [], []
+    for rows, size in parts:
+        table = np.zeros((len(rows), ids.size))
+        at, factor = np.nonzero(free[rows])
+        np.add.at(table, (at, place[rows[at, factor]]), 1.0)
+        having = [table[:, k] > 0 for k in np.unique(place[rows[at, factor]])]
+        for group, weight in [(np.ones(len(rows), dtype=bool), _WHOLE), *((g, 1.0) for g in having)]:
+            tables.append(weight * (table[group] - table[group].mean(axis=0)))
+            sizes.append(weight * (size[group] - size[group].mean()))
+    pull = _PULL * np.eye(ids.size)
+    right = np.concatenate([*(-size for size in sizes), _PULL * exponent[ids]])
+    found = np.linalg.lstsq(np.vstack([*tables, pull]), right, rcond=None)[0]
+    chosen = exponent.copy()
+    chosen[ids] = np.round(found)
+    return chosen
 
 
 def power_of_two(value: float) -> float:
