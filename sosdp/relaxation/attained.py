@@ -245,11 +245,12 @@ def _starts(built: Built, raw: RawSolution, demand: Demand) -> Iterator[dict[int
     known = means(built, raw)[0]
     if not all(math.isfinite(m) for m, _ in known.values()):
         return
-    # what a reduction left out has mean zero, and its values, as those of a rule, are anywhere in its bounds
-    most = {v: size for v, size in demand.bounds.largest.items() if math.isfinite(size)}
-    means_of = {v: known.get(v, (0.0, math.inf)) for v in ids}
+    # what a reduction left out has mean zero; its values, and those of a rule, are anywhere in its bounds
+    far = {v: size for v, size in demand.bounds.largest.items() if math.isfinite(size)}
+    most = {v: far.get(v, 0.0) for v in ids if v in demand.fixed or v not in known}
     for side in (0.0, 1.0, -1.0):
-        yield {v: m + side * (s if math.isfinite(s) else most.get(v, 0.0)) for v, (m, s) in means_of.items()}
+        pairs = ((v, *known.get(v, (0.0, math.inf))) for v in ids)
+        yield {v: m + side * (s if math.isfinite(s) else most.get(v, 0.0)) for v, m, s in pairs}
 
 
 def _polynomials(demand: Demand) -> list[Polynomial]:
