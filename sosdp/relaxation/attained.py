@@ -20,7 +20,7 @@ from ..conic.exact.integers import is_semidefinite, over_one_denominator
 from ..conic.svec import smat
 from .assemble.identity import RawSolution
 from .candidate import Candidate
-from .change import Built, Origin
+from .change import Built
 from .descent import at, local_search, near
 from .jets import Jets
 from .judge import LITTLE, RESOLVED, SATISFIED, Theorem, is_far, means, tolerance
@@ -30,6 +30,7 @@ from .statement import FEASIBLE, Demand, data_size
 _MOST_TERMS, _MOST_CONSTRAINTS, _MOST_VARIABLES = 5000, 100, 40
 _MOST_DESCENDED = 500  # variables without constraints
 _ROUNDS = 30
+_MOST_IMPROVED = 60  # steps under constraints
 _BITS = (0, 3, 8, 20, 40)  # of a rounded point, after the binary point in centred units
 _SIMPLE = 100  # denominator of a point that is guessed
 _WORK = 1e6  # of a solve of milliseconds
@@ -51,7 +52,7 @@ def attained(built: Built, raw: RawSolution, theorem: Theorem | None) -> tuple[f
     objective, constant = demand.parts[0], built.statement.constant
     best, where = math.inf, None
     for start in _starts(built, raw, demand):
-        for u in (start, _descended(objective, start)):
+        for u in (start, _descended(objective, start), _improved(demand, start)):
             x = _rounded(demand, u) if proven is not None else _feasible_near(built, u)
             if x is None:
                 continue
@@ -91,23 +92,28 @@ def is_full(found: Candidate) -> bool:
 
 
 def _feasible_near(built: Built, start: dict[int, float]) -> Point | None:
-    demand = built.statement.demands[0]
+    demand, origin = built.statement.demands[0], built.change.origins[0]
     if _is_quantified(demand):
         return None
     equal, least, matrices = _bodies(demand)
 
-    for x in _points_near(demand, built.change.origins[0], start):
-        if not (all(at(h, x) == 0 for h in equal) and all(at(g, x) >= 0 for g in least)):
-            continue
-        if all(_is_semidefinite(m, x) for m in matrices):
-            return x
-    return None
+    def near_by(u: dict[int, float]) -> Iterator[Point]:
+        yield from (_rounded(demand, u, bits) for bits in (None, *reversed(_BITS)))
+        given = {v: Fraction(c) + origin.get(v, 0) for v, c in u.items()}  # simple in the given variables
+        yield _rounded(demand, {v: c.limit_denominator(_SIMPLE) - origin.get(v, 0) for v, c in given.items()})
 
+    def satisfying(u: dict[int, float]) -> Point | None:
+        for x in near_by(u):
+            if not (all(at(h, x) == 0 for h in equal) and all(at(g, x) >= 0 for g in least)):
+                continue
+            if all(_is_semidefinite(m, x) for m in matrices):
+                return x
+        return None
 
-def _points_near(demand: Demand, origin: Origin, u: dict[int, float]) -> Iterator[Point]:
-    yield from (_rounded(demand, u, bits) for bits in (None, *reversed(_BITS)))
-    given = {v: Fraction(c) + origin.get(v, 0) for v, c in u.items()}  # simple in the given variables
-    yield _rounded(demand, {v: c.limit_denominator(_SIMPLE) - origin.get(v, 0) for v, c in given.items()})
+    found = satisfying(start)
+    if found is not None or demand.fixed.issuperset(start):
+        return found
+    return satisfying(_corrected(equal, least, start))
 
 
 def _is_quantified(demand: Demand) -> bool:
@@ -245,12 +251,10 @@ def _starts(built: Built, raw: RawSolution, demand: Demand) -> Iterator[dict[int
     known = means(built, raw)[0]
     if not all(math.isfinite(m) for m, _ in known.values()):
         return
-    # what a reduction left out has mean zero; its values, and those of a rule, are anywhere in its bounds
-    far = {v: size for v, size in demand.bounds.largest.items() if math.isfinite(size)}
-    most = {v: far.get(v, 0.0) for v in ids if v in demand.fixed or v not in known}
+    # what a reduction left out has mean zero, and its values are anywhere between its bounds
+    means_of = {v: known.get(v, (0.0, demand.bounds.largest.get(v, 0.0))) for v in ids}
     for side in (0.0, 1.0, -1.0):
-        pairs = ((v, *known.get(v, (0.0, math.inf))) for v in ids)
-        yield {v: m + side * (s if math.isfinite(s) else most.get(v, 0.0)) for v, m, s in pairs}
+        yield {v: m + (side * s if math.isfinite(s) else 0.0) for v, (m, s) in means_of.items()}
 
 
 def _polynomials(demand: Demand) -> list[Polynomial]:
@@ -311,7 +315,16 @@ def _descended(p: Polynomial, start: dict[int, float]) -> dict[int, float]:
     """A local minimiser, constraints apart, by steps in a trust region."""
     if not 0 < len(start) <= _MOST_DESCENDED or not len(p.coefs):
         return start
-    best = local_search(p, start, _ROUNDS)
+    best = local_search(p, (), (), start, _ROUNDS)
+    return start if best is None else best
+
+
+def _improved(demand: Demand, start: dict[int, float]) -> dict[int, float]:
+    """A point that is better under the constraints."""
+    system = demand.system
+    if not 0 < len(start) <= _MOST_VARIABLES or not len(system) or system.matrices:
+        return start
+    best = local_search(demand.parts[0], system.equalities, system.inequalities, start, _MOST_IMPROVED)
     return start if best is None else best
 
 

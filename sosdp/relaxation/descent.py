@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +16,8 @@ from ..model.system import System
 from .jets import Jets
 from .statement import data_size
 
+# of the interior method: a larger one ends that far inside
+_BARRIER = {"initial_barrier_parameter": 1e-6, "initial_barrier_tolerance": 1e-6}
 _SEARCHES, _STEPS = 10, 30  # from where the last one ended, and their steps
 _SHORT = 2**64  # denominators of an exact one
 _LEAST = 1e-100  # size of variables
@@ -28,9 +30,9 @@ _SMALL, _AWAY = 2.0**-30, 2.0**20  # a step, beside the size of the polynomial
 def low_points(
     p: Polynomial, known: Mapping[int, tuple[float, float]] | None = None
 ) -> list[dict[int, Fraction]]:
-    """Local minimisers of a polynomial, to some digits of its own size about them: of searches from 0,
-    from where the second term of its highest form vanishes, in the sense of least squares, and from means
-    that are ``known``. Empty for a long one; without those where it is unbounded below."""
+    """Local minimisers of a polynomial, to some digits of its own size about them: of searches from 0 and
+    from where the second term of its highest form vanishes, in the sense of least squares. Empty for a long
+    one; without those where it is unbounded below."""
     ids = p.variable_ids.tolist()
     if not 0 < len(ids) <= _MOST_VARIABLES or len(p.coefs) > _MOST_TERMS:
         return []
@@ -83,7 +85,7 @@ def _lowest(p: Polynomial, start: dict[int, Fraction]) -> dict[int, Fraction] | 
         size = Fraction(2) ** round(math.log2(_own_size(q)))
         stretched: Any = {variable(v): variable(v) * size for v in here}
         bare = q.subs(stretched) - q.constant
-        step = local_search(bare, dict.fromkeys(here, 0.0), _STEPS)
+        step = local_search(bare, (), (), dict.fromkeys(here, 0.0), _STEPS)
         length = math.inf if step is None else max(map(abs, step.values()))
         if step is None or length > _AWAY or max(map(abs, here.values())) > most:
             return None
@@ -126,13 +128,22 @@ def moved_polynomial(p: Polynomial, origin: Mapping[int, Fraction]) -> Polynomia
     return p.subs(shift) if shift else p
 
 
-def local_search(p: Polynomial, start: dict[int, float], most: int) -> dict[int, float] | None:
-    """Where at most so many steps in a trust region lead; None where they end beyond all numbers."""
+def local_search(
+    objective: Polynomial,
+    equalities: Sequence[Polynomial],
+    inequalities: Sequence[Polynomial],
+    start: dict[int, float],
+    most: int,
+) -> dict[int, float] | None:
+    """Where at most so many steps in a trust region lead in floats; None where they end beyond all numbers.
+    (SLSQP writes beyond its memory.)"""
     from scipy.optimize import minimize
 
-    ids = sorted(start)
-    aim, x = Jets([p], ids), np.array([start[v] for v in ids])
+    ids, every = sorted(start), [*equalities, *inequalities]
+    aim, x = Jets([objective], ids), np.array([start[v] for v in ids])
     reach = 1.0 + float(np.abs(x).max())
+    free = {"initial_trust_radius": reach, "max_trust_radius": 1e3 * reach, "gtol": 1e-14}
+    options = {"maxiter": float(most), **({"gtol": 1e-12, **_BARRIER} if every else free)}
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -141,17 +152,29 @@ def local_search(p: Polynomial, start: dict[int, float], most: int) -> dict[int,
                 x,
                 jac=lambda x: _finite(aim.slopes(x))[0],
                 hess=lambda x: _finite(aim.bends(x, np.ones(1))),
-                method="trust-exact",
-                options={
-                    "initial_trust_radius": reach,
-                    "max_trust_radius": 1e3 * reach,
-                    "gtol": 1e-14,
-                    "maxiter": float(most),
-                },
+                constraints=_held(every, len(equalities), ids),
+                method="trust-constr" if every else "trust-exact",
+                options=options,
             ).x
         except (ValueError, ArithmeticError, np.linalg.LinAlgError):
             return None
     return dict(zip(ids, best.tolist(), strict=True)) if np.isfinite(best).all() else None
+
+
+def _held(every: list[Polynomial], equal: int, ids: list[int]) -> Any:
+    """The constraints, for the interior method."""
+    from scipy.optimize import NonlinearConstraint
+
+    if not every:
+        return ()
+    held = Jets(every, ids)
+    return NonlinearConstraint(
+        lambda x: _finite(held.values(x)),
+        0.0,
+        np.where(np.arange(len(every)) < equal, 0.0, np.inf),
+        jac=lambda x: _finite(held.slopes(x)),
+        hess=lambda x, weights: _finite(held.bends(x, weights)),
+    )
 
 
 def _finite(numbers: np.ndarray) -> np.ndarray:

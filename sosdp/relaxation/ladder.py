@@ -22,6 +22,7 @@ from .certify.without_optimum import falling, without_optimum
 from .judge import (
     ENOUGH,
     SATISFIED,
+    compared_at_points,
     is_wide,
     misfit,
     own_misfit,
@@ -151,6 +152,8 @@ def _judged(state: State, found: Candidate) -> Candidate:
         missed = max(missed, misfit(built, raw) * built.unit, sums)
         if missed <= enough:
             missed = max(missed, unresolved(built, raw) * enough)
+    elif compared_at_points(built, raw, state.options.tolerance):
+        missed, violated = abs(value - float(theorem.value)), 0.0
     found = replace(found, value=value, theorem=theorem, inner=inner, missed=missed, violated=violated)
     if built.statement.kind == PROGRAM and not any(built.statement.prices):
         found = replace(found, above=value)  # any coefficients are the best

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -149,7 +150,7 @@ def _by_conic_program(built: Built, raw: RawSolution, best: Theorem, time_limit:
     return theorem if value - theorem.value <= tolerance(built, value) else best
 
 
-def refute(built: Built, raw: RawSolution) -> Theorem | None:
+def refute(state: State, built: Built, raw: RawSolution) -> Theorem | None:
     """What the multipliers of a ray, or of a feasibility problem, prove of the statement without its target:
     a positive value says that no measures meet the constraints. None for a ray that does not even improve."""
     gain = float(built.program.objective @ raw.unknowns)
@@ -159,4 +160,17 @@ def refute(built: Built, raw: RawSolution) -> Theorem | None:
     point = np.minimum(raw.unknowns / gain, bare.program.upper)
     if built.statement.curves:
         point[1:] = 0.0
-    return proven(bare, raw.gram / gain, raw.free / gain, point)
+    near = replace(raw, gram=raw.gram / gain, free=raw.free / gain, unknowns=point)
+    first = proven(bare, near.gram, near.free, point)
+    if first.value is not None and first.value > 0:
+        return first
+    lifted = None if first.final else _lifted(bare, near.gram, near.free, point)
+    if lifted is not None and lifted.value is not None and lifted.value > 0:
+        return lifted
+    if len(bare.scaled) > 1:
+        mixed, _ = _mixture(state, bare, near)
+        return first if mixed is None else _best([first, mixed])
+    inside = centre(bare.program, point, state.ran)
+    if inside is None:
+        return first
+    return _best([first, proven(bare, inside[0].gram, inside[0].free, point)])

@@ -32,7 +32,7 @@ def without_optimum(state: State, found: Candidate) -> Candidate:
     if statement.kind == PROGRAM:
         return failed if raw.status == "failed" else _of_program(state, found)
     if raw.status == "infeasible" or statement.kind == FEASIBLE and raw.has_values:
-        refuted = _refuted(found)
+        refuted = _refuted(state, found)
         # variables of the objective alone may hide the proof: ask for emptiness without them
         return refuted if refuted.settled else _empty(state) or refuted
     # on an empty set both sides of the program fail: the emptiness is what the user needs to know
@@ -49,8 +49,8 @@ def falling(found: Candidate) -> Candidate | None:
     return replace(found, status="unbounded", reason=_no_bound(found), value=-np.inf, settled=True)
 
 
-def _refuted(found: Candidate) -> Candidate:
-    theorem = refute(found.built, found.raw)
+def _refuted(state: State, found: Candidate) -> Candidate:
+    theorem = refute(state, found.built, found.raw)
     if theorem is None:
         return replace(found, status="failed", reason="the solver's ray does not check")
     if theorem.value is not None and theorem.value > 0:
@@ -83,7 +83,7 @@ def _of_program(state: State, found: Candidate) -> Candidate:
     """No optimum of a program: no coefficients at all, or some that are improved without end."""
     if found.raw.status == "infeasible" and patience(found.raw, state.deadline) > 0:
         # multipliers that improve on nothing, added to coefficients that are proven
-        ray = refute(found.built, found.raw)
+        ray = refute(state, found.built, found.raw)
         improves = ray is not None and ray.value is not None and ray.value > 0
         if improves and _has_coefficients(state) or improvable(state, found):
             text = "a direction of the unknowns improves the objective without end, proven"
