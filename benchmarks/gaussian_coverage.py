@@ -80,7 +80,7 @@ def _labelled(kind: str, shape: tuple[int, int], law: str, truth: tuple[float, f
 
 def _rates(model: Any, tables: Iterator[Any], *, linear: bool = False) -> list[Any]:
     """The share of coefficients within their intervals, its standard error, how many have none, widths."""
-    held, missing, wide = [], 0, []
+    held, missing, widths = [], 0, []
     for X, y, b in tables:
         low, high = model.fit(X, y).interval_.T
         there = ~np.isnan(low)
@@ -88,10 +88,15 @@ def _rates(model: Any, tables: Iterator[Any], *, linear: bool = False) -> list[A
         missing += int((~there).sum())
         if linear:
             spread = 1.96 * np.sqrt(np.diag(np.linalg.inv(np.cov(X.T).reshape(len(b), -1))) / len(y))
-            wide.append(float(np.nanmedian((high - low) / (2 * spread))) if there.any() else np.nan)
+            widths.append(float(np.nanmedian((high - low) / (2 * spread))) if there.any() else np.nan)
     rate = float(np.mean(held))
     error = math.sqrt(max(rate * (1.0 - rate), 1e-9) / (len(held) * len(b)))
-    return [round(rate, 3), round(error, 3), missing, round(float(np.nanmedian(wide)), 2) if wide else None]
+    return [
+        round(rate, 3),
+        round(error, 3),
+        missing,
+        round(float(np.nanmedian(widths)), 2) if widths else None,
+    ]
 
 
 def means(runs: int) -> Table:
@@ -102,13 +107,13 @@ def means(runs: int) -> Table:
         for n in (500, 5000):
             for delta in (0.0, DELTA):
                 model = PrivateMean(1.0, delta=delta, bounds=bounds, contamination=0.0)
-                held, wide = 0, []
+                held, widths = 0, []
                 for run in range(runs):
                     X = law(np.random.default_rng([SEED, run, n]), n)
                     low, high = np.asarray(model.fit(X[:, None]).interval_)[0]
                     held += int(low <= mean <= high)
-                    wide.append((high - low) / (2 * 1.96 * X.std() / math.sqrt(n)))
-                row += [round(held / runs, 2), round(float(np.median(wide)), 2)]
+                    widths.append((high - low) / (2 * 1.96 * X.std() / math.sqrt(n)))
+                row += [round(held / runs, 2), round(float(np.median(widths)), 2)]
         rows.append(row)
     kinds = [f"{n}, {kind}" for n in (500, 5000) for kind in ("pure", "delta")]
     cells = [f"{what}, {kind}" for kind in kinds for what in ("held", "width")]

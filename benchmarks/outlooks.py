@@ -93,8 +93,8 @@ def groups(n: int, degree: float, gamma: float, k: int = 3) -> Callable[[Any, in
     def error(made: Any, seed: int) -> float:
         inside, between = degree * (1 + (k - 1) * gamma) / n, degree * (1 - gamma) / n
         adjacency, labels = block_graph([n // k] * k, inside, between, seed)
-        found = made.fit(adjacency).labels_
-        return 0.5 if found is None else sbm.partition_error(found, labels) / (2 * (1 - 1 / k))
+        labelled = made.fit(adjacency).labels_
+        return 0.5 if labelled is None else sbm.partition_error(labelled, labels) / (2 * (1 - 1 / k))
 
     return error
 
@@ -184,10 +184,10 @@ def run(quick: bool = False) -> dict[str, Any]:
     for name, made, n, facts, error in cases()[: 2 if quick else None]:
         seen = made.outlook(n, **facts)
         errors = np.array([error(type(made)(**made.get_params(deep=False)), seed) for seed in range(repeats)])
-        found = float(np.nanmedian(errors))
-        ratio = found / seen.error if seen.error and np.isfinite(seen.error) else None
+        median = float(np.nanmedian(errors))
+        ratio = median / seen.error if seen.error and np.isfinite(seen.error) else None
         said = ", ".join(f"{key} {value:g}" for key, value in facts.items())
-        rows.append([name, n, said, seen.error, found, ratio, int(np.isnan(errors).sum())])
+        rows.append([name, n, said, seen.error, median, ratio, int(np.isnan(errors).sum())])
         print(rows[-1], flush=True)
     ratios = [row[5] for row in rows if row[5] is not None]
     notes = [

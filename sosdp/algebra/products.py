@@ -35,9 +35,9 @@ class Products:
         """The distinct products, ordered by key, and the place of every product among them."""
         first, inverse = mono.group_numbers(self._keys(mono.keys))
         order = np.argsort(first)
-        found = self._rows(first[order])
-        monos = np.empty_like(found)
-        monos[order] = found
+        ordered = self._rows(first[order])
+        monos = np.empty_like(ordered)
+        monos[order] = ordered
         if first.size < inverse.size:
             if not np.array_equal(mono.second_keys(monos)[inverse], self._keys(mono.second_keys)):
                 return mono.unique(self._rows(np.arange(inverse.size)))
