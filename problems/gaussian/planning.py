@@ -352,7 +352,7 @@ def frame_share(
     price = count * order_price(each, pure)
     if price > total / 2 or task.n < 8:
         most = 8.0 * count * nats / whole if pure else 2.0 * nats * math.sqrt(count / whole)
-        raise too_few(task.n, "records", max(8, math.ceil(most)))
+        raise too_few(task.n, "records", max(8, math.floor(most) + 1))
     return price, each
 
 

@@ -127,6 +127,8 @@ def private_regression(
     if likelihood is not None:  # its target stays in its own units
         frame = Frame(np.append(frame.centre[:-1], 0.0), np.append(frame.scale[:-1], 1.0), frame.degenerate)
         y[:, -1] = entries[:, -1]
+    else:
+        y[np.isnan(entries[:, -1]), -1] = np.nan
     if frame.degenerate[-1] or not kept.size:
         value = nothing(frame)
     else:
@@ -179,11 +181,14 @@ class Step:
         far, plan = self.task.contamination > 0, self.plan
         both = np.append(self.kept, len(self.frame.scale) - 1)
         heaps = (columns.tight | self.frame.degenerate)[both]
+        there = ~np.isnan(y[:, -1])
+        y = np.where(np.isnan(y), 0.0, y)
         whitening = Whitening(self.queries, y[:, both], self.task.contamination, heaps)
         whitening.coarse(plan.spent["coarse"], plan.steps)
         polish = self.left_for_polish(SCALES)
         pilot = Pilot.of(whitening)
         z, weights, radius = self.leverage(whitening.y[:, :-1], pilot)
+        weights = weights * there
         e = combined(whitening.y - pilot.centre, np.append(-pilot.coef, 1.0) / pilot.scale)
         first = self.scale(e)
         e = e / first

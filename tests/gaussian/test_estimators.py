@@ -146,7 +146,7 @@ def test_refusals_rest_on_shapes_and_name_the_n_that_would_do():
         model, shape = make(), (20, 3)
         with pytest.raises(TooFewRecords, match="would do") as refusal:
             model.fit(np.full(shape, "secret", dtype=object))
-        model.plan(refusal.value.needed + 1, shape[1])  # enough then
+        model.plan(refusal.value.needed, shape[1])
         assert not hasattr(model, "mean_")
 
 

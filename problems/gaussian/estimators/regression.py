@@ -145,9 +145,13 @@ class _OnRegressors(TableEstimator):
         pairs = [bounds] * d if one else bounds
         target, literal = self._of_target()
         table = self._by_schema(None)
-        tight = np.broadcast_to(tight, (d,)) | (
-            False if table is None else np.array(table.literal, dtype=bool)
-        )
+        literal_ones = np.zeros(d, dtype=bool) if table is None else np.array(table.literal, dtype=bool)
+        if len(literal_ones) != d:
+            raise ValueError(
+                f"d = {d}: by the schema X has {len(literal_ones)} columns, of each category one for every "
+                "value but the first"
+            )
+        tight = np.broadcast_to(tight, (d,)) | literal_ones
         flags = [*tight.tolist(), literal]
         return self._public(n, d + 1, np.array(flags, dtype=bool), self.interval, False, [*pairs, target])
 
