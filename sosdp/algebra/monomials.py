@@ -12,13 +12,14 @@ process, as the order of terms comes from them, so that collisions can be constr
 this package, and none is believed: the rows of equal keys are compared, or their ``second_keys``, whose
 weights are secret and new in each process. Others tell monomials apart by ``group``, ``unique``, ``Index``
 and ``Products``, which are right whatever the keys; a polynomial with two monomials of one key is refused
-(``KeyCollision``), as its terms are ordered by key.
+(``KeyCollision``), as its terms are ordered by key. ``RadixKeys`` is the exact variant for few variables.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -105,6 +106,13 @@ def run_starts(monos: np.ndarray) -> np.ndarray:
     first = monos != 0
     first[:, 1:] &= monos[:, 1:] != monos[:, :-1]
     return first
+
+
+def degree(monos: np.ndarray) -> int:
+    """Largest total degree of the rows; 0 where there are none."""
+    if monos[:, 0].any():  # the usual case: no column is padding
+        return monos.shape[1]
+    return trim(monos).shape[1] if monos.any() else 0
 
 
 def pad(monos: np.ndarray, width: int) -> np.ndarray:
@@ -328,3 +336,25 @@ def from_exponents(matrix: np.ndarray, ids: np.ndarray) -> np.ndarray:
     monos[row, width - total[row] + (np.arange(flat.size) - start[row])] = flat
     monos.sort(axis=1)
     return monos
+
+
+@dataclass(frozen=True)
+class RadixKeys:
+    """Exact additive keys in mixed radix: injective on monomials in ``ids`` of degree at most ``degree``."""
+
+    table: np.ndarray
+
+    @classmethod
+    def build(cls, ids: np.ndarray, degree: int) -> RadixKeys | None:
+        """Keys for the variables ``ids`` up to ``degree``, or None when 63 bits cannot hold them."""
+        ids = np.asarray(ids)
+        base = degree + 1
+        if ids.size and base ** int(ids.size) >= 1 << 63:
+            return None
+        table = np.zeros(int(ids.max(initial=0)) + 1, dtype=np.uint64)
+        table[ids] = [base**k for k in range(ids.size)]
+        return cls(table)
+
+    def __call__(self, monos: np.ndarray) -> np.ndarray:
+        """Keys of the rows, shape (m,), uint64."""
+        return self.table[monos].sum(axis=1, dtype=np.uint64)

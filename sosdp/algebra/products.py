@@ -8,19 +8,22 @@ import numpy as np
 
 from sosdp.algebra import monomials as mono
 
+_RADIX_VARIABLES = 62
 NormalForm = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 class Products:
     """Products ``left[i] * right[j] * terms[k]``, gathered part by part, then told apart by one sort.
 
-    Keys of products are sums of keys. The sums of second keys are compared with those of the representatives,
-    and should two monomials have one key, all rows are built and compared.
+    Keys of products are sums of keys. In few variables they are exact; otherwise the sums of second keys are
+    compared with those of the representatives, and should two monomials have one key, all rows are built and
+    compared.
     """
 
-    def __init__(self, normal_form: NormalForm | None = None) -> None:
-        """``normal_form``: what rewrites monomials to numbers (0, 1 or -1) times monomials."""
-        self.normal_form = normal_form
+    def __init__(self, ids: np.ndarray | None = None, normal_form: NormalForm | None = None) -> None:
+        """``ids``: the variables of all factors, where they are known; keys are then exact if they can be.
+        ``normal_form``: what rewrites monomials to numbers (0, 1 or -1) times monomials."""
+        self.ids, self.normal_form = ids, normal_form
         self.sizes: list[int] = []
         self.factors: list[tuple[np.ndarray, ...]] = []
 
@@ -33,12 +36,13 @@ class Products:
 
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
         """The distinct products, ordered by key, and the place of every product among them."""
-        first, inverse = mono.group_numbers(self._keys(mono.keys))
+        radix = self._radix()
+        first, inverse = mono.group_numbers(self._keys(radix or mono.keys))
         order = np.argsort(first)
         ordered = self._rows(first[order])
         monos = np.empty_like(ordered)
         monos[order] = ordered
-        if first.size < inverse.size:
+        if radix is None and first.size < inverse.size:
             if not np.array_equal(mono.second_keys(monos)[inverse], self._keys(mono.second_keys)):
                 return mono.unique(self._rows(np.arange(inverse.size)))
         return monos, inverse
@@ -55,6 +59,16 @@ class Products:
         lookup = np.full(coefs.size, -1)
         lookup[alive] = back
         return None, lookup[column], coefs.astype(np.int64)[column], mono.trim(monos)
+
+    def _radix(self) -> mono.RadixKeys | None:
+        if self.ids is None or self.ids.size > _RADIX_VARIABLES:
+            return None
+        arrays = {
+            id(monos): monos for left, _, right, _, terms in self.factors for monos in (left, right, terms)
+        }
+        degree = {name: mono.degree(monos) for name, monos in arrays.items()}
+        top = [degree[id(f[0])] + degree[id(f[2])] + degree[id(f[4])] for f in self.factors]
+        return mono.RadixKeys.build(self.ids, max(top, default=0))
 
     def _keys(self, keys: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """The keys of all products."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..algebra import monomials as mono
 from ..algebra.products import Products
+from ..algebra.terms import distinct_ids
 
 Normal = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
@@ -75,7 +76,7 @@ def _off_diagonal(
         rights.append((here + j).reshape(-1))
     left = np.concatenate(lefts) if lefts else np.zeros(0, dtype=np.int64)
     right = np.concatenate(rights) if rights else np.zeros(0, dtype=np.int64)
-    products = Products()
+    products = Products(distinct_ids(flat))
     products.add(flat, left, flat, right, mono.constant(1))
     distinct, inverse = products.distinct()
     coefs, normal = normal_form(distinct)

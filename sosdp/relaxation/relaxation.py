@@ -209,7 +209,7 @@ class Relaxation:
         sparsity = "correlative" if self.options.sparsity.startswith("correlative") else "dense"
         options = replace(self.options, sparsity=sparsity, symmetry="none", symmetries=None, prune=False)
         layout = plan(self.system, self.degree, [ZERO, *data], options)
-        identity = assemble(layout.blocks, layout.equalities, ZERO, [-1.0 * ONE], layout.quotient)
+        identity = assemble(layout.blocks, layout.equalities, ZERO, [-1.0 * ONE], layout.quotient, layout.ids)
         return cvxpy_moments(self.degree, identity, find_scaling(identity, self.bounds))
 
     def bisect(

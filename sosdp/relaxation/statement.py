@@ -116,7 +116,7 @@ class Demand:
             in_expectation=self.in_expectation,
             linear_in=self.labels,
         )
-        found = assemble(layout.blocks, layout.equalities, target, unknowns, layout.quotient)
+        found = assemble(layout.blocks, layout.equalities, target, unknowns, layout.quotient, layout.ids)
         if layout.terms is not None:
             found, layout.report["term_steps"] = split_by_terms(found, layout.terms, options)
         if self.reduced and not self.closed and options.prune and options.basis is None:

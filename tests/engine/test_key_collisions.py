@@ -68,16 +68,26 @@ def test_rows_are_found_and_grouped_exactly(pair):
     assert not mono.same(longer, pair).any()
 
 
-def test_products_are_told_apart(quadratics):
+@pytest.mark.parametrize("known", [True, False])
+def test_products_are_told_apart(quadratics, known):
     i, j = np.triu_indices(4)
     terms = np.array([[0], [LEFT[0]]], dtype=mono.MONOMIAL)
-    products = Products()
+    products = Products(np.sort([*LEFT, *RIGHT]) if known else None)
     products.add(quadratics, i, quadratics, j, terms)
     products.add(quadratics, i[:5], quadratics, j[:5], mono.constant(1))
     distinct, inverse = products.distinct()
     rows = mono.multiply_outer(mono.multiply(quadratics[i], quadratics[j]), terms)
     rows = np.concatenate([rows, mono.pad(rows[:10:2], 5)])
     assert mono.same(distinct[inverse], rows).all() and distinct.shape[0] == 20
+
+
+def test_exact_keys_hold_every_exponent():
+    x, y = sorted(int(v.variable_ids[0]) for v in sd.variables("x y"))
+    left, right = (mono.basis(np.array([x, y]), d) for d in (1, 3))
+    products = Products(np.array([x, y]))
+    i, j = (k.reshape(-1) for k in np.indices((3, 10)))
+    products.add(left, i, right, j, mono.basis(np.array([x, y]), 2))
+    assert products.distinct()[0].shape[0] == 28  # all of degree at most 6
 
 
 def test_no_moment_is_that_of_another_monomial(pair):

@@ -300,7 +300,7 @@ def test_only_the_square_of_the_constant_has_anything_to_spare():
 def plan_of(p, degree):
     options = sd.MeasureProgram().options
     layout = plan(S(), degree, [p], options, closed=False)
-    return assemble(layout.blocks, layout.equalities, p, [], layout.quotient)
+    return assemble(layout.blocks, layout.equalities, p, [], layout.quotient, layout.ids)
 
 
 def test_a_failed_combination_bounds_nothing(monkeypatch):

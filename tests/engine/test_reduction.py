@@ -36,6 +36,8 @@ def test_exponents_round_trip_and_keys_are_additive():
     assert np.array_equal(mono.exponents(rows, names), matrix)
     product = mono.multiply(rows[:25], rows[25:])
     assert np.array_equal(mono.keys(product), mono.keys(rows[:25]) + mono.keys(rows[25:]))
+    radix = mono.RadixKeys.build(names, int(matrix.sum(axis=1).max()) * 2)
+    assert np.array_equal(radix(product), radix(rows[:25]) + radix(rows[25:]))
 
 
 @pytest.mark.parametrize("rule", ["x**2 - 1", "x**2 - x", "x**2", "x**3 - x", "3*x**2 - 3", "x**4 + x**2"])

@@ -147,7 +147,7 @@ def uses_of_keys(source: Source) -> list[int]:
     return sorted(
         node.lineno
         for node in source.nodes(ast.Attribute)
-        if node.attr in {"keys", "second_keys", "key_order"}
+        if node.attr in {"keys", "second_keys", "key_order", "RadixKeys"}
         and not (node.attr == "keys" and id(node) in of_dicts)
     )
 

@@ -111,10 +111,11 @@ def assemble(
     target: Polynomial,
     unknowns: list[Polynomial],
     quotient: Quotient = NO_QUOTIENT,
+    ids: np.ndarray | None = None,
 ) -> Identity:
     """Assemble the identity; cost: one sort of all entries (1 ms at a block of side 66, 90 ms at side
     969)."""
-    collect = Collector(Products(None if quotient.trivial else quotient.normal_form))
+    collect = Collector(Products(ids, None if quotient.trivial else quotient.normal_form))
     scale, heights = gather(collect, blocks, equalities, target, unknowns)
     entries, columns = merged_entries(collect, scale)
     return partition(entries, columns, heights, blocks, equalities, quotient)
