@@ -90,9 +90,11 @@ def check_certificate(
     any input made of JSON types.  Cost: about that of reading the file, plus one elimination of every Gram
     matrix and the products of the identity.
     """
-    operators = isinstance(certificate, dict) and certificate.get("format") == WORDS
     said: list[str] = []
     try:
+        # read once: an object of another class may say something else each time
+        certificate = json.loads(json.dumps(certificate))
+        operators = isinstance(certificate, dict) and certificate.get("format") == WORDS
         (_operators if operators else _polynomials)(certificate, against, Meter(work), said)
         if "digest" in certificate and certificate["digest"] != digest(certificate):
             raise Invalid("the file was changed after it was written: its digest does not match")

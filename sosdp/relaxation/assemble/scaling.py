@@ -17,15 +17,19 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from ...algebra import monomials as mono
 from ...algebra.coefficients import to_float
 from ...algebra.pickled_by_name import PickledByName
 from ...algebra.polynomial import Polynomial
+from ...conic.choose import INTERIOR_POINT_SIDE
 from ...conic.svec import triangle
 from ...reduction.bounds import VariableBounds
 from .entries import TINY
 from .identity import Identity
 
+_WORTH = 2  # exponents below it are left alone
 _SMALLEST = 2.0**-400
+_LIMIT = 20  # the largest exponent of leading terms
 _SPREAD = 1e8  # ratio of the coefficients of a polynomial up to which unbounded variables are left alone
 _PULL = 1e-3  # of an exponent towards zero (or its bound), where the coefficients say nothing
 _WHOLE = 0.03  # weight of what terms in other variables say of one, constants among them
@@ -210,13 +214,17 @@ def _variable_exponents(identity: Identity, bounds: VariableBounds) -> np.ndarra
     settled[[0, *limited, *rewritten]] = True
     exponent = np.zeros(top + 1)
     exponent[limited] = np.ceil(np.log2([bounds.largest[v] for v in limited]) - 1e-9)
-    if identity.hermitian or settled[used].all():
-        return exponent
-    constraints = identity.derive(constraint_terms)
-    more = max([top, *(int(monos.max(initial=0)) for monos, _ in constraints)]) - top
-    free = ~np.pad(settled, (0, more), constant_values=True)
-    polynomials = [(identity.columns, identity.target), *constraints]
-    return _balanced(polynomials, np.pad(exponent, (0, more)), free)[: top + 1]
+    if not identity.hermitian and not settled[used].all():
+        constraints = identity.derive(constraint_terms)
+        more = max([top, *(int(monos.max(initial=0)) for monos, _ in constraints)]) - top
+        free = ~np.pad(settled, (0, more), constant_values=True)
+        polynomials = [(identity.columns, identity.target), *constraints]
+        exponent = _balanced(polynomials, np.pad(exponent, (0, more)), free)[: top + 1]
+    if max(identity.solved_sides, default=0) > INTERIOR_POINT_SIDE:
+        # first-order methods suffer from moments of all sizes: a dense quartic of side 66 is lost without
+        free = ~settled & (exponent == 0)
+        exponent[free] = _growth_exponent(identity, free)
+    return exponent
 
 
 def _alike(identity: Identity, exponent: np.ndarray) -> np.ndarray:
@@ -282,6 +290,29 @@ def _balanced(
     chosen = exponent.copy()
     chosen[ids] = np.round(found)
     return chosen
+
+
+def _growth_exponent(identity: Identity, free: np.ndarray) -> int:
+    """Common exponent for variables that nothing bounds: where the leading terms of the objective outgrow the
+    others.
+
+    Fujiwara's bound on the roots of a polynomial, with norms of homogeneous parts for coefficients. Only what
+    is at least four times too large or too small is scaled.
+    """
+    columns = np.flatnonzero(identity.target)
+    monos = identity.columns[columns]
+    columns = columns[(free[monos] | (monos == 0)).all(axis=1)]
+    degree = mono.degrees(identity.columns[columns])
+    if not degree.size or degree.max() < 2:
+        return 0
+    top = int(degree.max())
+    size = np.sqrt(np.bincount(degree, weights=identity.target[columns] ** 2, minlength=top + 1))
+    lower = np.arange(1, top)
+    radius = float(((size[1:top] / size[top]) ** (1.0 / (top - lower))).max(initial=0.0))
+    if not 0 < radius < np.inf:
+        return 0
+    power = int(np.clip(np.ceil(np.log2(2.0 * radius)), -_LIMIT, _LIMIT))
+    return power if abs(power) >= _WORTH else 0
 
 
 def power_of_two(value: float) -> float:
