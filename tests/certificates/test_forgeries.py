@@ -112,13 +112,13 @@ def test_the_digest_notices_whatever_is_left():
 def test_an_object_that_says_two_things_is_read_once(method):
     """A bound of 5 where it is read for the sentence, and of 1 where it is read for the proof."""
 
-    def asked(self, key, *_):
+    def entry(self, key, *_):
         return "5" if key == "bound" else dict.get(self, key)
 
     def listed(self):
-        return [(key, asked(self, key)) for key in self]
+        return [(key, entry(self, key)) for key in self]
 
-    Two = type("Two", (dict,), {method: listed if method == "items" else asked})
+    Two = type("Two", (dict,), {method: listed if method == "items" else entry})
     claim = Two(kind="lower_bound", objective=[["1", [[0, 2]]], ["1", []]], bound="1")
     square = {"kind": "sos", "basis": [[[0, 1]]], "gram": [["1"]]}
     content = {"format": "sosdp-certificate/1", "variables": ["x"], "claim": claim, "multipliers": [square]}
