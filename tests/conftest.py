@@ -1,13 +1,15 @@
 """Options and markers shared by all tests.
 
-Without an option, the tests that take eleven minutes on two cores.  `@pytest.mark.slow` waits for ``--slow``
-or SOSDP_SLOW=1.  `@pytest.mark.campaign` waits for ``--campaigns``:
-thousands of random cases, hours in all, for a release and for whoever hunts a defect.
+Without an option, the tests that take five minutes on two cores.  `@pytest.mark.slow` waits for ``--slow`` or
+SOSDP_SLOW=1, and so do the cases of a `@pytest.mark.few(n)` but n, spread evenly over its table.
+`@pytest.mark.campaign` waits for ``--campaigns``: thousands of random cases, hours in all, for a release and
+for whoever hunts a defect.
 """
 
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 
 import pytest
 
@@ -19,17 +21,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: runs with --slow or SOSDP_SLOW=1")
+    config.addinivalue_line("markers", "few(n): n of the cases, spread evenly; all with --slow")
     config.addinivalue_line("markers", "campaign: hours of random cases; runs with --campaigns")
+
+
+def beyond_few(items: list[pytest.Item]) -> set[pytest.Item]:
+    """The cases of tests marked `few` that wait for ``--slow``."""
+    tables = defaultdict(list)
+    for item in items:
+        if (mark := item.get_closest_marker("few")) and not item.get_closest_marker("slow"):
+            tables[item.nodeid.partition("[")[0], mark.args[0]].append(item)
+    kept = {cases[k * len(cases) // n] for (_, n), cases in tables.items() for k in range(n)}
+    return {item for cases in tables.values() for item in cases} - kept
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     slow = config.getoption("--slow") or os.environ.get("SOSDP_SLOW", "").lower() in {"1", "true", "yes"}
     left = {"slow": slow, "campaign": config.getoption("--campaigns")}
-    out = [
+    out = set() if slow else beyond_few(items)
+    out |= {
         item
         for item in items
         if any(item.get_closest_marker(name) and not wanted for name, wanted in left.items())
-    ]
+    }
     if out:
-        config.hook.pytest_deselected(items=out)
-        items[:] = [item for item in items if item not in set(out)]
+        config.hook.pytest_deselected(items=list(out))
+        items[:] = [item for item in items if item not in out]

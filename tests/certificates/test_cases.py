@@ -45,6 +45,7 @@ def check_bound(name, value, gap, tmp_path, slack=1e-7):
     assert check_file(path, path_of(name))
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", BOUNDS)
 def test_bounds_certify(name, tmp_path):
     check_bound(name, *BOUNDS[name], tmp_path)
@@ -172,20 +173,6 @@ def test_round_trip(tmp_path):
     path.write_text("{}")
     with pytest.raises(ValueError, match="certificate"):
         certificates.load(path)
-
-
-def test_description_and_latex_of_a_proof():
-    proof = proof_of("motzkin_ball")
-    words = proof.describe()
-    assert "nonnegative on the set" in words
-    assert words.endswith("Checked exactly: valid.")
-    assert repr(proof).startswith("Proof(objective >= -")
-    text = proof.latex()
-    assert text.count(r"\begin{aligned}") == text.count(r"\end{aligned}") == 1
-    assert text.count(r"\left(") == text.count(r"\right)")
-    assert r"b_{0}^{\mathsf T} Q_{0}\, b_{0}" in proof.latex(largest=2)
-    for name in ("pmi_henrion_lasserre", "refute_parrilo"):
-        assert "&=" in proof_of(name).latex()
 
 
 def test_a_proof_is_not_believed_because_it_is_a_proof():

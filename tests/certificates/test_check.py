@@ -253,8 +253,8 @@ def test_what_a_rounded_elimination_accepts_is_semidefinite():
     """All matrices of side 3 with small entries, rounded to 0, 1 and 2 binary places: none is indefinite; and
     the exact elimination finds their rank."""
     passed = 0
-    for a, d, f in product(range(-1, 5), repeat=3):
-        for b, c, e in product(range(-3, 4), repeat=3):
+    for a, d, f in product(range(-1, 4), repeat=3):
+        for b, c, e in product(range(-2, 3), repeat=3):
             matrix = [[a, b, c], [b, d, e], [c, e, f]]
             minors = [a, d, f, a * d - b * b, a * f - c * c, d * f - e * e]
             whole = a * (d * f - e * e) - b * (b * f - c * e) + c * (b * e - c * d)
@@ -265,7 +265,7 @@ def test_what_a_rounded_elimination_accepts_is_semidefinite():
                 rounded = kernel._rank(matrix, places)
                 passed += rounded is not None
                 assert rounded is None or (good and rounded <= rank), (matrix, places)
-    assert passed > 1000
+    assert passed > 500
     ones = [[10, 3, 3, 3], [3, 1, 0, 0], [3, 0, 1, 0], [3, 0, 0, 1]]  # 9/10 is rounded to 0 in nine entries
     assert kernel._rank(ones, 0) is None and kernel._rank(ones) is None
 
@@ -384,14 +384,6 @@ def test_the_example_of_the_documentation_is_valid():
     assert example.pop("digest") == "sha256:..."
     assert check_certificate(example).claim == "for all real points where - x^2 - y^2 + 1 >= 0: x y >= -1/2"
     assert check_certificate(example)
-
-
-def test_the_checker_runs_as_a_module(tmp_path):
-    path = write(tmp_path, CLASSICS["square"]())
-    run = subprocess.run(
-        [sys.executable, "-m", "certificates.check", str(path)], capture_output=True, text=True, check=False
-    )
-    assert (run.returncode, run.stdout.splitlines()[-1]) == (0, "valid")
 
 
 def test_numbers_that_would_take_long_are_refused_before_they_are_computed():

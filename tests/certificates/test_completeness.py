@@ -45,6 +45,7 @@ def test_a_steep_valley_is_minimised_exactly():
         certificates.extract(result).exact(bound="1/10")
 
 
+@pytest.mark.slow
 def test_beale_on_a_box_has_a_useful_bound():
     """Its Gram matrices annihilate the monomials at (3, 1/2), which the moments show to three digits only."""
     beale = (

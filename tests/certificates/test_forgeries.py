@@ -27,6 +27,7 @@ def damaged(name: str, seed: int, rounds: int) -> Counter:
     return counts
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", CLASSICS)
 def test_damaged_certificates_get_a_verdict(name):
     counts = damaged(name, 0, 200)
@@ -65,8 +66,8 @@ def test_the_corpus_keeps_its_verdicts(tmp_path):
 
 
 def test_mutants_of_hand_made_certificates_are_judged_alike():
-    found = run(SEEDS, 1500, 11)
-    assert found["valid"] > 200 and found["invalid"] > 600 and found["unreadable"] < 500, found
+    found = run(SEEDS, 400, 11)
+    assert found["valid"] > 40 and found["invalid"] > 150 and found["unreadable"] < 150, found
 
 
 @pytest.mark.slow
@@ -75,6 +76,7 @@ def test_ten_thousand_mutants_are_judged_alike():
     assert found["valid"] > 1500 and found["invalid"] > 4000
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", CERTIFIED)
 def test_mutants_of_solved_cases_are_judged_alike(name):
     content = certificate_of(name)

@@ -9,7 +9,7 @@ import certificates
 import sosdp as sd
 from certificates.derive import lemmas
 from certificates.derive.calculus import assume
-from certificates.write.latex import WIDTH, document, number_latex, printed_width, wrapped
+from certificates.write.latex import document
 
 x, y = sd.variables("x y")
 
@@ -54,28 +54,6 @@ def test_the_formula_is_the_identity(name):
     assert _read(left.strip()).coefs.size > 0
 
 
-@pytest.mark.parametrize("name", PROOFS)
-def test_lines_are_short_unless_a_single_term_is_long(name):
-    text = PROOFS[name]().latex(environment="align*")
-    assert text.startswith(r"\begin{align*}") and text.endswith(r"\end{align*}")
-    assert text.count(r"\bigl(") + text.count(r"\Bigl(") == text.count(r"\bigr)") + text.count(r"\Bigr)")
-    assert r"\left" not in text  # no line break may cut those
-    for line in text.splitlines()[1:-1]:
-        assert line.count("&") == 1
-        terms = re.split(r" [+-] ", line)
-        assert printed_width(line) <= WIDTH + 12 or len(terms) <= 3
-
-
-def test_wrapping_keeps_every_term_in_order():
-    terms = [f"a_{{{k}}}" for k in range(60)]
-    lines = list(wrapped([" - ".join(terms[:30]), " + ".join(terms[30:])]))
-    assert len(lines) > 3 and all(printed_width(line) <= WIDTH for line in lines)
-    assert re.findall(r"a_\{\d+\}", " ".join(lines)) == terms
-    assert " ".join(lines).count("- a_") == 29
-    assert printed_width(r"\tfrac{1}{1234}\,x^{2}") == len("1234x2")
-    assert number_latex(Fraction(-1, 2)) == r"-\tfrac{1}{2}" and number_latex(Fraction(4)) == "4"
-
-
 def test_a_document_stands_alone():
     proof = PROOFS["solved"]()
     text = document(proof, proof.verdict.claim)
@@ -83,22 +61,3 @@ def test_a_document_stands_alone():
     assert "for all real points" in text and r"\begin{align*}" in text
     with pytest.raises(ValueError, match="environment"):
         proof.latex(environment="gather")
-
-
-def test_squares_are_written_as_a_person_would():
-    text = (lemmas.young(x, y, 1, 2) + lemmas.cauchy_schwarz_split([x], [y], "1/3")).proof().latex()
-    assert r"\bigl(-" not in text and r"\frac" not in text.split("=")[1]
-    proof = certificates.extract(
-        sd.minimize((3 * x - 2 * y - 5) ** 2 + (x - y / 7) ** 2, degree=2, symmetry="none")
-    ).optimum()
-    for part in re.findall(r"\\bigl\((.*?)\\bigr\)", proof.latex()):
-        assert part.count("frac") <= 1 and not part.startswith("-")
-
-
-def test_lines_are_not_broken_in_parentheses_that_fit():
-    short = r"\bigl(x + y - 1\bigr)^{2}"
-    long = r"\Bigl(" + " + ".join([short] * 12) + r"\Bigr)"
-    lines = list(wrapped(["a" * 60, short, long, "b"]))
-    assert " ".join(lines) == " + ".join(["a" * 60, short, long, "b"])
-    assert all(line.count(r"\bigl(") == line.count(r"\bigr)") for line in lines) and len(lines) > 3
-    assert list(wrapped(["z" * 200, "- y"])) == ["z" * 200, "- y"]

@@ -92,11 +92,13 @@ LEMMAS = [
 ]  # fmt: skip
 
 
+@pytest.mark.few(30)
 @pytest.mark.parametrize(("lemma", "arguments", "statement", "degree"), LEMMAS)
 def test_a_lemma_says_what_its_docstring_says(lemma, arguments, statement, degree):
     _proves(lemma(*arguments), statement, degree)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("n", "t"), [(2, 2), (3, 2), (4, 2), (2, 4), (3, 4)])
 @pytest.mark.parametrize("weights", ["nonnegative", "boolean"])
 def test_holder(n, t, weights):

@@ -63,13 +63,6 @@ def test_measures_without_a_bound_are_not_certified():
         certificates.extract(free.minimize(mu(x)))
 
 
-def test_a_program_prints_measures_and_constraints():
-    program, *_ = two_measures()
-    text = str(program)
-    assert "mu0 in x" in text and "nu in x" in text and "mu0[1] - 2 == 0" in text
-    assert repr(program) == "MeasureProgram(2 measures, 3 constraints)"
-
-
 def quartic():
     p = 3 - z.abs2() - 0.5j * z * w.conj() ** 2 + 0.5j * w**2 * z.conj()
     on = [

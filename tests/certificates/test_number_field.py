@@ -146,7 +146,7 @@ def test_mutants_of_roots_in_files_are_judged_as_by_fractions(scheiderer, tmp_pa
     """By the checker, and by the kernel against the problem: nothing is valid that fractions do not prove."""
     generator, valid = random.Random(3), [0, 0]
     bound = {**scheiderer["claim"], "kind": "lower_bound", "bound": "0"}
-    for k in range(160):
+    for k in range(60):
         plain = {key: v for key, v in scheiderer.items() if key != "digest"}
         stated = {**plain, "claim": copy.deepcopy(bound if k % 2 else plain["claim"])}
         content = copy.deepcopy(stated)
@@ -165,7 +165,7 @@ def test_mutants_of_roots_in_files_are_judged_as_by_fractions(scheiderer, tmp_pa
         assert answer.end is not None and (answer.bound or 0) <= 0, json.dumps(
             content
         )  # 0 is its least value
-    assert min(valid) > 15
+    assert min(valid) > 5
 
 
 def test_no_point_is_named_beside_a_root(scheiderer):

@@ -61,6 +61,7 @@ def test_bounds_are_as_near_as_asked_and_on_the_right_side(name, digits):
     assert -Fraction(1, 10**38) <= away <= Fraction(slack) * max(1, abs(truth()))
 
 
+@pytest.mark.slow
 def test_a_bound_in_the_eighteenth_digit_is_told_apart():
     found = extract(sd.minimize(CAMEL))
     minimum = Fraction(round(_camel_minimum() * 10**20), 10**20)

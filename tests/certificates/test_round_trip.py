@@ -69,6 +69,7 @@ FILES = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", FILES)
 def test_a_problem_file(name, tmp_path, capsys):
     stated, said = FILES[name]
@@ -86,6 +87,7 @@ def test_a_problem_file(name, tmp_path, capsys):
     assert done.stdout.strip().removeprefix("proven:").strip() in out
 
 
+@pytest.mark.slow
 def test_degree_200_takes_the_kernel_less_than_a_minute():
     problem = {"format": "sosdp-problem/1", "variables": ["x"], "sos": "x**200 + x**100 - x + 1"}
     content = json.loads(json.dumps(sd.load_problem(problem).solve().proof().to_dict()))

@@ -30,6 +30,7 @@ def outcome(stated: Any) -> tuple[Any, dict[str, Any] | None]:
         return None, file
 
 
+@pytest.mark.few(50)
 @pytest.mark.parametrize(
     ("stated", "end"), [row[1:] for row in STATEMENTS], ids=[row[0] for row in STATEMENTS]
 )

@@ -50,6 +50,7 @@ def test_what_is_negative_somewhere_has_none(f):
         sum_of_squares(f)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("degree", [14, 20])
 def test_high_degrees_in_one_variable_are_proven(degree):
     half = degree // 2
@@ -86,6 +87,7 @@ def test_a_fraction_is_short_for_how_near_it_is():
     assert nice_fraction(0.7134982761, 1e-7) is None and nice_fraction(1e-9, 1e-7) == 0
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("on", ["1 - x**2", "3*(x + 3)*(5 - x)", "4 - 9*x**2"])
 @pytest.mark.parametrize("degree", [1, 2, 5, 40, pytest.param(160, marks=pytest.mark.slow)])
 def test_squares_on_an_interval(on, degree):

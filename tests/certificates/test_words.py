@@ -296,6 +296,7 @@ def changed(content, path, change):
     return content
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", CASES)
 def test_a_certificate_with_one_changed_number_is_refused(name):
     content = solved(name)[1].to_dict()

@@ -162,23 +162,3 @@ def test_a_reader_who_has_seen_enough(tmp_path):
         running.stdout.close()
         assert running.stderr.read() == b""
     assert running.returncode == 141
-
-
-def test_verify_on_a_terminal(tmp_path):
-    import io
-
-    from rich.console import Console
-
-    from certificates.check import check_file
-    from sosdp.cli.verify import show
-
-    text = io.StringIO()
-    path = file(tmp_path, "c.json", CERTIFICATE)
-    console = Console(file=text, force_terminal=True, width=200, color_system="standard")
-    show(check_file(path), path, None, console)
-    assert "\x1b[1;32mvalid" in text.getvalue()
-    assert "Gram matrices up to side" in text.getvalue()
-    broken = json.loads(json.dumps(CERTIFICATE))
-    broken["claim"]["bound"] = "1000000"
-    show(check_file(file(tmp_path, "d.json", broken)), file(tmp_path, "d.json", broken), None, console)
-    assert "\x1b[1;31minvalid" in text.getvalue()

@@ -73,10 +73,3 @@ def test_an_invalid_certificate_is_written_nowhere(tmp_path, capsys):
     (tmp_path / "bad.json").write_text(json.dumps(content))
     code, out, _ = _run(capsys, "verify", tmp_path / "bad.json", "--latex", tmp_path / "bad.tex")
     assert code == 1 and "invalid" in out and not (tmp_path / "bad.tex").exists()
-
-
-def test_a_missing_folder_is_told_before_anything_is_solved(tmp_path, capsys):
-    code, out, err = _run(
-        capsys, "solve", CASES / "motzkin_ball.sos.json", "--lean", tmp_path / "no" / "c.lean"
-    )
-    assert code == 2 and not out and "folder" in err

@@ -1,9 +1,6 @@
 """`sosdp private`: the release object, what it never shows, and one-line complaints."""
 
-import importlib
 import json
-import subprocess
-import sys
 
 import networkx as nx
 import numpy as np
@@ -11,8 +8,6 @@ import pytest
 import scipy.sparse as sp
 
 from sosdp.cli import main
-from sosdp.cli.arguments import COMMANDS
-from sosdp.cli.private import FAMILIES
 
 KEYS = {"format", "mechanism", "value", "guarantee", "public"}
 GUARANTEE = {"epsilon", "delta", "rho", "adjacency", "calibration", "kind", "assumptions", "composition"}
@@ -100,36 +95,6 @@ def test_names_of_vertices_come_back(tmp_path, capsys):
         assert value["labels"] == [1 if node[0] == "a" else -1 for node in value["nodes"]]
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--method", "projection", "--average-degree", "4.6", "--gamma", "0.7", *BUDGET],
-        [
-            "--method",
-            "projection",
-            "--average-degree",
-            "4.6",
-            "--gamma",
-            "0.7",
-            "--calibration",
-            "paper",
-            *BUDGET,
-        ],
-        ["--method", "randomized-response", "--epsilon", "2"],
-        ["--tau", "0.3", *BUDGET],
-    ],
-)
-def test_methods(capsys, options):
-    release = released(capsys, "builtin:karate", *options)
-    labels = release["value"]["labels"]
-    if labels is not None:
-        assert len(labels) == 34 and set(labels) <= {1, -1} and labels[0] == 1
-    if "paper" in options:
-        assert release["guarantee"]["calibration"] == "paper"
-    if "randomized-response" in options:
-        assert release["guarantee"]["delta"] == 0.0
-
-
 def test_a_seed_is_not_private_and_reproducible(capsys):
     options = ["--method", "randomized-response", "--epsilon", "2", "--insecure-seed", "5"]
     one = released(capsys, "builtin:karate", *options)
@@ -208,13 +173,6 @@ def test_graphs_that_are_not_simple_are_refused(tmp_path, capsys):
         assert shown.err.startswith(f"{path}: "), shown.err
 
 
-def test_as_a_process():
-    command = [sys.executable, "-m", "sosdp.cli", "private", "sbm", "builtin:karate", *BUDGET, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(done.stdout)["format"] == "sosdp-release/1"
-
-
 def test_the_default_method_follows_public_facts(tmp_path, capsys):
     """By the forecasts where the model is public, else the certificate, or edge flips without delta
     and where no graph of this size is answered."""
@@ -260,18 +218,3 @@ def test_a_weighted_graph_has_communities_too(tmp_path, capsys):
         main(["private", "sbm", *stated[:3], "--weight-bound", "2", "--method", "randomized-response"]) == 2
     )
     assert "--weight-bound: only --method auto" in capsys.readouterr().err
-
-
-def test_options_are_declared_parameters():
-    """Every option that an estimator takes converts to the type of its parameter."""
-    types = {
-        names[-1].lstrip("-").replace("-", "_"): settings.get("type")
-        for names, settings in COMMANDS["private"].options
-    }
-    for family in FAMILIES.values():
-        for made in (*family.methods.values(), *family.variants.values()):
-            module = importlib.import_module(f"problems.{family.package}")
-            for name, declared in getattr(module, made)._declared.items():
-                option = next((o for o, parameter in family.names.items() if parameter == name), name)
-                if option in types and types[option] is not None:
-                    assert types[option].__name__ in str(declared.annotation), (made, name)

@@ -51,12 +51,6 @@ def test_names_of_vertices_and_the_vertex_set(tmp_path, capsys):
     assert "edge lists show the same vertices" in release["guarantee"]["assumptions"][0]
 
 
-def test_people_read_it_too(capsys):
-    assert main(["private", "cuts", "builtin:karate", "--epsilon", "1"]) == 0
-    shown = capsys.readouterr().out
-    assert "cut error" in shown and "confidence 0.95" in shown and "weighted pairs" in shown
-
-
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [

@@ -66,15 +66,6 @@ def test_structure_tree_and_symbols(path, capsys, tmp_path):
         assert (release["public"]["law"], release["public"]["radius"]) == (law, pytest.approx(radius))
 
 
-def test_words(path, capsys, tmp_path):
-    assert main(["private", "mrf", path, *BUDGET, "--width", "2", "--threshold", "0.3"]) == 0
-    shown = capsys.readouterr().out
-    assert "edges" in shown and "0-1" in shown and "weights" in shown
-    np.save(tmp_path / "few.npy", np.load(path)[:12])
-    assert main(["private", "mrf", str(tmp_path / "few.npy"), *BUDGET, "--method", "tree"]) == 0
-    assert "declines" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     "options, said",
     [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from problems.gaussian import PrivateMean
-from sosdp.cli import main, private_gaussian
+from sosdp.cli import main
 from sosdp.privacy.files import Form, InputFileError
 from sosdp.privacy.guarantee.condition import Kind, kind_of
 from sosdp.privacy.table.whole import read_table
@@ -386,34 +386,3 @@ def test_shares_logarithms_and_names_from_the_shell(people, capsys):
         assert code == 2 and not out and words in err and err.count("\n") == 1
     code, _, err = _run(capsys, *[a for a in ask if a != "--header"], "--log", "salary")
     assert code == 2 and "--log all" in err
-
-
-def test_bounds_far_from_the_records_are_told(people, capsys):
-    """Post-processing: an interval that ends at a bound which is not meant literally."""
-    ask = _mean_of(people, 1)
-    for bounds in ("0:200000", "0.1:1"):
-        code, out, _ = _run(
-            capsys, *ask, "--columns", "salary", "--contamination", "0", "--bounds", bounds, "--json"
-        )
-        value = json.loads(out)["value"]
-        low, high = map(float, bounds.split(":"))
-        assert code == 0 and low <= value["mean"][0] <= high
-        ends = [e for pair in value["interval"] if pair for e in pair]
-        assert all(low <= e <= high for e in ends)
-        assert value.get("at_bounds", []) == ([0] if low > 0 else [])  # the mean is near 36 000
-
-
-def test_a_mean_at_its_bound_is_named():
-    from types import SimpleNamespace
-
-    public = {"bounds": [[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]], "tight": [False, True, False]}
-    model = SimpleNamespace(release_=SimpleNamespace(public=public), estimates_=("mean",) * 3)
-    mean, ends = np.array([0.7, 0.7, 0.3]), np.array([[0.5, 1.0], [0.5, 1.0], [0.2, 0.4]])
-    assert private_gaussian._reached(model, mean, ends) == [0]
-    none = np.full((3, 2), np.nan)
-    assert private_gaussian._reached(model, mean, none) == private_gaussian._reached(model, mean, None) == []
-    assert private_gaussian._reached(model, np.array([0.5, 1.0, 0.995]), none) == [2]
-    model.estimates_ = ("exp(mean of logarithms)", "mean", "mean")
-    assert private_gaussian._reached(model, mean + 1.0, ends + np.array([[1.0], [0.0], [0.0]])) == []
-    public["bounds"] = [[-math.inf, math.inf]] * 3
-    assert private_gaussian._reached(model, mean, ends) == []

@@ -10,7 +10,6 @@ import sosdp as sd
 from sosdp.conic import clarabel, judge
 from sosdp.conic.program import Cones
 from sosdp.conic.svec import svec
-from sosdp.relaxation.assemble.identity import Block, NullSpace
 from tests.engine.programs import conic
 
 
@@ -25,13 +24,6 @@ def test_a_for_all_block_without_free_directions_is_proven_psd(factor):
     assert found.status != "infeasible"
     if found.certified_bound is not None:
         assert Fraction(found.certified_bound) <= factor
-
-
-@pytest.mark.parametrize("count", [0, 2])
-def test_only_a_block_that_unknowns_move_has_free_directions(count):
-    null = NullSpace(np.arange(count), np.eye(2))
-    block = Block("forall", (0,), np.zeros((2, 1), dtype=np.int32), None, np.arange(2), null)
-    assert block.has_free_directions is (count > 0)
 
 
 @pytest.mark.slow

@@ -2,8 +2,7 @@
 
 import pytest
 
-from benchmarks.engine import bare, case, default, duel, targets
-from benchmarks.pages import markdown
+from benchmarks.engine import bare, case, default, duel
 from benchmarks.peers import cvxpy, of_polynomials, picos
 
 
@@ -30,16 +29,3 @@ def test_a_peer_that_raises_is_named():
 
     found = duel({"broken": (broken, float)}, 2)["broken"]
     assert found == {"build": None, "solve": None, "value": "ArithmeticError"}
-
-
-def test_a_missed_target_is_shown_as_missed():
-    rows = [
-        ["p", 66, "Drake", 1.0, 1.0, 2.0, 4.0, 0.3, 0.0],
-        ["q", 28, "Drake", 1.0, 1.0, 2.0, 1.0, 0.5, 0.0],
-    ]
-    judged = {row[0]: row for row in targets(rows)}
-    assert judged["build: Drake / bare, side >= 66"][2:] == [4.0, 4.0, 4.0, 1, False]
-    assert judged["build and solve: bare / Drake"][2:] == [0.4, 0.3, 0.5, 2, True]
-    assert judged["build and solve: bare / Drake, side >= 55"][-1] is False
-    shown = markdown({"title": "t", "columns": ["a|b", "c"], "rows": [[None, False]], "notes": ["n"]})
-    assert "| - | no |" in shown and "- n" in shown

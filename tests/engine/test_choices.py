@@ -1,7 +1,5 @@
 """What a user may choose: the Gram basis, the number of atoms; and what must not be dropped in silence."""
 
-import math
-
 import numpy as np
 import pytest
 
@@ -74,46 +72,6 @@ def test_the_rank_of_the_atoms():
     for wrong in (0, -1, 1.5, True):
         with pytest.raises(ValueError, match="positive integer"):
             found.atoms(wrong)
-
-
-@pytest.mark.slow
-def test_atoms_of_many_cliques_take_no_time():
-    import time
-
-    v = sd.variables("v", 500)
-    p = sum(((v[i] - v[i + 1]) ** 2 for i in range(499)), (v[0] - 1) ** 2)
-    found = sd.minimize(p, S([w**2 <= 4 for w in v]), 2, certify_bound=False)
-    start = time.process_time()
-    np.testing.assert_allclose(found.atoms(), np.ones((1, 500)), atol=1e-2)
-    assert time.process_time() - start < 2.0
-
-
-def test_small_cliques_are_seen():
-    v = sd.variables("v", 9)
-    p = sum((v[i] ** 2 - v[i + 1]) ** 2 + (v[i] - 1) ** 2 * v[i + 1] for i in range(8))
-    found = sd.minimize(p, S([w**2 <= 4 for w in v]), 4)
-    assert found.status == "optimal" and max(found.sizes["blocks"]) == 6
-    assert found.certified_bound == pytest.approx(-5.0782325, abs=1e-4)
-    # a point that attains the bound shows that nothing was lost
-    assert found.hierarchy.startswith("full (8 cliques")
-    # small programs stay dense
-    few = sd.minimize(p.subs(dict.fromkeys(v[6:], 0)), S([w**2 <= 4 for w in v[:6]]), 4)
-    assert max(few.sizes["blocks"]) == math.comb(8, 2)
-
-
-def test_or_does_not_drop_a_constraint():
-    for error, said, refused in (
-        (TypeError, "'or' between", lambda: S((x == 1) or (y == 1))),
-        (TypeError, "asked for before", lambda: S((x == 1) and (y == 1))),
-        (TypeError, None, lambda: S(0 == x == 1)),
-    ):
-        with pytest.raises(error, match=said):
-            refused()
-    # as conditions they are what they are
-    assert bool(x == y) or bool(x == x)
-    if x == y or y == y:
-        seen = [v for v in (x, y) if v == c or v == y]
-    assert seen == [y] and x in [y, x] and any([x == y, x == x])
 
 
 def test_a_matrix_on_a_set_given_by_a_matrix():

@@ -63,6 +63,7 @@ NO_SECOND = {  # what the second of two measures cannot satisfy
 SUPPORTS = {"line": (None, None), "box": (x**2 <= 4, y**2 <= 4), "half-line": (x >= -2, y >= -2)}
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("mass", [10**4, 10**6, 10**8])
 @pytest.mark.parametrize("support", SUPPORTS)
 @pytest.mark.parametrize("name", NO_SECOND)
@@ -79,6 +80,7 @@ def test_measures_of_different_sizes_have_their_optimum(support, mass):
     assert result.status == "optimal" and result.bound == pytest.approx(float(mass + 1), rel=1e-5)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("end", [1e-9, 1e-12])
 @pytest.mark.parametrize("support", [y**2 <= 1, (y >= -10, y <= 10)], ids=str)
 def test_a_measure_from_a_tiny_end_on_is_not_nothing(end, support):
@@ -101,6 +103,7 @@ def empty(gap):
     }
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("gap", GAPS, ids=str)
 @pytest.mark.parametrize("name", empty(0))
 def test_no_optimum_on_a_confined_set_that_is_empty(name, gap):

@@ -177,6 +177,7 @@ def test_the_default_proves_what_either_basis_proves():
         assert values[0] == pytest.approx(values[1], abs=1e-5)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_against_all_points_of_finite_sets(seed):
     # z and w among roots of unity, of orders 3 and 2: six points

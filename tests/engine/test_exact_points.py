@@ -159,6 +159,7 @@ def test_a_point_that_is_proven():
     assert find_point(lmi([1], [unit(2, 0, 0)], unit(2, 0, 1)), clarabel.solve) is True
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("top, status", [(2**35 + 1, {"optimal"}), (2**35 + 3, {"infeasible", "inaccurate"})])
 def test_a_point_fixed_by_equations_is_excluded_only_by_exact_entries(top, status):
     """3 x = 1 leaves no coordinate; what x = 1/3 misses of rounded entries refutes nothing."""

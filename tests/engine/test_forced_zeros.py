@@ -64,6 +64,7 @@ def test_equations_count():
     assert any(not row.any() for b in found.blocks for row in b.basis)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("seed", range(12))
 def test_bounds_with_and_without_it_agree(seed):
     rng = np.random.default_rng(seed)

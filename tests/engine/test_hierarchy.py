@@ -32,17 +32,6 @@ def test_from_degree_four_on_cliques_are_not_used_where_they_are_weaker(count):
     assert found.certified_bound == pytest.approx(0, abs=1e-6)
 
 
-def test_programs_say_it_too():
-    x, p = nested(1)
-    c = sd.variables("programs_say_it")
-    for sparsity in ("correlative", "auto"):
-        program = sd.SosProgram([c], sparsity=sparsity)
-        program.require(p - c, sd.System(*[v**2 <= 4 for v in x]), 4)
-        found = program.maximize(c)
-        assert found.hierarchy.startswith("sparse") == (sparsity == "correlative")
-        assert ("cliques of 2 variables" in repr(found)) == (sparsity == "correlative")
-
-
 def test_cliques_whose_bound_is_attained_are_the_full_relaxation():
     n = 40
     x = sd.variables("attained", n)
@@ -74,6 +63,7 @@ def random_quadratic(seed):
     return p, sd.System(constraints)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_cliques_are_exact_at_degree_two(seed):
     p, system = random_quadratic(seed)

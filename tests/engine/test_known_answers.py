@@ -403,6 +403,7 @@ def slow() -> Iterator[Known]:
     )
 
 
+@pytest.mark.few(60)
 @pytest.mark.parametrize(
     "known",
     [pytest.param(row, id=f"{group.__name__} {k}") for group in GROUPS for k, row in enumerate(group())]

@@ -1,8 +1,6 @@
 """Our Newton-CG method: the projection and its derivative, answers beside other solvers, starts, refusals."""
 
-import math
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,13 +10,10 @@ import certificates
 import sosdp as sd
 from benchmarks.engine import broyden_banded, dense_quartic
 from benchmarks.sos_cone import box
-from sosdp.conic import choose, clarabel, newton_cg
-from sosdp.conic.choose import order
+from sosdp.conic import clarabel, newton_cg
 from sosdp.conic.positive_part import layout, positive_part
 from sosdp.conic.program import Cones, ConicProgram
-from sosdp.conic.scaled_program import scaled_program
-from sosdp.conic.svec import smat, svec, svec_length
-from sosdp.relaxation.solve.solve import suits_newton_cg
+from sosdp.conic.svec import smat, svec
 from tests.engine.test_backends import assert_optimal, random_program
 
 CONES = Cones(zero=2, nonnegative=3, psd=(4, 1, 3, 4))
@@ -67,15 +62,6 @@ def test_the_projection_and_its_derivative(below):
     expected = (clipped(vector + h * direction) - clipped(vector - h * direction)) / (2 * h)
     found = where.unpack.T @ part.derivative(where.unpack @ direction)
     assert np.allclose(found, expected, atol=1e-8)
-
-
-def test_the_derivative_costs_few_columns_where_few_eigenvalues_have_one_sign():
-    where = layout(Cones(psd=(9,)))
-    values = np.array([-1.0, -2, 3, 4, 5, 6, 7, 8, 9])
-    part = positive_part(where, where.unpack @ svec(np.diag(values)), derivative=True)
-    assert part.parts[0].few.shape == (1, 9, 2) and part.parts[0].negative
-    part = positive_part(where, where.unpack @ svec(np.diag(-values)), derivative=True)
-    assert part.parts[0].few.shape == (1, 9, 2) and not part.parts[0].negative
 
 
 @pytest.mark.parametrize("shape", [(20, 12), (0, 0)])
@@ -146,30 +132,12 @@ def test_a_dense_quartic_of_side_66():
     assert abs(found.bound - found.certified_bound) < 1e-5 * abs(found.bound)
 
 
-def test_vector_lengths_are_those_of_the_program():
-    program = random_program(2, zero=3, nonnegative=4, sides=(5, 2, 5))
-    found = newton_cg.solve(program)
-    assert found.s.size == found.z.size == 7 + 2 * svec_length(5) + svec_length(2)
-    assert np.allclose(found.s[:3], 0, atol=1e-6)
-
-
 def test_multipliers_inside_the_cone_prove_a_bound_where_the_set_is_unbounded():
     p, system, degree = broyden_banded(8)
     found = sd.minimize(p, system, degree)
     assert found.solver == "newton_cg" and found.status == "optimal"
     assert -1e-6 < found.certified_bound <= 0.0
     assert found.certified_bound <= found.bound + 1e-9
-
-
-@pytest.mark.parametrize(
-    ("columns", "side", "expected"), [(792, 66, True), (791, 66, False), (9999, 60, False)]
-)
-def test_it_is_chosen_for_many_columns_a_side(columns, side, expected):
-    identity = SimpleNamespace(sides=[side], dominance=None, columns=np.zeros((columns, 1)))
-    assert suits_newton_cg(SimpleNamespace(identity=identity, quadratic=None)) is expected
-    assert not suits_newton_cg(SimpleNamespace(identity=identity, quadratic=np.ones(1)))
-    identity.dominance = object()
-    assert not suits_newton_cg(SimpleNamespace(identity=identity, quadratic=None))
 
 
 def test_a_sweep_begins_each_solve_at_the_solution_before():
@@ -211,45 +179,3 @@ def test_a_direction_without_curvature_ends_conjugate_gradients():
     A = sp.csc_matrix(np.array([[-2.0, -1.0, 3.0], [-4.0, -2.0, 6.0]]) / 7)
     program = ConicProgram(np.array([-4.0, -3.0, 0.0]) / 7, A, np.array([-5.0, -10.0]) / 7, Cones(2))
     assert newton_cg.solve(program).status == "unbounded"
-
-
-def test_it_gives_up_early_where_a_large_block_is_not_on_its_way(monkeypatch):
-    p, system, degree = dense_quartic(10)
-    relaxed = sd.Relaxation(system, degree)
-    monkeypatch.setattr(newton_cg, "_FIRST_PRODUCTS", 20)
-    monkeypatch.setattr(newton_cg, "_ON_ITS_WAY", 1e-9)
-    few = relaxed.minimize(p, solver="newton_cg", certify_bound=False)
-    assert few.status != "optimal"
-    monkeypatch.setattr(newton_cg, "_LARGE_SIDE", 66)  # the side itself: nothing is large then
-    assert relaxed.minimize(p, solver="newton_cg", certify_bound=False).status == "optimal"
-
-
-def test_raw_programs_with_a_large_block_get_it_before_scs(monkeypatch):
-    """Max-cut of a cycle: every edge but one of an odd cycle, and nearly so its relaxation."""
-    n = 61
-    cut = n * (1 + math.cos(math.pi / n)) / 2
-    diagonal = np.array([k * (k + 3) // 2 for k in range(n)])
-    edges = np.array([*(j * (j + 1) // 2 + j - 1 for j in range(1, n)), (n - 1) * n // 2])
-    b = np.zeros(n * (n + 1) // 2)
-    b[diagonal], b[edges] = -0.5, 0.25 * math.sqrt(2)
-    A = sp.csc_matrix((-np.ones(n), (diagonal, np.arange(n))), shape=(b.size, n))
-    program = ConicProgram(np.ones(n), A, b, Cones(0, 0, (n,)))
-    names = order(program)
-    assert names.index("newton_cg") < names.index("scs") and names[0] in ("sdpa", "newton_cg")
-    assert "newton_cg" not in order(replace(program, P=sp.eye_array(n, format="csc")))
-    monkeypatch.setattr(choose, "is_installed", lambda name: name != "sdpa")
-    found = sd.solve_conic(program)
-    assert found.solver == "newton_cg" and found.status == "optimal"
-    assert found.lower <= cut + 1e-9 and found.upper >= cut - 1e-9 and found.upper - found.lower < 1e-5 * cut
-
-
-def test_products_of_sparse_rows_are_formed_once():
-    """A'A where it is sparse; not where a row is full."""
-    rng = np.random.default_rng(0)
-    sparse = sp.random_array((60, 40), density=0.05, rng=rng, format="csc") + sp.eye_array(60, 40)
-    for A, formed in ((sparse, True), (sp.csc_matrix(np.ones((60, 40)) + sparse), False)):
-        program = ConicProgram(np.ones(40), sp.csc_matrix(A), np.ones(60), Cones(0, 60))
-        scaled = scaled_program(program, layout(program.cones), np.ones(60))
-        y = rng.normal(size=40)
-        assert (scaled.AtA is not None) == formed and not scaled.orthogonal
-        assert scaled.normal(y) == pytest.approx(scaled.At @ (scaled.A @ y))

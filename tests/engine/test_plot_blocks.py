@@ -1,6 +1,5 @@
 """The picture of the blocks shows what the relaxation has."""
 
-import matplotlib.colors as colors
 import numpy as np
 
 import sosdp as sd
@@ -28,16 +27,6 @@ def test_disjoint_blocks_are_squares_on_the_diagonal():
         assert filled[start : start + n, start : start + n].all()
         start += n
     assert len(right.patches) == 1 + len(result.sizes["blocks"])
-
-
-def test_overlapping_cliques_are_dark_where_they_meet():
-    x = sd.variables("x", 4)
-    f = sum((x[i + 1] - x[i] ** 2) ** 2 for i in range(3))
-    result = sd.minimize(f, sd.System(list(x**2 <= 4)), 4, sparsity="correlative")
-    picture, right = _picture(result)
-    dark = np.isclose(picture, colors.to_rgb("#24292E")).all(axis=2)
-    assert dark.any() and not dark.all()
-    assert right.patches[0].get_width() == 15  # the dense moment matrix of degree 4 in 4 variables
 
 
 def test_no_plain_block():

@@ -36,10 +36,6 @@ def test_signs_keep_their_unit():
     assert found.status == "optimal" and found.bound == pytest.approx(-1e5, rel=1e-6)
 
 
-def two():
-    return sd.SosProgram([c]).require((x - 1) ** 2 + 1 - c).require(y**4 + 3 * y**2 + 7 - c)
-
-
 def test_a_coarse_value_is_no_optimum():
     """0 is the largest c; what is found of it, to 1e-8 of the 1e9 that the constraint speaks of, is 5."""
     small = sd.SosProgram([c]).require(1 + x**2 - c * Fraction(1, 10**9) * x**4)

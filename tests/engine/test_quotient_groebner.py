@@ -13,11 +13,6 @@ from sosdp.reduction.groebner import groebner_ideal, with_groebner
 from sosdp.relaxation.assemble.scaling import find_scaling, scale
 from sosdp.relaxation.certify.bound import certify
 
-
-def ids_of(*polynomials):
-    return np.unique(np.concatenate([np.asarray(p.variable_ids) for p in polynomials]))
-
-
 IDEALS = [
     ["x**2 + y*z - 1", "y**2 + x*z - 1", "z**2 + x*y - 1"],
     ["x + y + z", "x*y + y*z + z*x", "x*y*z - 1"],

@@ -2,7 +2,6 @@
 inputs."""
 
 import itertools
-import warnings
 
 import numpy as np
 import pytest
@@ -294,36 +293,6 @@ def test_a_misspelt_option_is_named_with_the_function_that_was_called(name):
         _misspelt()[name]()
 
 
-def test_bisect_has_keywords_of_its_own():
-    x = sd.polynomial("x")
-    with pytest.raises(TypeError, match=r"bisect\(\) got an unexpected keyword argument 'time_limits'"):
-        sd.Relaxation(sd.System(x >= 0, x <= 1), 2).bisect(x, 0, 1, time_limits=1)
-
-
-def test_options_that_resemble_nothing_or_begin_a_known_one():
-    x = sd.polynomial("x")
-    with pytest.raises(TypeError, match=r"^minimize\(\) got .* 'zeros'; it takes system, degree, "):
-        sd.minimize(x**2, zeros=None)
-    with pytest.raises(TypeError, match=r"'tol'; did you mean 'tolerance'\?"):
-        sd.minimize(x**2, tol=1e-6)
-    with pytest.raises(ValueError, match=r"minimised, not maximised; .* maximise E\(p\*\*2\)"):
-        relax = sd.Relaxation(sd.System(x**2 <= 1), 2)
-        relax.maximize(relax.E(x) ** 2)
-
-
-def test_a_block_that_takes_hours_is_announced(monkeypatch):
-    monkeypatch.setattr("sosdp.relaxation.solve.solve._PATIENCE_SIDE", 2)
-    x, y = sd.variables("x y")
-    ball = sd.System(x**2 + y**2 <= 1)
-    with pytest.warns(
-        UserWarning, match="a matrix block of side 3 can keep clarabel busy .* give a time_limit"
-    ):
-        sd.minimize(x + x * y, ball, 2)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        sd.minimize(x + x * y, ball, 2, time_limit=30)
-
-
 def test_a_misspelt_variable_is_named():
     x, y = sd.variables("x y")
     answer = sd.minimize(x * y, sd.System(x**2 + y**2 <= 1), 2)
@@ -331,15 +300,6 @@ def test_a_misspelt_variable_is_named():
         answer("x*speling")
     with pytest.raises(ValueError, match="the moment of x\\*\\*4 is not part of this relaxation of degree 2"):
         answer(x**4)
-
-
-def test_uncertified_bounds_say_what_is_missing():
-    x, y = sd.variables("x y")
-    result = sd.minimize(y**2 * x**2 - x, sd.System(y >= 1, x >= 0), degree=4)
-    if result.certified_bound is None:
-        assert "no bound on" in result.reason
-    asked = sd.minimize(x**2, certify_bound=False)
-    assert asked.certified_bound is None and "not asked for" in asked.reason
 
 
 def test_a_second_constraint_in_place_of_the_degree():

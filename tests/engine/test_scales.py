@@ -1,6 +1,5 @@
 """Conic programs whose numbers are far from one, and solves that do not end: what both may cost."""
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,6 @@ import scipy.sparse as sp
 import sosdp as sd
 from sosdp.conic import choose, clarabel
 from sosdp.conic.program import Cones, ConicProgram, ProblemTooLarge
-from sosdp.conic.reformulate import unsolved
 from sosdp.conic.units import for_a_solver
 from sosdp.relaxation.assemble.scaling import _times
 from tests.engine.test_brackets import random_program
@@ -55,37 +53,6 @@ def test_programs_without_variables(b, status):
     assert answer.status == status
     if status == "optimal":
         assert answer.lower == answer.value == answer.upper == 3.0
-
-
-def nearly(given, **options):
-    """A backend that proves nothing."""
-    return replace(unsolved(given, "inaccurate"), value=0.0)
-
-
-@pytest.mark.slow
-def test_second_opinions_end(monkeypatch):
-    asked = []
-
-    def solve(given, time_limit=None, **options):
-        asked.append(time_limit)
-        time.sleep(0.01)
-        end = time.process_time() + 0.02
-        while time.process_time() < end:
-            pass
-        return nearly(given)
-
-    fake = type("Fake", (), {"solve": staticmethod(solve), "memory": staticmethod(lambda p: 0.0)})
-    monkeypatch.setattr(choose, "backend", lambda name: fake)
-    monkeypatch.setattr(choose.multiprecision, "suits", lambda program: False)
-    monkeypatch.setattr(choose, "order", lambda program: ("clarabel", "scs", "mosek"))
-    sd.solve_conic(random_program(2))
-    first = len(asked)
-    assert asked[0] is None and max(v for v in asked if v is not None) <= choose._PATIENCE
-    monkeypatch.setattr(choose, "_PATIENCE", 0.0)
-    monkeypatch.setattr(choose, "_PATIENCE_TIMES", 0.0)
-    asked.clear()
-    sd.solve_conic(random_program(2))
-    assert 0 < len(asked) < first and set(asked) == {None}
 
 
 def test_a_variation_too_large_is_no_error(monkeypatch):

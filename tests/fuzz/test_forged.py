@@ -3,7 +3,6 @@
 import pytest
 
 from certificates.check import check_certificate, digest
-from certificates.checker.semidefinite import is_positive_semidefinite
 from tests.fuzz.forged import misjudged, misjudged_file
 from tests.fuzz.report import nothing_wrong
 
@@ -38,21 +37,6 @@ def test_an_index_is_not_counted_from_the_end():
     claim = {"kind": "sos", "objective": [["1", X]], "inequalities": [[["1", X]]]}
     for index, verdict in ((0, "valid"), (-1, "unreadable"), (1, "unreadable")):
         assert status(claim, [{"kind": "inequality", "index": [index], **ONE_BY_ONE}]) == verdict
-
-
-def test_zero_pivots_come_with_zero_rows():
-    assert not is_positive_semidefinite([[1, 1, 1], [1, 1, 2], [1, 2, 1]])
-    assert is_positive_semidefinite([[1, 1, 1], [1, 1, 1], [1, 1, 1]])
-
-
-def test_a_matrix_constraint_is_symmetric():
-    """[[1, x], [0, 1]] with a square of (1, 1) would show 2 + x >= 0."""
-    claim = {"kind": "sos", "objective": [["1", X], ["2", []]]}
-    both = {"kind": "psd", "index": [0], "basis": [[], []], "entry": [0, 1], "gram": [["1", "1"], ["1", "1"]]}
-    matrix = [[[["1", []]], [["1", X]]], [[], [["1", []]]]]
-    assert status({**claim, "psd": [matrix]}, [both]) == "unreadable"
-    matrix[0][1] = matrix[1][0] = [["1/2", X]]
-    assert status({**claim, "psd": [matrix]}, [both]) == "valid"
 
 
 def test_a_square_of_an_expectation_has_a_positive_weight():

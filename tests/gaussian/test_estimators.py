@@ -121,15 +121,6 @@ def test_units_do_not_matter():
         assert np.array_equal(one.interval_ * factors[:, None], two.interval_) or one.interval_ is None
 
 
-class Unread:
-    """A table whose entries may not be touched: only its shape is public."""
-
-    shape = (20, 3)
-
-    def __array__(self, *arguments, **options):
-        return np.zeros(self.shape)
-
-
 def test_too_many_records_for_brackets_are_refused_before_a_frame():
     estimator = PrivateMean(1.0, bounds=(-9, 9), method="packing", contamination=0.1)
     estimator.plan(2**22, 2)

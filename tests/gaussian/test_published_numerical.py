@@ -64,11 +64,6 @@ def test_two_records_between_their_bounds():
         assert low <= literal.bracket(y, [candidate], tolerance=0.05).found + 0.02
 
 
-def test_degree_two_is_worthless():
-    score = NumericalScore(2, degree=2, tau=1e-3, lam=0.5)
-    assert score.bracket([1.0, 1.0], [0.0])[1] < 0.1 < score.integral([1.0, 1.0], [0.0])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "degree", "tau"), [(1, 4, 1e-2), (1, 4, 0.3), (3, 2, 0.1)])
 def test_one_record_moves_it_by_at_most_one(n, degree, tau):

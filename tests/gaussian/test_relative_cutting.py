@@ -7,36 +7,19 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from sosdp.laboratory.packing_problem import Cuts, PackingProblem
-from sosdp.laboratory.packing_sampler import DyadicBoxes, Partition
+from sosdp.laboratory.packing_problem import PackingProblem
+from sosdp.laboratory.packing_sampler import DyadicBoxes
 from sosdp.laboratory.packing_score import PackingScore
 from sosdp.privacy.mechanisms.exponential import exact_law
 from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.scores.levels import rational_base
-from sosdp.privacy.scores.score import Lattice, box_size
+from sosdp.privacy.scores.score import Lattice
 
 
 def covariance_score(n, spacing, diagonal, cross, domain):
     problem = PackingProblem("covariance", 2, 2.5, relative=True)
     lattice = Lattice(spacing, 3, (diagonal, (-cross, cross), diagonal))
     return PackingScore(problem, lattice, n, domain=domain)
-
-
-def envelope(score, records):
-    """Logarithm of the total weight of the boxes: less is better, the law's own is the least possible."""
-    base = rational_base(1.0, score.sensitivity)
-    tree = Partition(score, score.on(records), base.rate, 40, 300)
-    weights = [np.log(box_size(box)) - base.rate * low for box, low in tree.refreshed()]
-    return float(np.logaddexp.reduce(weights))
-
-
-def test_columns_of_different_scales_have_a_better_envelope(monkeypatch):
-    n = 120
-    score = covariance_score(n, Fraction(1, 4096), (82, 30 * 4096), 42 * 4096, (0.02, 30.0))
-    records = np.random.default_rng(0).normal(size=(n, 2)) * (0.25, 4.0)
-    relative = envelope(score, records)
-    monkeypatch.setattr(Cuts, "scales", lambda self, theta: np.ones(self.size))
-    assert relative < envelope(score, records) - 0.5
 
 
 @pytest.mark.slow

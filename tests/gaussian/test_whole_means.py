@@ -12,7 +12,6 @@ import pytest
 from problems.gaussian import (
     PrivateGaussian,
     PrivateMean,
-    TooFewRecords,
     frame,
     means,
     whole_means,
@@ -150,18 +149,6 @@ def planning_queries(n, seed, budget):
     from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
 
     return IntegerQueries(n, insecure_seed=seed, **budget)
-
-
-def test_what_it_costs_is_said_before_anything_is_spent():
-    model = PrivateMean(1.0, bounds=(-1e6, 1e6), contamination=0.0)
-    plan = model.plan(1000, 1)
-    assert "narrower bounds or contamination" in plan.advice and not hasattr(model, "mean_")
-    fitted = model.fit(np.zeros((1000, 1)))
-    assert fitted.noise_scale_[0] == pytest.approx(1e6 * plan.noise)
-    assert PrivateMean(1.0, bounds=(-1e6, 1e6), contamination=0.05).plan(1000, 1).advice == ""
-    with pytest.raises(TooFewRecords) as refusal:
-        PrivateMean(1.0, bounds=None, contamination=0.0).plan(500, 1)
-    PrivateMean(1.0, bounds=None, contamination=0.0).plan(refusal.value.needed, 1)
 
 
 @pytest.mark.parametrize("method", list(BUDGETS))

@@ -1,9 +1,6 @@
 """Operators in problem files: read without evaluation, saved and solved as anything else."""
 
-import json
 import math
-import re
-from pathlib import Path
 
 import pytest
 
@@ -98,15 +95,3 @@ def test_complaints_name_the_key(change, key, said):
     with pytest.raises(sd.ProblemFileError, match=said) as caught:
         sd.load_problem({**FREE, **change})
     assert caught.value.key == key
-
-
-def test_the_page_runs():
-    """Every program, every family and the file of docs/operators.md."""
-    page = (Path(__file__).parents[2] / "docs" / "operators.md").read_text(encoding="utf-8")
-    names = {"sd": sd}
-    programs = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    for program in [*programs, *re.findall(r"^\| `(.*? = sd\.\w+\(.*?\))` \|", page, re.MULTILINE)]:
-        exec(program, names)
-    assert len(programs) == 2 and {"A", "B", "U", "s", "c", "b", "x", "y"} <= names.keys()
-    (file,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
-    assert sd.load_problem(json.loads(file)).solve().certified_bound == pytest.approx(3, abs=1e-6)

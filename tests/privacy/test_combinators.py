@@ -66,14 +66,6 @@ def claimed(combinator: str, adjacency: str, kind: str) -> Guarantee | None:
 # -- the smallest worlds: a data set is a tuple of bits (records, or pairs that are edges or not) -----------
 
 
-def response(bit: int | None, epsilon: float = EPSILON) -> dict:
-    """Randomised response of one unit; of a missing one, in the middle of its two laws."""
-    ratio = math.exp(epsilon)
-    if bit is None:
-        return {0: 0.5, 1: 0.5}
-    return {bit: ratio / (1 + ratio), 1 - bit: 1 / (1 + ratio)}
-
-
 def product(laws: list[dict]) -> dict:
     out: dict = {}
     for keys in itertools.product(*laws):

@@ -11,7 +11,6 @@ import sys
 import pytest
 
 import problems
-from problems.mrf import FrankWolfeTWise, VotedStructure
 from problems.sbm import RoundsRecovery
 from sosdp.estimator.base import ReleasingEstimator
 from sosdp.estimator.field import Field, Fitted, choice, optional, part, positive, share, whole
@@ -46,12 +45,6 @@ def test_constructor_checks_and_help_come_from_the_declaration():
         Made()
     assert "rounds, default 3\n    how often" in Made.__doc__
     assert not hasattr(made, "found_") and not hasattr(Made, "epsilon")
-
-
-def test_a_declaration_is_inherited_and_may_be_changed():
-    assert list(inspect.signature(FrankWolfeTWise).parameters)[:2] == ["width", "degree"]
-    assert list(inspect.signature(VotedStructure).parameters)[:2] == ["width", "threshold"]
-    assert inspect.signature(VotedStructure).parameters["threshold"].default is inspect.Parameter.empty
 
 
 def test_every_estimator_declares_its_parameters_and_says_what_they_are():

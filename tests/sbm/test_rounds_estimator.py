@@ -23,9 +23,6 @@ from problems.sbm import (
 from problems.sbm.edges import canonical_edges
 from problems.sbm.rounds_planning import count_law, group_law
 
-KEY = 0x1234_5678_9ABC_DEF0
-
-
 # ------------------------------------------------------------------------------------------------------------
 # Inputs
 

@@ -8,7 +8,6 @@ from problems.sbm import (
     StochasticBlockModel,
     digits_graph,
     exact_recovery_possible,
-    karate_club,
     lower_bound_epsilon,
     predict_error,
     projection_threshold,
@@ -153,13 +152,6 @@ def test_digits_graph_has_the_documented_slack():
     assert required_slack(1.0, 1e-6) < 36.6
     with pytest.raises(ValueError, match="digits"):
         digits_graph(6, 6)
-
-
-def test_karate_club_has_no_certificate():
-    data = karate_club()
-    assert data.adjacency.nnz == 156 and len(data.labels) == 34
-    assert dual_slack(data.adjacency, data.labels, 0.14) < 0
-    assert data.to_networkx().number_of_edges() == 78
 
 
 def test_slack_of_balanced_labels_grows_with_tau():

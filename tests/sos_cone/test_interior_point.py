@@ -122,15 +122,6 @@ def test_permutation_symmetry_is_kept():
     assert certificates.extract(result["auto"]).exact().verdict
 
 
-def test_the_dispatcher_knows_sizes_only():
-    x = sd.variables("x", 2)
-    generator = np.random.default_rng(1)
-    small, large = (generator.standard_normal(len(b)) @ b for b in (sd.monomials(x, 4), sd.monomials(x, 12)))
-    assert sd.minimize(small, box(x), 4).solver == "clarabel"
-    assert sd.minimize(large, box(x), 12).solver == "sos_cone"
-    assert sd.minimize(large, box(x), 12, solver="borrowed").solver in ("clarabel", "sdpa")
-
-
 @pytest.mark.parametrize("n", [1, 2])
 def test_the_tolerance_is_asked_for(n):
     x = sd.variables("x", n)

@@ -7,7 +7,6 @@ import sosdp as sd
 from sosdp.relaxation.solve.sos_cone.newton import longest
 from sosdp.relaxation.solve.sos_cone.normal import Factored, NotDefinite, squares
 from sosdp.relaxation.solve.sos_cone.sampled import SampledBlock, SampledProgram
-from sosdp.relaxation.solve.sos_cone.stacks import diagonals, stacked
 
 
 def programs():
@@ -46,14 +45,6 @@ def test_moments_are_adjoint_to_what_matrices_produce():
         assert left == pytest.approx(right, rel=1e-10)
 
 
-def test_large_sides_use_symmetric_products():
-    generator = np.random.default_rng(2)
-    block = SampledBlock(generator.standard_normal((350, 310)), np.arange(350))
-    for x in (generator.standard_normal(350), np.ones(350), -np.ones(350)):
-        wanted = (block.rows.T * x) @ block.rows
-        assert np.allclose(block.moment(x), wanted, rtol=1e-10, atol=1e-10)
-
-
 @pytest.mark.parametrize("columns", [0, 1, 3, 9])
 def test_solves_are_refined(columns):
     generator = np.random.default_rng(3)
@@ -86,43 +77,6 @@ def test_the_longest_step_is_from_below():
         result = longest(s, change, 1.0)
         assert truth - 0.032 <= result <= truth + 1e-12
         assert longest(s, change, 0.5 * truth) == 0.5 * truth
-
-
-def test_diagonals_are_views_in_any_order():
-    for matrices in (np.zeros((2, 3, 3)), np.asfortranarray(np.zeros((3, 3)))[None]):
-        diagonals(matrices)[:] += 1.0
-        assert np.array_equal(matrices, np.stack([np.eye(3)] * matrices.shape[0]))
-
-
-def test_blocks_of_one_size_are_done_in_one_call():
-    generator = np.random.default_rng(5)
-    points = 40
-    blocks = [SampledBlock(generator.standard_normal((points, n)), np.arange(points)) for n in (5, 9, 5)]
-    program = SampledProgram(
-        generator.standard_normal(points), np.ones((points, 1)), np.ones(1), tuple(blocks)
-    )
-    result = stacked(program)
-    assert [s.members for s in result] == [(1,), (0, 2)]
-    x, values = generator.standard_normal(points), generator.random((2, 5))
-    moments = result[1].moment(x)
-    assert np.allclose(moments[1], blocks[2].moment(x), rtol=1e-12)
-    wanted = program.produced([np.diag(values[0]), np.zeros((9, 9)), np.diag(values[1])])
-    assert np.allclose(result[1].diagonal(result[1].rows, values, points), wanted, rtol=1e-12)
-    full = np.stack([np.diag(v) for v in values])
-    assert np.allclose(result[1].produced(result[1].rows, full, points), wanted, rtol=1e-12)
-
-
-def box(n, degree, seed=0):
-    x = sd.variables("x", n)
-    basis = sd.monomials(x, degree)
-    return np.random.default_rng(seed).standard_normal(len(basis)) @ basis, sd.System(
-        *[1 - v**2 >= 0 for v in x]
-    )
-
-
-def test_points_are_chosen_where_they_are_faster():
-    for p, system, degree in ((*box(2, 16), 16), (*box(6, 4), 4), (*box(9, 4), 4)):
-        assert sd.minimize(p, system, degree).solver == "sos_cone"
 
 
 def test_goldstein_price_of_degree_14_is_not_at_the_floor_any_more():

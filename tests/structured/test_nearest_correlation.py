@@ -7,7 +7,6 @@ import pytest
 import scipy.sparse as sp
 
 from sosdp.structured import StructuredMatrix, nearest_correlation
-from sosdp.structured.burer_monteiro import low_rank_projection
 from sosdp.structured.correlation_gap import distance_certificate, normalised_rows
 from sosdp.structured.correlation_newton import interior_point, semismooth_newton
 from sosdp.structured.matrix_input import symmetrised
@@ -133,12 +132,6 @@ def test_structured_dense_and_sparse_inputs_agree():
     ]
     assert np.linalg.norm(answers[0] - answers[1]) < 2e-5
     assert np.linalg.norm(answers[0] - answers[2]) < 2e-5
-
-
-def test_structured_products():
-    structured = planted(30, 8, 0.7, 0)
-    block = np.random.default_rng(0).normal(size=(30, 4))
-    assert np.allclose(structured @ block, structured.toarray() @ block)
 
 
 @pytest.mark.parametrize("warm_start", [True, False])
@@ -311,23 +304,6 @@ def test_weight_errors():
     assert np.array_equal(
         nearest_correlation(np.zeros((3, 3)), tolerance=1e-6, smallest_eigenvalue=0.5).matrix, np.eye(3)
     )
-
-
-def test_the_low_rank_start_forms_no_dense_matrix():
-    """10^4 vertices: the peak of memory is far below one dense matrix (800 MB)."""
-    import tracemalloc
-
-    n, degree = 10_000, 20
-    generator = np.random.default_rng(0)
-    rows, columns = generator.integers(0, n, size=(2, n * degree // 2))
-    upper = sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=(n, n)).tocsr()
-    matrix = StructuredMatrix(upper + upper.T, n / (0.5 * degree), -2.0)
-    tracemalloc.start()
-    factor, dual = low_rank_projection(matrix, rank=10, gradient_tolerance=1.0, max_iterations=2)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert factor.shape == (n, 10) and dual.shape == (n,)
-    assert peak < 0.1 * 8 * n * n
 
 
 @pytest.mark.parametrize("n", [3, 40])
