@@ -15,6 +15,7 @@ SLOW = {"styblinski_tang8", "floudas_2_1", "refute_knapsack_6_d8"}
 NAMES = {path.name.removesuffix(".sos.json"): path for path in EXPECTED}
 
 
+@pytest.mark.few(60)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in sorted(NAMES)]
 )

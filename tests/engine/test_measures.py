@@ -62,6 +62,7 @@ def test_the_dual_is_a_program_with_an_exact_certificate():
     assert certificates.extract(sos.maximize(value)).exact().verify()
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("seed", range(12))
 def test_against_linear_programs_on_finite_sets(seed):
     # measures on finite sets are vectors of weights: a linear program over them is the truth
@@ -388,6 +389,7 @@ def test_measures_that_do_not_exist_are_refuted_without_their_mass(on, stated, e
     assert (program.feasible(degree=4, solver=FailsFirst()).status == "infeasible") == empty
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("on", [S(x >= 1, x <= 0), S(x**2 <= -1e-9), S(x >= 1 + 1e-7, x <= 1)])
 @pytest.mark.parametrize("masses", [[1], [1, 2]])
 def test_the_zero_measure_satisfies_bounds_on_the_mass_of_an_empty_set(on, masses):

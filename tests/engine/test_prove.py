@@ -57,6 +57,7 @@ def test_a_proof_modulo_an_equation_far_from_0_has_its_multipliers():
         assert result.status == "proved" and len(result.dual.equality_multipliers) == 1
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("a", "b"), [(0, 0), (200, 30), (2000, 300), (-5000, 7)])
 def test_a_verdict_does_not_depend_on_the_origin(a, b):
     x, y = sd.variables("x y")

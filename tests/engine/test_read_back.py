@@ -163,6 +163,7 @@ def test_noise_is_what_is_small_in_the_units_of_the_program(unit):
     assert found.coefficient(x**2) * unit**2 == pytest.approx(1, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_an_alternation_improves_for_ten_rounds():
     """A region of attraction of the reversed van der Pol oscillator, {V <= 1}, from both sides in turn."""
     f, size = (-y, x + (x**2 - 1) * y), x**2 + y**2

@@ -9,6 +9,7 @@ SAMPLE = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", sorted(SAMPLE))
 def test_default_settings_are_never_weaker(name):
     make, arguments = SAMPLE[name]

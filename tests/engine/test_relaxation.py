@@ -51,6 +51,7 @@ def random_polynomial(rng, variables, degree, terms):
     return sd.Polynomial.from_arrays(rows[chosen], rng.integers(-4, 5, size=terms))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_against_an_entrywise_model(seed):
     rng = np.random.default_rng(seed)
@@ -67,6 +68,7 @@ def test_against_an_entrywise_model(seed):
         assert result.bound == pytest.approx(expected, abs=2e-5 * max(1, abs(expected))), options
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_certified_bounds_hold_against_brute_force_on_the_cube(seed):
     rng = np.random.default_rng(100 + seed)
@@ -86,6 +88,7 @@ def test_certified_bounds_hold_against_brute_force_on_the_cube(seed):
     assert low.certified_bound <= low.bound + 1e-6 * max(1, abs(low.bound))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_certified_bounds_hold_against_a_grid_on_a_box(seed):
     rng = np.random.default_rng(200 + seed)

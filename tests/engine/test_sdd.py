@@ -26,6 +26,7 @@ BOX = sd.System([v * v <= 4 for v in xs])
 CUBE = sd.System([v * v == 1 for v in xs])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("system", [BALL, BOX, CUBE], ids=["ball", "box", "cube"])
 def test_smaller_cones_give_smaller_bounds_that_are_still_proven(system, seed):
@@ -177,6 +178,7 @@ def test_symmetry_merges_pieces_without_loss(cone):
     assert merged.sizes["cone_pieces"] < plain.sizes["cone_pieces"] / 5
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "options",
     [

@@ -194,6 +194,7 @@ def test_what_multipliers_of_one_bound_miss_is_paid_for():
     assert shifted.certified_values["c"] <= (shifted.certified_bound - 1) / 3 + 1e-12 < 1e-5
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("place", [0, 2000, 800004, -80000412, 1000000.3])
 def test_programs_far_from_0_have_the_verdicts_of_those_at_0(place):
     c, x, y = sd.variables("c x y")

@@ -27,6 +27,7 @@ def random_polynomial(rng, exact):
     return sum((number() * rng.choice(monomials) for _ in range(3)), sd.polynomial(0))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_mixed_polynomials_are_bounded_as_they_were_stated(seed):
     rng = random.Random(seed)

@@ -96,6 +96,7 @@ def test_squares_of_expectations_are_no_inequalities():
         assert relax.minimize(squared).bound == pytest.approx(-3.5, abs=1e-6)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("system", SETS[:4] + SETS[7:8])
 def test_many_bounds_are_those_of_single_calls(system):
     relax = sd.Relaxation(sd.System(system), 4)

@@ -216,6 +216,7 @@ def programs():
     yield -sum(x) + 0.5 * sum(v**2 for v in x), sd.System(*matrices), 4, {}
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("number", range(7))
 def test_the_bound_is_that_of_the_dense_relaxation(number):
     f, system, degree, options = list(programs())[number]

@@ -101,7 +101,7 @@ def test_random_problems_in_random_units():
     rng = np.random.default_rng(7)
     monomials = sd.monomials([x, y], 4)
     same = 0
-    for k in range(40):
+    for k in range(16):
         q = sum(int(a) * m for a, m in zip(rng.integers(-5, 6, size=len(monomials)), monomials, strict=True))
         a, b, s, g, h = (10.0 ** rng.integers(-12, 13) for _ in range(5))
         plain = [x**2 <= 1, y**2 <= 1] if k % 2 else [x**2 + y**2 <= 1]
@@ -114,7 +114,7 @@ def test_random_problems_in_random_units():
         assert near or other.status != "optimal"
         assert other.certified_bound is None or other.certified_bound / s <= one.bound + 1e-4
         same += near and other.status == "optimal"
-    assert same >= 38
+    assert same >= 15
 
 
 def test_small_variables_do_not_make_an_objective_look_large():

@@ -87,6 +87,7 @@ def test_every_estimator_is_here():
     assert {made.__name__ for made in concrete()} == {made.__name__ for made in those}
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("name", OUTLOOKS)
 def test_outlook(name):
     made, n, facts, hopeless = OUTLOOKS[name]
@@ -120,6 +121,7 @@ def test_the_unit_of_a_mean_of_all_records_is_that_of_its_bounds():
 HOPELESS = ["mean", "covariance", "gaussian", "pca", "mixture", "k-means", "mixture fit"]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", HOPELESS)
 def test_a_hopeless_fit_is_refused_at_once_and_costs_nothing(name):
     made, data = OUTLOOKS[name][0], np.random.default_rng(0).standard_normal((20, 2))

@@ -70,9 +70,9 @@ def test_sublevel_sets_of_the_lift_are_convex_along_segments():
     generator = np.random.default_rng(7)
     records = np.concatenate([generator.normal(size=6) - 1, generator.normal(size=2) + 4])[:, None]
     score = LocalisedLiftScore(8, 1, 1.0)
-    brackets = [score.bracket(records, [x], width=0.05) for x in np.linspace(-3, 6, 7)]
-    for i in range(7):
-        for j in range(i + 2, 7):
+    brackets = [score.bracket(records, [x], width=0.05) for x in np.linspace(-3, 6, 4)]
+    for i in range(4):
+        for j in range(i + 2, 4):
             ends = max(brackets[i][1], brackets[j][1])
             assert max(low for low, _ in brackets[i + 1 : j]) <= ends + 1e-9
 

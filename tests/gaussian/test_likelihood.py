@@ -44,6 +44,7 @@ def told(family, bounds):
     return public_columns([*bounds, TARGETS[type(family)]], tight, len(tight))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(("bounds", "contamination", "kind"), [
     ([None], 0.0, "ball"), ([None], 0.1, "rho"), ([(-4.0, 4.0), None], 0.1, "ball"), ([None], 0.0, "pure"),
@@ -131,6 +132,7 @@ def drawn(family: type, n: int, run: int, units: np.ndarray):
     return (z @ root.T + 5.0) * units, y, np.linalg.solve(root.T, b) / units, eta
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("family", "made"), [
     (Logistic, PrivateLogisticRegression), (Poisson, PrivatePoissonRegression),
 ])  # fmt: skip
@@ -168,6 +170,7 @@ def test_equal_columns_share_their_coefficient():
         assert not model.seen_.any() and np.abs(np.ravel(model.coef_)).max() < 100.0
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("made", [PrivateLogisticRegression, PrivatePoissonRegression])
 @pytest.mark.parametrize("rate", [0.0, 0.01])
 def test_rare_outcomes_are_never_silent(made, rate):
@@ -242,6 +245,7 @@ def test_refusals_rest_on_public_facts(made):
         model.fit(np.zeros((9, 2)), np.zeros(8))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("made", "questions"), [
     (PrivateLinearRegression, 3), (PrivateLogisticRegression, 1), (PrivatePoissonRegression, 8),
 ])  # fmt: skip

@@ -46,6 +46,7 @@ def hostile(generator, kind, n, d):
     return records
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ["plain", "far", "at the edge", "equal"])
 def test_the_last_resort_ends_within_its_width(kind):
     generator = np.random.default_rng(len(kind))
@@ -206,6 +207,7 @@ class Drawn(Exception):
     """In place of a draw."""
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("d", [1, 2])
 def test_the_mean_of_four_records_and_all_neighbours(monkeypatch, d):
     """The frame's loss is what is charged for it; given the frame, the law of the draw changes by its own."""
