@@ -27,7 +27,7 @@ from .assemble.identity import GramProgram, Identity
 from .assemble.program_units import program_scalings
 from .assemble.scaling import Scaling, find_scaling, power_of_two, scale
 from .assemble.stack import stack
-from .descent import low_points, moved_polynomial
+from .descent import centre_of_forms, low_points, moved_polynomial
 from .solve.solve import with_margin
 from .statement import PROOF, Demand, Statement, data_size, tallest
 
@@ -162,17 +162,17 @@ def _centred(statement: Statement) -> Change:
 
 
 def centre_of_descent(demand: Demand) -> dict[int, Fraction]:
-    """Where a polynomial is least, by variable without a box, if it is much smaller about there."""
+    """Where a polynomial is least, or the centre of its highest form, which has short digits and wells on all
+    sides: where its terms are smallest, if they are much smaller there; by variable without a box."""
     p, ends = demand.parts[0], demand.bounds.ranges
     leads = p.coefs[mono.degrees(p.monos) == p.degree]  # which no move changes
     if max((abs(Fraction(c)) for c in leads.tolist()), default=0) * _LIGHTER >= tallest(p):
         return {}
     boxed = {v: Fraction(sum(r)) / 2 for v, r in ends.items() if np.isfinite(r).all()}
-    best = min(
-        low_points(p.subs({variable(v): c for v, c in boxed.items() if v in p.variable_ids})),
-        key=lambda c: tallest(moved_polynomial(p, c)),
-        default={},
-    )
+    free = p.subs({variable(v): c for v, c in boxed.items() if v in p.variable_ids})
+    lows = low_points(free)
+    places = [*lows, centre_of_forms(free) or {}] if lows else [{}]
+    best = min(places, key=lambda c: tallest(moved_polynomial(p, c)))
     return best if best and tallest(moved_polynomial(p, best)) * _LIGHTER < tallest(p) else {}
 
 

@@ -37,7 +37,7 @@ def low_points(
     if not 0 < len(ids) <= _MOST_VARIABLES or len(p.coefs) > _MOST_TERMS:
         return []
     result: list[dict[int, Fraction]] = []
-    starts = [{v: Fraction(0) for v in ids}, _centre_of_forms(p, ids)]
+    starts = [{v: Fraction(0) for v in ids}, centre_of_forms(p)]
     if known:
         starts.append({v: Fraction(known.get(v, (0.0, 0.0))[0]) for v in ids})
     for start in starts:
@@ -47,9 +47,9 @@ def low_points(
     return result
 
 
-def _centre_of_forms(p: Polynomial, ids: list[int]) -> dict[int, Fraction] | None:
+def centre_of_forms(p: Polynomial) -> dict[int, Fraction] | None:
     """Of q(x - c) with a highest form and a small second one the c; None where it is 0."""
-    degree = (p.monos > 0).sum(axis=1)
+    ids, degree = p.variable_ids.tolist(), (p.monos > 0).sum(axis=1)
     top = int(degree.max(initial=0))
     form, second = (
         Polynomial.from_arrays(p.monos[degree == d], p.coefs[degree == d]) for d in (top, top - 1)
@@ -67,10 +67,12 @@ def _centre_of_forms(p: Polynomial, ids: list[int]) -> dict[int, Fraction] | Non
     centre = np.linalg.lstsq(table[:, :-1], -table[:, -1], rcond=1e-12)[0]
     unit = Fraction(2) ** (math.floor(math.log2(np.abs(centre).max() or 1.0)) - _FINER)
     simple = {v: Fraction(c).limit_denominator(_SIMPLE) for v, c in zip(ids, centre.tolist(), strict=True)}
-    return {
+    here = {
         v: s if abs(s - Fraction(c)) <= unit else round(Fraction(c) / unit) * unit
         for (v, s), c in zip(simple.items(), centre.tolist(), strict=True)
     }
+    own = _centre_of_powers(moved_polynomial(p, here))
+    return {v: c + own.get(v, 0) for v, c in here.items()}
 
 
 def _lowest(p: Polynomial, start: dict[int, Fraction]) -> dict[int, Fraction] | None:
