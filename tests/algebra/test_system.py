@@ -39,6 +39,10 @@ def test_chained_comparisons_are_caught():
             pass
     with pytest.raises(TypeError, match="margin"):
         x > 0
+    with pytest.raises(TypeError, match="'or' between"):
+        System((x == 1) or (y == 1))
+    with pytest.raises(TypeError, match="asked for before"):
+        System((x == 1) and (y == 1))
 
 
 def test_truth_of_an_equality_is_identity():

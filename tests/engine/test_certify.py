@@ -7,6 +7,8 @@ import pytest
 
 import sosdp as sd
 from sosdp.algebra import monomials as mono
+from sosdp.relaxation.assemble.assemble import assemble
+from sosdp.relaxation.assemble.identity import ONE, Block
 from sosdp.relaxation.assemble.scaling import find_scaling, scale
 from sosdp.relaxation.atoms import extract_atoms
 from sosdp.relaxation.certify.bound import certify
@@ -87,6 +89,17 @@ def test_scaling_is_exact_and_reversible():
     assert np.array_equal(scaled.target / scaling.column, identity.target)
     # evaluating a scaled monomial at u = x / s gives the monomial at x
     assert scaling.bounds.magnitude(identity.columns).max() <= 1.0 + 1e-9
+
+
+def test_a_key_collision_does_no_harm(monkeypatch):
+    xs = sd.variables("kc", 40)
+    ids = np.array([int(v.variable_ids[0]) for v in xs])
+    basis = mono.basis(ids, 1)
+    table = mono.weights(int(ids.max())).copy()
+    table[ids[1]] = table[ids[0]]
+    monkeypatch.setattr(mono, "_weights", table)
+    found = assemble([Block("sos", (), basis, ONE)], [], ONE, [])
+    assert found.columns.shape[0] == 21 * 41 and (found.gram != 0).sum() == 21 * 41
 
 
 def test_atoms_of_a_binary_problem_and_of_a_curve():
