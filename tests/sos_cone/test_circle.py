@@ -47,7 +47,7 @@ def test_series_of_a_gram_matrix_are_exact():
     half = 3
     big = generator.integers(2**51, 2**52, (2 * half + 1,) * 2) | 1  # their sums are no doubles
     big = np.triu(big) + np.triu(big, 1).T
-    even, odd, scale = circle.gram_series(big.astype(float), 0)
+    found = circle.gram_series(big.astype(float), 0)
     wanted_even, wanted_odd = [0] * (2 * half + 1), [0] * (2 * half + 1)
     k = [*range(half + 1), *range(1, half + 1)]
     for i in range(2 * half + 1):
@@ -63,7 +63,9 @@ def test_series_of_a_gram_matrix_are_exact():
                 cosine, sine = (a, b) if i <= half else (b, a)
                 wanted_odd[cosine + sine] += q
                 wanted_odd[abs(sine - cosine)] += q * (1 if sine > cosine else -1 if sine < cosine else 0)
-    assert scale == 1 and even == wanted_even and odd[1:] == wanted_odd[1:]
+    assert found.scale == 1
+    assert [found.terms[k] for k in range(2 * half + 1)] == wanted_even
+    assert [found.terms[-k] for k in range(1, 2 * half + 1)] == wanted_odd[1:]
 
 
 def test_the_proof_pays_for_bad_multipliers():

@@ -374,3 +374,19 @@ class RawSolution:
     def has_values(self) -> bool:
         """Whether the arrays are moments and multipliers, however inaccurate: neither a ray nor nothing."""
         return self.status in ("optimal", "inaccurate")
+
+
+def unanswered(identity: Identity, status: str, message: str, solver: str = "none") -> RawSolution:
+    """What a solver that found nothing answers."""
+    return RawSolution(
+        status=status,
+        gram=np.zeros(identity.gram.shape[0]),
+        free=np.zeros(identity.free.shape[0]),
+        unknowns=np.zeros(identity.unknown.shape[0]),
+        moments=np.full(identity.columns.shape[0], np.nan),
+        value=np.nan,
+        solver=solver,
+        iterations=0,
+        seconds=0.0,
+        message=message,
+    )

@@ -16,14 +16,14 @@ from ...algebra import monomials as mono
 from ...conic.low_rank import LowRankPoint, staircase
 from ...reduction.sparsity import merged, narrow_cliques, seconds, work
 from ..answers import Asked, answered
-from ..assemble.identity import RawSolution
+from ..assemble.identity import RawSolution, unanswered
 from ..candidate import Ran, State
 from ..change import Built
 from ..judge import ENOUGH, outwards
 from ..ladder import FIRST, run
 from ..pseudoexpectation import PseudoExpectation
 from ..solve.solve import LOW_RANK as NAME
-from ..solve.solve import NO_LOW_RANK, unanswered
+from ..solve.solve import NO_LOW_RANK
 from .proof import proven_value
 from .structure import UnitBlocks, unit_blocks
 

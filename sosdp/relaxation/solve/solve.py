@@ -13,7 +13,7 @@ from ...conic import newton_cg
 from ...conic.choose import INTERIOR_POINT_SIDE, backend, check_memory, choose, is_installed
 from ...conic.plugins import name_of
 from ...conic.svec import svec_length
-from ..assemble.identity import GramProgram, Identity, RawSolution
+from ..assemble.identity import GramProgram, Identity, RawSolution, unanswered
 from .forms import gram_form, moment_form, read_gram_form, read_moment_form
 from .sos_cone.choose import prefers
 from .sos_cone.points import NotSampled
@@ -197,22 +197,6 @@ def _unproduced(identity: Identity) -> tuple[np.ndarray, np.ndarray]:
     each."""
     made = identity.gram.getnnz(axis=0) + identity.free.getnnz(axis=0)
     return made == 0, identity.unknown.getnnz(axis=0) > 0
-
-
-def unanswered(identity: Identity, status: str, message: str, solver: str = "none") -> RawSolution:
-    """What a solver that found nothing answers."""
-    return RawSolution(
-        status=status,
-        gram=np.zeros(identity.gram.shape[0]),
-        free=np.zeros(identity.free.shape[0]),
-        unknowns=np.zeros(identity.unknown.shape[0]),
-        moments=np.full(identity.columns.shape[0], np.nan),
-        value=np.nan,
-        solver=solver,
-        iterations=0,
-        seconds=0.0,
-        message=message,
-    )
 
 
 def with_margin(identity: Identity, keep_unknowns: bool = False) -> Identity:

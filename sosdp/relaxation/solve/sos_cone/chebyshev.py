@@ -6,7 +6,7 @@ integer, 16 bits a variable. Every float is an integer in such a unit, so every 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -179,25 +179,32 @@ def dyadic(matrix: np.ndarray) -> tuple[np.ndarray, int]:
     return np.ldexp(np.rint(np.ldexp(matrix, scale)), -scale), scale
 
 
+def in_limbs(values: np.ndarray, limb: int, add: Callable[[np.ndarray], np.ndarray]) -> list[int]:
+    """Sums of integers of any size, given as floats, exactly: ``add`` makes them of numbers below 2**limb,
+    which leaves them below 2**53, where floating point is exact."""
+    sums, up = [0] * add(np.zeros_like(values)).size, 0
+    while values.any():
+        high = np.trunc(np.ldexp(values, -limb))
+        part = add(values - np.ldexp(high, limb)).astype(np.int64).tolist()
+        sums = [s + (p << up) for s, p in zip(sums, part, strict=True)]
+        values, up = high, up + limb
+    return sums
+
+
 def gram_series(exponents: np.ndarray, matrix: np.ndarray, scale: int) -> Series:
     """``<Q, T T'>`` exactly, T the products of Chebyshev polynomials of these exponents (side, n); the
     entries of Q are multiples of 2**-scale.
 
-    Sums of integers below 2**53 in floating point are exact: the entries are cut into limbs short enough.
+    The entries are cut into limbs so short that their sums are exact.
     """
     pairs = _pairs(np.ascontiguousarray(exponents, dtype=np.int64).tobytes(), *exponents.shape)
     most = int(pairs.halvings.max(initial=0))
     weight = np.where(pairs.row == pairs.column, 1.0, 2.0) * np.exp2(most - pairs.halvings)
     values = np.ldexp(matrix[pairs.row, pairs.column], scale)
     limb = 50 - most - max(1, int(pairs.place.size)).bit_length()
-    sums = [0] * len(pairs.names)
-    up = 0
-    while values.any():
-        high = np.trunc(np.ldexp(values, -limb))
-        low = values - np.ldexp(high, limb)
-        part = np.bincount(pairs.target, weights=(low * weight)[pairs.place], minlength=len(sums))
-        sums = [s + (p << up) for s, p in zip(sums, part.astype(np.int64).tolist(), strict=True)]
-        values, up = high, up + limb
+    sums = in_limbs(
+        values, limb, lambda low: np.bincount(pairs.target, (low * weight)[pairs.place], len(pairs.names))
+    )
     kept = {name: value for name, value in zip(pairs.names, sums, strict=True) if value}
     return Series(kept, scale + most)
 

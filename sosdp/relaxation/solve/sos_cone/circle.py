@@ -13,12 +13,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from ....conic.rigorous import least_eigenvalue_bound
-from .chebyshev import dyadic, integers, ratio_up
-from .sampled import SampledBlock, SampledProgram
-from .unit_box import SampledBound, solved_inside
+from .chebyshev import Series, dyadic, in_limbs
+from .unit_box import SampledBound, bound_at_points, shortfall
 
-_UPWARD = 1 + 1e-12
 _FINE = 1e-9  # tolerance: values are as good as coefficients here
 
 
@@ -46,23 +43,19 @@ def bound_on_circle(
     full = basis_at(points, degree)
     f = full[:, : len(cosines)] @ np.array([float(c) for c in cosines])
     f += full[:, degree + 1 : degree + 1 + len(sines)] @ np.array([float(s) for s in sines])
-    block = SampledBlock(rows, np.arange(count))
-    program = SampledProgram(f, np.ones((count, 1)), np.ones(1), (block,))
-    found, grams, lowered = solved_inside(
-        program, _FINE if tolerance is None else tolerance, time_limit, verbose
-    )
-    gram = grams[0] / np.multiply.outer(sizes, sizes)
-    gram = 0.5 * (gram + gram.T)
-    loss = loss_on_circle(cosines, sines, lowered, gram)
-    return SampledBound.of(found, lowered, loss, [gram], points)
+    limits = _FINE if tolerance is None else tolerance, time_limit, verbose
+
+    def loss(bound: float, grams: list[np.ndarray]) -> float:
+        return loss_on_circle(cosines, sines, bound, grams[0])
+
+    return bound_at_points(points, f, [(rows, np.diag(sizes))], loss, *limits)
 
 
-def gram_series(matrix: np.ndarray, scale: int) -> tuple[list[int], list[int], int]:
-    """``<Q, b b'>`` exactly: coefficients of cos 0, ..., cos 2h and of sin 0, ..., sin 2h in the unit
-    2**-scale that is returned. The entries of the symmetric Q are multiples of the given 2**-scale.
+def gram_series(matrix: np.ndarray, scale: int) -> Series:
+    """``<Q, b b'>`` exactly, with the name k for cos kt and -k for sin kt. The entries of the symmetric Q are
+    multiples of 2**-scale.
 
-    ``2 cos a cos b = cos(a + b) + cos(a - b)`` and its like; sums of integers below 2**53 are exact in
-    floats, so that the entries are cut into limbs.
+    ``2 cos a cos b = cos(a + b) + cos(a - b)`` and its like.
     """
     side = matrix.shape[0]
     half = (side - 1) // 2
@@ -72,26 +65,22 @@ def gram_series(matrix: np.ndarray, scale: int) -> tuple[list[int], list[int], i
     difference = np.subtract.outer(k, k)  # row minus column
     apart = np.abs(difference).reshape(-1)
     both = np.equal.outer(sine, sine).reshape(-1)
-    negative = np.logical_and.outer(sine, sine).reshape(-1)
     # of a mixed pair only (cosine row a, sine column b) is counted, twice: sin(a + b) - sin(a - b)
     mixed = np.logical_and.outer(~sine, sine).reshape(-1)
     turn = -np.sign(difference).reshape(-1).astype(float)
-    plus = np.where(negative, -1.0, 1.0)
-    values = np.ldexp(matrix, scale).reshape(-1)
-    limb = 50 - max(1, 4 * values.size).bit_length()
+    plus = np.where(np.logical_and.outer(sine, sine).reshape(-1), -1.0, 1.0)
     length = 2 * half + 1
-    cosines, sines, up = [0] * length, [0] * length, 0
-    while values.any():
-        high = np.trunc(np.ldexp(values, -limb))
-        low = values - np.ldexp(high, limb)
-        even = np.bincount(above[both], weights=(plus * low)[both], minlength=length)
-        even += np.bincount(apart[both], weights=low[both], minlength=length)
-        odd = np.bincount(above[mixed], weights=2 * low[mixed], minlength=length)
-        odd += np.bincount(apart[mixed], weights=(2 * turn * low)[mixed], minlength=length)
-        cosines = [c + (p << up) for c, p in zip(cosines, even.astype(np.int64).tolist(), strict=True)]
-        sines = [c + (p << up) for c, p in zip(sines, odd.astype(np.int64).tolist(), strict=True)]
-        values, up = high, up + limb
-    return cosines, sines, scale + 1
+
+    def add(low: np.ndarray) -> np.ndarray:
+        even = np.bincount(above[both], (plus * low)[both], length)
+        even += np.bincount(apart[both], low[both], length)
+        odd = np.bincount(above[mixed], 2 * low[mixed], length)
+        odd += np.bincount(apart[mixed], (2 * turn * low)[mixed], length)
+        return np.concatenate([even, odd[1:]])  # sin 0 is nothing
+
+    limb = 50 - max(1, 4 * matrix.size).bit_length()
+    sums = in_limbs(np.ldexp(matrix, scale).reshape(-1), limb, add)
+    return Series(dict(zip([*range(length), *range(-1, -length, -1)], sums, strict=True)), scale + 1)
 
 
 def loss_on_circle(
@@ -103,24 +92,8 @@ def loss_on_circle(
     """A number with ``p - bound >= -loss`` everywhere, whatever the symmetric Gram matrix is."""
     if not np.isfinite(gram).all() or not np.isfinite(bound):
         return np.inf
-    floats = [float(c) for c in (*cosines, *sines)]
-    hidden = sum(
-        (abs(Fraction(c) - Fraction(v)) for c, v in zip((*cosines, *sines), floats, strict=True)), Fraction(0)
-    )
-    given, below = integers([*floats, bound])
     rounded, unit = dyadic(gram)
-    even, odd, scale = gram_series(rounded, unit)
-    common = max(scale, below)
-    left = [-c << (common - scale) for c in even]
-    right = [-s << (common - scale) for s in odd]
-    length = len(left)
-    assert len(cosines) <= length and len(sines) < length
-    for j, c in enumerate(given[: len(cosines)]):
-        left[j] += c << (common - below)
-    for j, s in enumerate(given[len(cosines) : -1]):
-        right[j + 1] += s << (common - below)
-    left[0] -= given[-1] << (common - below)
-    residual = ratio_up(sum(map(abs, left)) + sum(map(abs, right[1:])), common)
+    named = [*range(len(cosines)), *range(-1, -1 - len(sines), -1)]
     # |b|**2 = 1 + h wherever it is taken
-    short = max(0.0, -least_eigenvalue_bound(rounded)) * (1 + (gram.shape[0] - 1) // 2)
-    return (residual + short + float(hidden) * (1 + 1e-9)) * _UPWARD
+    made = gram_series(rounded, unit), rounded, 1 + (gram.shape[0] - 1) // 2
+    return shortfall(named, [*cosines, *sines], bound, [made])

@@ -26,6 +26,7 @@ from .points import (
     box_points,
     chebyshev_in_monomials,
     chebyshev_products,
+    in_basis,
     monomial_values,
     pivot_rows,
 )
@@ -56,10 +57,8 @@ class Factor:
 
     def gram(self, matrix: np.ndarray) -> np.ndarray:
         """The Gram matrix in the basis of the factorisation, shape (side, side)."""
-        half = la.solve_triangular(self.upper, matrix)
-        inner = la.solve_triangular(self.upper, half.T)
         found = np.zeros((self.side, self.side))
-        found[np.ix_(self.kept, self.kept)] = 0.5 * (inner + inner.T)
+        found[np.ix_(self.kept, self.kept)] = in_basis(matrix, self.upper)
         return found
 
     @cached_property

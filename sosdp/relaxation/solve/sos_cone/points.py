@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dgetrf
 
 from ....conic.program import SolverUnavailable
@@ -67,6 +68,13 @@ def chebyshev_in_monomials(degree: int, middle: float, half: float) -> np.ndarra
         table[k] = -2.0 * middle / half * table[k - 1] - table[k - 2]
         table[k, 1:] += 2.0 / half * table[k - 1, :-1]
     return table
+
+
+def in_basis(gram: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """The Gram matrix in a basis of its orthonormal rows times a triangular matrix: ``R^-1 S R^-T``."""
+    half = solve_triangular(upper, gram)
+    found = solve_triangular(upper, half.T)
+    return np.asarray(0.5 * (found + found.T))
 
 
 def monomial_values(points: np.ndarray, exponents: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ....conic.breakdown import OTHER_UNITS
-from ...assemble.identity import GramProgram, Inside, RawSolution
+from ...assemble.identity import GramProgram, Inside, RawSolution, unanswered
 from .box_proof import BoxProof
 from .interior_point import SampledSolution, solve_sampled
 from .points import NotSampled
@@ -41,7 +41,9 @@ def solve_at_points(
             raise OverflowError("the iterates are not finite")
         raw = read_solution(sampled, found, began, at)
     except (ArithmeticError, np.linalg.LinAlgError) as error:
-        return _broken(program, str(error), time.perf_counter() - began)
+        told = f"the numbers broke down ({error}); {OTHER_UNITS}"
+        failed = unanswered(program.identity, "failed", told, NAME)
+        return replace(failed, seconds=time.perf_counter() - began)
     symmetry = program.identity.symmetry
     if symmetry is None:
         return raw
@@ -52,23 +54,6 @@ def solve_at_points(
     near = symmetry.lift(program, replace(raw, gram=given.gram, free=given.free))
     unit = symmetry.lift(program, replace(raw, gram=given.unit, free=given.unit_free))
     return replace(whole, inside=Inside(near.gram, near.free, given.unknowns, unit.gram, unit.free))
-
-
-def _broken(program: GramProgram, said: str, seconds: float) -> RawSolution:
-    """The answer of a run whose numbers broke down."""
-    rows, columns = program.identity.gram.shape
-    return RawSolution(
-        status="failed",
-        gram=np.zeros(rows),
-        free=np.zeros(program.identity.free.shape[0]),
-        unknowns=np.zeros(program.identity.unknown.shape[0]),
-        moments=np.full(columns, np.nan),
-        value=float("nan"),
-        solver=NAME,
-        iterations=0,
-        seconds=seconds,
-        message=f"the numbers broke down ({said}); {OTHER_UNITS}",
-    )
 
 
 def at_points(

@@ -9,7 +9,7 @@ is that of ``box_proof`` with the box itself for the set.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -20,7 +20,7 @@ from ....algebra.coefficients import to_float
 from ....conic.rigorous import least_eigenvalue_bound, round_down
 from .chebyshev import Series, dyadic, gram_series, integers, names, product, total
 from .interior_point import SampledSolution, solve_sampled
-from .points import box_points, chebyshev_products, total_degree
+from .points import box_points, chebyshev_products, in_basis, total_degree
 from .polish import centre, inside, polish
 from .sampled import SampledBlock, SampledProgram
 
@@ -40,19 +40,6 @@ class SampledBound:
     grams: list[np.ndarray]
     points: np.ndarray
     weights: np.ndarray
-
-    @classmethod
-    def of(
-        cls,
-        found: SampledSolution,
-        lowered: float,
-        loss: float,
-        grams: list[np.ndarray],
-        points: np.ndarray,
-    ) -> SampledBound:
-        """The bound that Gram matrices with this shortfall prove."""
-        proven = round_down(lowered - loss) if np.isfinite(loss) else -np.inf
-        return cls(found, float(found.unknowns[0]), proven, grams, points, found.x)
 
     def of_all(self, power: int, constant: Fraction) -> tuple[SampledBound, str, float | None]:
         """The bound on ``2**power`` times the polynomial and a constant, its status, and what is proven:
@@ -102,36 +89,50 @@ def bound_on_unit_box(
     floats = np.array([to_float(c) for c in coefficients])
     points = box_points(n, 2 * half_degree)
     bases = [total_degree(n, half_degree)] + [total_degree(n, half_degree - 1)] * (n if half_degree else 0)
-    f = _values(points, exponents, floats)
-    blocks, factors = [], []
+    tables = []
     for k, basis in enumerate(bases):
         table = chebyshev_products(points, basis)
         if k:
-            weight = np.sqrt(np.maximum(1.0 - points[:, k - 1] ** 2, 0.0))
-            table = weight[:, None] * table
-        rows, upper = la.qr(table, mode="economic")
-        blocks.append(SampledBlock(rows, np.arange(points.shape[0])))
-        factors.append(upper)
-    program = SampledProgram(f, np.ones((f.size, 1)), np.ones(1), tuple(blocks))
+            table = np.sqrt(np.maximum(1.0 - points[:, k - 1] ** 2, 0.0))[:, None] * table
+        tables.append(la.qr(table, mode="economic"))
     if tolerance is None:
-        tolerance = _FINE if f.size <= _FINE_POINTS else _COARSE
-    found, grams, lowered = solved_inside(program, tolerance, time_limit, verbose)
-    gram_matrices = [_in_chebyshev(g, r) for g, r in zip(grams, factors, strict=True)]
-    loss = loss_on_unit_box(exponents, coefficients, lowered, bases, gram_matrices)
-    return SampledBound.of(found, lowered, loss, gram_matrices, points)
+        tolerance = _FINE if len(points) <= _FINE_POINTS else _COARSE
+
+    def loss(bound: float, grams: list[np.ndarray]) -> float:
+        return loss_on_unit_box(exponents, coefficients, bound, bases, grams)
+
+    f = _values(points, exponents, floats)
+    return bound_at_points(points, f, tables, loss, tolerance, time_limit, verbose)
 
 
-def solved_inside(
-    program: SampledProgram, tolerance: float, time_limit: float | None, verbose: bool
-) -> tuple[SampledSolution, list[np.ndarray], float]:
-    """The solution of a program for the largest constant, and Gram matrices for a bound a little lower, which
-    are inside the cone where that has a centre."""
-    at = centre(program, np.ones(program.points))
+def bound_at_points(
+    points: np.ndarray,
+    f: np.ndarray,
+    tables: list[tuple[np.ndarray, np.ndarray]],
+    loss: Callable[[float, list[np.ndarray]], float],
+    tolerance: float,
+    time_limit: float | None,
+    verbose: bool,
+) -> SampledBound:
+    """The largest constant below a function with values f at the points, and what Gram matrices prove of a
+    bound a little lower, which are inside the cone where that has a centre.
+
+    ``tables``: of every block orthonormal rows and the triangle that leads back to its basis; ``loss``: the
+    proven shortfall of a bound and Gram matrices in these bases.
+    """
+    blocks = tuple(SampledBlock(rows, np.arange(f.size)) for rows, _ in tables)
+    program = SampledProgram(f, np.ones((f.size, 1)), np.ones(1), blocks)
+    at = centre(program, np.ones(f.size))
     found = solve_sampled(program, tolerance, time_limit, verbose=verbose, at=at)
-    if at is None or found.status not in ("optimal", "floor"):
-        return found, found.grams, float(found.unknowns[0])
-    grams, delta = inside(program, at, polish(program, at, found.grams, found.unknowns))
-    return found, grams, float(found.unknowns[0]) - delta
+    grams, value = found.grams, float(found.unknowns[0])
+    lowered = value
+    if at is not None and found.status in ("optimal", "floor"):
+        grams, delta = inside(program, at, polish(program, at, grams, found.unknowns))
+        lowered -= delta
+    grams = [in_basis(g, upper) for g, (_, upper) in zip(grams, tables, strict=True)]
+    missed = loss(lowered, grams)
+    proven = round_down(lowered - missed) if np.isfinite(missed) else -np.inf
+    return SampledBound(found, value, proven, grams, points, found.x)
 
 
 def loss_on_unit_box(
@@ -141,33 +142,44 @@ def loss_on_unit_box(
     bases: list[np.ndarray],
     grams: list[np.ndarray],
 ) -> float:
-    """A number with ``p - bound >= -loss`` on [-1, 1]^n, whatever the Gram matrices are: the absolute values
-    of the exact residual's coefficients, and what the matrices lack to positive semidefiniteness."""
-    n = exponents.shape[1]
+    """A number with ``p - bound >= -loss`` on [-1, 1]^n, whatever the Gram matrices are."""
     if not all(np.isfinite(g).all() for g in grams):
         return np.inf
+    made = []
+    for k, (basis, gram) in enumerate(zip(bases, grams, strict=True)):
+        rounded, unit = dyadic(gram)
+        series = gram_series(basis, rounded, unit)
+        if k:
+            # 1 - x**2 = (1 - T_2) / 2
+            (square,) = names(2 * np.eye(1, exponents.shape[1], k - 1, dtype=np.int64))
+            series = product(series, Series({0: 1, square: -1}, 1))
+        made.append((series, rounded, basis.shape[0]))
+    return shortfall(names(exponents), coefficients, bound, made)
+
+
+def shortfall(
+    named: list[int],
+    coefficients: list[float | Fraction | int],
+    bound: float,
+    made: Iterable[tuple[Series, np.ndarray, int]],
+) -> float:
+    """A number with ``p - bound >= -loss``, p the series of these names: the absolute values of the exact
+    residual's coefficients, what the matrices lack to positive semidefiniteness, and what floats hide.
+
+    ``made``: of every Gram matrix the series that it stands for, the matrix, and the squared norm of what it
+    multiplies.
+    """
     floats = [float(c) for c in coefficients]
     numbers, scale = integers(floats)
     hidden = sum(
         (abs(Fraction(c) - Fraction(v)) for c, v in zip(coefficients, floats, strict=True)), Fraction(0)
     )
-    one = np.zeros(n, dtype=np.int64)
     (whole,), below = integers([bound])
-    parts = [
-        (1, Series(dict(zip(names(exponents), numbers, strict=True)), scale)),
-        (-1, Series({names(one[None])[0]: whole}, below)),
-    ]
+    parts = [(1, Series(dict(zip(named, numbers, strict=True)), scale)), (-1, Series({0: whole}, below))]
     short = 0.0
-    for k, (basis, gram) in enumerate(zip(bases, grams, strict=True)):
-        rounded, unit = dyadic(gram)
-        series = gram_series(basis, rounded, unit)
-        if k:
-            square = one.copy()
-            square[k - 1] = 2
-            # 1 - x**2 = (1 - T_2) / 2
-            series = product(series, Series({names(one[None])[0]: 1, names(square[None])[0]: -1}, 1))
+    for series, rounded, size in made:
         parts.append((-1, series))
-        short += max(0.0, -least_eigenvalue_bound(rounded)) * basis.shape[0]
+        short += max(0.0, -least_eigenvalue_bound(rounded)) * size
     return (total(parts).size() + short + float(hidden) * (1 + 1e-9)) * _UPWARD
 
 
@@ -177,9 +189,3 @@ def _values(points: np.ndarray, exponents: np.ndarray, floats: np.ndarray) -> np
         np.add.at(series, exponents[:, 0], floats)
         return np.asarray(np.polynomial.chebyshev.chebval(points[:, 0], series))
     return chebyshev_products(points, exponents) @ floats
-
-
-def _in_chebyshev(gram: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    half = la.solve_triangular(upper, gram)
-    found = la.solve_triangular(upper, half.T)
-    return 0.5 * (found + found.T)
