@@ -87,14 +87,15 @@ class Scaled:
         self.room = (square_room(program.points), square_room(program.points))
 
     def start(self, at: Centre | None = None) -> State:
-        """``x = 1`` (or the most central x where weights have signs). Given the centre of the first unknown's
-        part, Gram matrices of f that lie inside the cone once that unknown is low enough, so that the Gram
-        side has no residual from the beginning; else multiples of identities."""
+        """``x = 1``, and identities beside moment matrices that are not inside the cone there.
+
+        Given the centre of the first unknown's part, Gram matrices of f that lie inside the cone once that
+        unknown is low enough, so that the Gram side has no residual from the beginning; else multiples of
+        identities.
+        """
         points = self.f.size
         kappa = points / max(self.order, 1)
         x = np.ones(points)
-        if any(b.sign is not None for b in self.given.blocks):
-            x = self._most_central()
         u = np.zeros(self.c.size)
         within = None if at is None else self._inside(at)
         if within is not None:
@@ -135,13 +136,6 @@ class Scaled:
             low, high = (middle, high) if halves(middle) is None else (low, middle)
         found = halves(high + _START_TOLERANCE)
         return None if found is None else (found, high + _START_TOLERANCE)
-
-    def _most_central(self) -> np.ndarray:
-        """The x whose moment matrices are nearest to identities: where signs differ, x = 1 may be outside."""
-        blocks = self.given.blocks
-        lower = squares(self.given, [b.rows for b in blocks])
-        lower.T.reshape(-1)[:: lower.shape[0] + 1] *= 1 + 1e-12
-        return Factored(lower).solve(self.given.produced([np.eye(b.side) for b in blocks]))
 
     def drift(self, state: State) -> float:
         """How far the matrices that are kept apart are from ``Lambda(x)``."""
