@@ -82,7 +82,8 @@ def _unbounded(state: State, found: Candidate) -> Candidate:
 def _of_program(state: State, found: Candidate) -> Candidate:
     """No optimum of a program: no coefficients at all, or some that are improved without end."""
     if found.raw.status == "infeasible" and patience(found.raw, state.deadline) > 0:
-        # multipliers that improve on nothing, added to coefficients that are proven
+        # multipliers that improve on nothing, added to coefficients that are proven: also of numbers that
+        # floats only round, on a set that bounds what they are off by
         ray = refute(state, found.built, found.raw)
         improves = ray is not None and ray.value is not None and ray.value > 0
         if improves and _has_coefficients(state) or improvable(state, found):

@@ -75,7 +75,8 @@ def unbounded(state: State, found: Candidate) -> tuple[bool | None, str]:
 
 def improvable(state: State, found: Candidate) -> bool:
     """Whether coefficients, and a direction of them that improves the objective without end, are proven: of
-    the Gram form, where equations between coefficients hold exactly."""
+    the Gram form, where equations between coefficients hold exactly. Lost without it: every program that is
+    unbounded and has such equations, or a direction on the boundary (``c*x**2 + d*x`` and ``d <= 1``)."""
     return decided(state, found.built, found.raw, is_unbounded, form=_plain)[0] is True
 
 
