@@ -94,14 +94,14 @@ def test_a_direction_that_is_not_proven_improves_nothing(monkeypatch):
 def test_coefficients_without_end_are_proven_on_the_boundary_and_of_rounded_numbers():
     """In exact arithmetic where equations hold between coefficients, by multipliers where numbers are not
     floats."""
-    tied = sd.SosProgram([c, d]).require(c + x**2).require_zero((d - c) * x)
-    assert tied.maximize(c).status == "unbounded"
-    edge = sd.SosProgram([c, d]).require(c * x**2 + d * x).require(1 - d)
-    assert edge.maximize(c).status == "unbounded"
-    long = Fraction(10**20 + 1, 3**40)
-    disc = sd.System(x**2 + y**2 <= long)
-    rounded = sd.SosProgram([c], symmetries=[{x: y, y: x}]).require((x**2 + y**2) * c + x * y + 1, disc)
-    assert rounded.maximize(c).status == "unbounded"
+    programs = (
+        sd.SosProgram([c, d]).require(c + x**2).require_zero((d - c) * x),
+        sd.SosProgram([c, d]).require(c * x**2 + d * x).require(1 - d),
+        sd.SosProgram([c], symmetries=[{x: y, y: x}]).require(
+            (x**2 + y**2) * c + x * y + 1, x**2 + y**2 <= Fraction(10**20 + 1, 3**40)
+        ),
+    )
+    assert {program.maximize(c).status for program in programs} == {"unbounded"}
 
 
 def test_a_ray_has_no_values():
