@@ -69,6 +69,7 @@ def whitened(columns, task, mean, pure=False):
     return run
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("bounds", [None, (-4.0, 4.0), (1e20, 1.0001e20), (0.0, 2.0**-300)])
 @pytest.mark.parametrize(
     ("d", "mean", "contamination"), [(1, True, 0.2), (1, False, 0.0), (2, True, 0.1), (3, False, 0.0)]

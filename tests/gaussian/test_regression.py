@@ -80,6 +80,7 @@ def replayed(columns, contamination, kind, likelihood=None):
 LAST = {"ball": {"squares", "ball"}, "rho": {"squares", "sum"}, "pure": {"matrix", "vector"}}
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("bounds", "tight", "contamination", "kind"), [
     (None, False, 0.0, "ball"),
     (None, False, 0.1, "ball"),

@@ -168,6 +168,7 @@ def test_every_estimator_and_score_of_the_problems_is_attacked_or_says_why_not()
     assert attacked <= {*SCORES, *GRAPHS}
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", [*SCORES, *GRAPHS])
 def test_no_program_moves_by_more_than_it_says(name):
     program, draw = (GRAPHS[name], pairs) if name in GRAPHS else (SCORES[name][0], drawn(SCORES[name][1]))

@@ -134,6 +134,7 @@ UNDECIDED = {
 }
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", PROVEN)
 def test_proven_families(name):
     family, truth = PROVEN[name]
@@ -174,6 +175,7 @@ def test_small_data_sets_refute_claims(name, least):
     assert found == report.lower
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", UNDECIDED)
 def test_what_has_no_certificate_is_undecided(name):
     report = sd.stability(UNDECIDED[name])
@@ -324,6 +326,7 @@ NOT_SHARED_OUT = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", NOT_SHARED_OUT)
 def test_what_is_not_shared_out_is_undecided(name):
     report = sd.stability(NOT_SHARED_OUT[name])
@@ -409,6 +412,7 @@ OPEN = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", FIXED)
 def test_fixed_sets_are_proven_for_every_n(name):
     program, truth = FIXED[name]
@@ -418,6 +422,7 @@ def test_fixed_sets_are_proven_for_every_n(name):
     assert sd.stability(program, claim=truth - F(1, 100)).status == "undecided"
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", OPEN)
 def test_fixed_sets_without_an_identity_are_undecided(name):
     assert sd.stability(OPEN[name]).status == "undecided"

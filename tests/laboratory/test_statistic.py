@@ -57,6 +57,7 @@ TRUE = [
 ]
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("name", "query", "n", "facts", "truth", "positions"), TRUE, ids=[t[0] for t in TRUE]
 )
@@ -196,6 +197,7 @@ def test_sums_over_pairs_for_any_number_of_records(name):
             refused()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", PAIRS)
 def test_sums_over_pairs_are_released_at_their_exact_value(name):
     kernel, dimension, facts, _ = PAIRS[name]
@@ -213,6 +215,7 @@ def test_sums_over_pairs_are_released_at_their_exact_value(name):
         assert release.guarantee_.kind == "certified" and release.guarantee_.epsilon == 1e6
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", PAIRS)
 def test_released_sums_over_pairs_move_by_at_most_the_sensitivity_on_all_neighbours(name):
     kernel, dimension, facts, _ = PAIRS[name]

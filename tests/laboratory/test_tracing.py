@@ -210,6 +210,7 @@ STATED = {
 }
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("name", REFUSED)
 @pytest.mark.parametrize("place", STATED)
 def test_a_program_that_branches_is_never_proven(place, name):

@@ -131,12 +131,14 @@ def verdict(program, facts) -> str:
         return "undecided"
 
 
+@pytest.mark.slow
 def test_at_least_ten_of_fifteen_right_ones_are_proven():
     missed = {name: found for name, case in RIGHT.items() if (found := verdict(*case)) != "proven"}
     assert len(RIGHT) == 15 and len(missed) <= 5, missed
     assert "refuted" not in missed.values()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", WRONG)
 def test_no_wrong_one_is_proven(name):
     assert len(WRONG) == 10 and verdict(*WRONG[name]) in ("refuted", "undecided")

@@ -19,6 +19,7 @@ from sosdp.privacy.randomness.bits import InsecureBits, RandomBits
 from tests.privacy.noise_laws import FIXED, FLOOR, LAWS, STARVED, chi_square, draw, law_of, starved
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("units", [0.3, 0.4, 1.0, 3.7, 36.4, 37.0, 300.0])
 @pytest.mark.parametrize("seed", [None, 7])

@@ -67,6 +67,7 @@ RELEASES = {
 }
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("name", RELEASES)
 def test_every_release_is_recomputed_and_a_smaller_claim_is_refused(name):
     release = RELEASES[name]()
@@ -309,6 +310,7 @@ def walk(release, every=1):
 WALKED = RELEASES | {"certified sensitivity": with_certificate}
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("name", WALKED)
 def test_no_edit_of_a_field_is_unnoticed_and_unlisted(name):
     few = 5 if name == "certified sensitivity" else 2  # every fifth edit of the numbers of a certificate

@@ -73,6 +73,7 @@ def score_1d():
     return l_statistic(trimmed_weights(9, 2), cube(1, 4, 1), refine=2)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("sampler", [FiniteGrid(), BoxLattice(), Layered(), Layered(marks=())], ids=repr)
 @pytest.mark.parametrize("top", [None, 3])
 def test_law_in_one_dimension(sampler, top):
