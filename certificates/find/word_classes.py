@@ -1,4 +1,5 @@
-"""Words of one expectation, for exact proofs: rotations under a trace, images under permutations of letters.
+"""Words of one expectation, for exact proofs: rotations and conjugates under a trace, images under
+permutations of letters.
 
 (A word and its adjoint need no class: what is Hermitian has both.)
 """
@@ -13,7 +14,9 @@ from certificates.kernel_words import Problem
 
 Word = tuple[int, ...]
 Permutation = dict[int, int]
-Edge = tuple[Word, Word, Fraction, Word, Word]  # word, other, f, u, v: E[u v] = f E[other]
+Edge = tuple[
+    Word, Word, Fraction, Word, Word, Fraction
+]  # word, other, f, u, v, c: word = c u v, c v u = f other
 MOST = 5000  # elements of a group
 
 
@@ -35,39 +38,53 @@ class WordClasses:
                 if edge[2]:
                     joined[edge[1]].append(edge)
         self.of: dict[Word, tuple[Word, Fraction]] = {}  # E[word] = factor E[other]
-        self.trees: list[
-            tuple[list[tuple[Word, Edge]], list[Edge]]
-        ] = []  # each word by its edge; what is more
+        # each word by its edge; what is more; factors
+        self.trees: list[tuple[list[tuple[Word, Edge]], list[Edge], dict[Word, Fraction]]] = []
         for root in sorted(joined, key=lambda w: (len(w), w)):
             if root not in self.of:
                 self._component(root, joined)
 
     def _edges(self, word: Word) -> Iterator[Edge]:
-        """E[u v] = f E[other]: rotations under a trace, and images."""
-        party = self.problem._party
-        images: list[tuple[Word, Word, tuple]] = [
-            ((), (), self.problem._normal(tuple(g[a] for a in word))) for g in self.group
+        """E[word] = f E[other]: rotations and conjugates (no longer than the word) under a trace, and
+        images."""
+        party, normal = self.problem._party, self.problem._normal
+        images: list[tuple[Word, Word, Fraction, tuple]] = [
+            ((), (), Fraction(1), normal(tuple(g[a] for a in word))) for g in self.group
         ]
-        for k in range(len(word)) if self.tracial else ():
-            if word[k] and (k == 0 or party[word[k - 1]] != party[word[k]]):  # the first of its party
-                u, v = word[k : k + 1], word[:k] + word[k + 1 :]
-                images.append((u, v, self.problem._normal(v + u)))
-        for u, v, image in images:
+        pairs = [
+            (word[k : k + 1], word[:k] + word[k + 1 :])
+            for k in range(len(word))
+            if k == 0 or party[word[k - 1]] != party[word[k]]  # the first of its party
+        ]
+        pairs += [  # where a* a = 1, word = (a* a) word = word (a* a)
+            pair
+            for a, (star, _) in enumerate(self.problem._stars)
+            for pair in (((star,), (a, *word)), ((*word, star), (a,)))
+        ]
+        for left, right in pairs if self.tracial else ():
+            if len(normal(left)) == len(normal(right)) == 1:
+                u, v = normal(left)[0][0], normal(right)[0][0]
+                whole, image = normal(u + v), normal(v + u)
+                longer = any(len(w) - w.count(0) > len(word) - word.count(0) for w, _ in image)
+                if [w for w, _ in whole] == [word] and not longer:
+                    images.append((u, v, 1 / whole[0][1], image))
+        for u, v, c, image in images:
             if len(image) <= 1:  # of sums nothing is used
-                yield (word, *(image[0] if image else (word, Fraction(0))), u, v)
+                other, f = image[0] if image else (word, Fraction(0))
+                yield word, other, c * f, u, v, c
 
     def _component(self, root: Word, joined: dict[Word, list[Edge]]) -> None:
         factor, tree, order = {root: Fraction(1)}, list[tuple[Word, Edge]](), [root]
         for here in order:
             for edge in joined[here]:
-                w, other, f, _, _ = edge
+                w, other, f, *_ = edge
                 new = other if here == w else w
                 if f and new not in factor:
                     factor[new] = factor[w] / f if here == w else f * factor[other]
                     order.append(new)
                     tree.append((new, edge))
         more = [e for here in order for e in joined[here] if factor[e[0]] != e[2] * factor[e[1]]]
-        self.trees.append((tree, more))
+        self.trees.append((tree, more, factor))
         for w in order:
             self.of[w] = root, Fraction(0) if more else factor[w]
 
@@ -80,29 +97,21 @@ class WordClasses:
         used: dict[tuple[Word, Word], Fraction] = {}
 
         def use(edge: Edge, c: Fraction) -> None:
-            w, other, f, u, v = edge
-            used[u, v] = used.get((u, v), Fraction(0)) + c
+            w, other, f, u, v, times = edge
+            used[u, v] = used.get((u, v), Fraction(0)) + c * times
             gap[w] = gap.get(w, Fraction(0)) - c
             gap[other] = gap.get(other, Fraction(0)) + c * f
 
-        for tree, more in self.trees:
+        for tree, more, factor in self.trees:
             for last in (False, True):
                 for w, edge in reversed(tree):
                     if gap.get(w):
                         use(edge, gap[w] if edge[0] == w else -gap[w] / edge[2])
                 root = self.of[tree[0][0]][0] if tree else more[0][0] if more else ()
                 if more and gap.get(root) and not last:
-                    factor = self._along(tree, root)
-                    w, other, f, _, _ = more[0]
+                    w, other, f, *_ = more[0]
                     use(more[0], gap[root] / (factor[w] - f * factor[other]))
         return used
-
-    @staticmethod
-    def _along(tree: list[tuple[Word, Edge]], root: Word) -> dict[Word, Fraction]:
-        factor = {root: Fraction(1)}
-        for new, (w, other, f, _, _) in tree:
-            factor[new] = f * factor[other] if new == w else factor[w] / f
-        return factor
 
 
 def stages(group: list[Permutation]) -> list[list[Permutation]]:

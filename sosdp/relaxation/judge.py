@@ -422,8 +422,9 @@ def is_wide(built: Built, raw: RawSolution) -> bool:
             continue  # there is no point
         if piece.hermitian:  # variables and conjugates: every product of two bounds one of them
             y = built.moments_of(raw.moments)[k]
-            pairs = np.abs(y[(piece.columns > 0).sum(axis=1) == 2])
-            lengths = dict(enumerate(np.sqrt(pairs).tolist())) if pairs.size else {0: math.inf}
+            lengths = dict(enumerate(np.sqrt(np.abs(y[(piece.columns > 0).sum(axis=1) == 2])).tolist()))
+            if not lengths:  # all of them are rewritten
+                lengths = dict(enumerate(demand.bounds.magnitude(np.unique(piece.columns)[:, None]).tolist()))
         products = (piece.columns > 0).sum(axis=1) > 1
         for v in () if piece.hermitian else system.variable_ids.tolist():
             middle = float(origin.get(v, Fraction(0)))

@@ -383,6 +383,16 @@ CASES = {
         0.0,
         1e-5,
     ),
+    "involution in the mean": (
+        lambda: (lambda o: sd.minimize(-1 - 2 * o, [sd.E(o) <= Fraction(9, 32)]))(*sd.observables("O", 1)),
+        -25 / 16,
+        1e-6,
+    ),
+    "projector on one side": (
+        lambda: (lambda p: sd.minimize(-p[0], [p[1] <= 0]))(*sd.projectors("P", 1, 3)),
+        -1.0,
+        1e-6,
+    ),
     "chsh = 2.83": (lambda: bell(chsh(), 1, 2.83), "infeasible", 0),
     "chained 3 = 5.2": (lambda: bell(chained(3), 1, 5.2), "infeasible", 0),
     "I3322 = 0.2516": (lambda: bell(collins_gisin(I3322), "1+AB", 0.2516), "infeasible", 0),

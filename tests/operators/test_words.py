@@ -8,12 +8,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import certificates
 import sosdp as sd
 from sosdp.algebra import monomials
 from sosdp.algebra.confluence import consequences
 from sosdp.algebra.operator import LETTERS
 from sosdp.algebra.word_tables import Tables, distinct, multiply, numbers
 from sosdp.algebra.words import MONOMIALS, ONE
+from sosdp.relaxation.operators.classes import Classes
+from sosdp.relaxation.operators.stated import read
 from tests.operators.models import families, value
 
 FAMILIES = families(np.random.default_rng(0))
@@ -129,3 +132,33 @@ def test_polynomials_read_as_they_are_written():
         x.terms = {}
     with pytest.raises(ValueError, match="do not change"):
         LETTERS.grow([], {(0, 0): {}})
+
+
+@pytest.mark.parametrize("name", ["spins", "involutions", "clock"])
+def test_classes_know_every_rotation_of_words_that_are_not_reduced(name):
+    A, (u, v) = sd.observables("A", 3), sd.unitaries("U", 2)
+    operators, relations = {
+        "spins": (FAMILIES["paulis"][0], []),
+        "involutions": (A, [sd.relation(b * a, -a * b) for a, b in itertools.combinations(A, 2)]),
+        "clock": ((u, v), [sd.relation(v * u, 1j * u * v)]),
+    }[name]
+    words = read(sum(p + p.H for p in operators), relations, "minimize", complete=6).algebra
+    classes = Classes(Tables(words), True)
+    for w in itertools.product(range(len(words.letters)), repeat=3):
+        gap = classes.tables.combination(words.sum([(w, ONE), (w[1:] + w[:1], (Fraction(-1), ONE[1]))]))
+        _, place, factor = classes.represented(gap.monos)
+        total = np.zeros(place.size + 1, dtype=object)  # the last: what vanishes
+        np.add.at(total, place, gap.coefs * factor)
+        assert not total[:-1].any(), w
+
+
+def test_traces_are_those_of_matrices():
+    s, (u, v), x = sd.paulis(2), sd.unitaries("U", 2), sd.operators("x")
+    for h, constraints, wanted in (
+        (s[0].x * s[1].x + s[0].z + 2 * s[0].y * s[1].y + 3, [], 3),
+        (u + u.H + u * v + (u * v).H, [sd.relation(v * u, 1j * u * v)], 0),
+        (-x, [sd.relation(x * x, 2 * x), x * x <= 4], -2),  # no unitary: x x x* = 4 x
+    ):
+        r = sd.minimize(h, constraints, level=1, trace=True, complete=True)
+        assert r.certified_bound <= wanted + 1e-12 and r.bound == pytest.approx(wanted, abs=1e-6)
+        assert certificates.extract(r).exact().bound == pytest.approx(wanted, abs=1e-6)

@@ -1,4 +1,5 @@
-"""Words of one expectation: a word and its adjoint, rotations under a trace, images under a symmetry.
+"""Words of one expectation: a word and its adjoint, rotations and conjugates under a trace, images under a
+symmetry.
 
 Expectations are real parts, L(w) = Re E[w], of words and of i times words: E[w] = L(w) - i L(i w). Every map
 sends such a row to a number times a row (where it sends it to a sum, nothing is used), so that L(w) = f L(v).
@@ -43,12 +44,24 @@ class Classes:
         def rotated(chosen: int) -> Callable[[int, Word], Terms]:
             return lambda p, word: words.reduced(word[1:] + word[:1]) if p == chosen else {word: ONE}
 
+        def conjugated(a: int) -> Callable[[int, Word], Terms]:
+            number, star = words.adjoint((a,))
+
+            def image(p: int, word: Word) -> Terms:
+                result = words.reduce({(a, *word, *star): number}) if p == words.party[a] else {}
+                return result if result and max(map(len, result)) <= len(word) else {word: ONE}
+
+            return image
+
         def moved(g: tuple[int, ...]) -> Callable[[int, Word], Terms]:
             return lambda _, word: words.reduced(tuple(g[i] for i in word))
 
         result: list[Map] = [(adjoint, None, True)]
         if self.tracial:
             result += [(rotated(p), None, False) for p in range(len(words.parties))]
+            letters = [{(a,): ONE} for a in range(len(words.letters))]
+            inverse = [words.product(words.star_of(a), a) == {(): ONE} for a in letters]
+            result += [(conjugated(a), None, False) for a in np.flatnonzero(inverse).tolist()]
         return result + [(moved(g), parties_of(words, g), False) for g in self.group]
 
     def represented(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -90,25 +103,19 @@ class Classes:
         while done < len(nodes):
             new, here = nodes[done:], np.arange(done, len(nodes))
             images = [self.tables.mapped(new, *m) for m in maps]
-            reached = np.concatenate([nodes, *(rows for rows, _, _ in images)])
-            first, place = distinct(reached)
+            # an image that is no word is not followed
+            followed = [np.where(terms[:, None] == 1, rows, new) for rows, _, terms in images]
+            first, place = distinct(np.concatenate([nodes, *followed]))
             # nodes keep their places; what is new follows
             number = np.full(first.size, -1)
             number[place[: len(nodes)]] = np.arange(len(nodes))
-            single = np.concatenate(
-                [np.ones(len(nodes), dtype=bool), *(terms == 1 for _, _, terms in images)]
-            )
-            wanted = np.zeros(first.size, dtype=bool)
-            wanted[place[single]] = True
-            fresh = np.flatnonzero((number < 0) & wanted)
+            fresh = np.flatnonzero(number < 0)
             number[fresh] = len(nodes) + np.arange(fresh.size)
-            cut = len(nodes)
+            there = number[place[len(nodes) :]].reshape(len(maps), len(new))
             for k, (_, factor, terms) in enumerate(images):
-                there = number[place[cut : cut + len(new)]]
-                cut += len(new)
-                parts[k].append((here, there, factor, terms))
+                parts[k].append((here, there[k], factor, terms))
             done = len(nodes)
-            nodes = np.concatenate([nodes, reached[first[fresh]]])
+            nodes = np.concatenate([nodes, *followed])[np.r_[: len(nodes), first[fresh]]]
         edges = []
         for part in parts:
             here, there, factor, terms = (np.concatenate(columns) for columns in zip(*part, strict=True))

@@ -60,15 +60,14 @@ def minimize_operators(
     )
     level = own.get("level")
     if level is None:
-        longest = max([1, *(len(w) for p in (stated.target, *stated.operators) for w in p)])
-        level = (longest + 1) // 2
+        level = (max([1, *(len(w) for p in (stated.target, *stated.operators) for w in p)]) + 1) // 2
     demand = WordDemand(
         (polynomial(0), polynomial(-1)), System(), 2, Options(sparsity="dense"), price=Fraction(1),
         valued=False, stated=stated, level=level, chosen=own.get("basis"), sparsity=own.get("sparsity"),
     )  # fmt: skip
     state = demand.asked(options, began)
-    best = run(state)
-    return _answered(state, best, demand, objective, "basis" if own.get("basis") is not None else level)
+    named = "basis" if own.get("basis") is not None else level
+    return _answered(state, run(state), demand, objective, named)
 
 
 def _most(own: Mapping[str, Any]) -> int:
@@ -92,9 +91,7 @@ def _answered(
         gram, free, unknowns = theorem.gram, theorem.free, theorem.unknowns
     scaling = built.scalings[0]
     gram, free = scaling.gram_of(gram), scaling.free_of(free)
-    moments = None
-    if raw.has_values and best.status in ("optimal", "inaccurate"):
-        moments = built.moments_of(raw.moments)[0]
+    known = raw.has_values and best.status in ("optimal", "inaccurate")
     stated = demand.about
     return OperatorExpectation(
         status=best.status,
@@ -112,16 +109,13 @@ def _answered(
         blocks=tuple(GramOfWords.read(identity, gram, stated.real)),
         multipliers=tuple(WordMultiplier.read(layout.pairs, free)),
         layout=layout,
-        moments=moments,
+        moments=built.moments_of(raw.moments)[0] if known else None,
         steps=tuple(state.ran),
     )
 
 
 def _reason(best: Candidate, stated: Stated) -> str:
     """Why nothing better is known; of letters without norm always that levels are not to be trusted."""
-    unbounded = stated.unbounded
-    if not unbounded:
-        return best.reason
-    named = ", ".join(unbounded[:4]) + (", ..." if len(unbounded) > 4 else "")
-    told = _TRAP.format(named)
-    return f"{best.reason}; {told}" if best.reason else told
+    letters = stated.unbounded
+    named = ", ".join(letters[:4]) + (", ..." if len(letters) > 4 else "")
+    return "; ".join(filter(None, (best.reason, _TRAP.format(named) if letters else "")))
