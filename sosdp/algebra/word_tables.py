@@ -46,8 +46,8 @@ def real_terms(p: Terms) -> list[RealTerm]:
 
 def numbers(values: Sequence[Fraction]) -> np.ndarray:
     """Exact numbers as int64 where all are small integers, as fractions otherwise."""
-    if all(v.denominator == 1 and abs(v) < _WHOLE for v in values):
-        return np.array([int(v) for v in values], dtype=np.int64)
+    if all(v.denominator == 1 and -_WHOLE < v.numerator < _WHOLE for v in values):
+        return np.array([v.numerator for v in values], dtype=np.int64)
     result = np.empty(len(values), dtype=object)
     result[:] = values
     return result

@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 from itertools import groupby
 from types import MappingProxyType
 
@@ -32,6 +33,8 @@ ZERO, ONE, IMAGINARY = (
 
 def times(a: Number, b: Number) -> Number:
     """The product of two numbers."""
+    if a is ONE or b is ONE:
+        return b if a is ONE else a
     if not a[1] and not b[1]:
         return a[0] * b[0], a[1]
     return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
@@ -264,12 +267,8 @@ class Words(Monoid):
 
     def adjoint(self, word: Word) -> tuple[Number, Word]:
         """The adjoint, not reduced: a number and a word."""
-        c, out = ONE, []
-        for i in reversed(word):
-            d, j = self.letters[i].star
-            c = times(c, d)
-            out.append(j)
-        return c, tuple(out)
+        stars = [self.letters[i].star for i in reversed(word)]
+        return reduce(times, [c for c, _ in stars], ONE), tuple([j for _, j in stars])
 
     def show(self, word: Word) -> str:
         """The word as one writes it."""

@@ -59,7 +59,7 @@ class Classes:
         result: list[Map] = [(adjoint, None, True)]
         if self.tracial:
             result += [(rotated(p), None, False) for p in range(len(words.parties))]
-            letters = [{(a,): ONE} for a in range(len(words.letters))]
+            letters: list[Terms] = [{(a,): ONE} for a in range(len(words.letters))]
             inverse = [words.product(words.star_of(a), a) == {(): ONE} for a in letters]
             result += [(conjugated(a), None, False) for a in np.flatnonzero(inverse).tolist()]
         return result + [(moved(g), parties_of(words, g), False) for g in self.group]
