@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import Table
+from benchmarks.harness import Table, timed
 
 CASES = Path(__file__).resolve().parents[1] / "tests" / "cases"
 
@@ -100,9 +100,7 @@ def run(quick: bool) -> dict[str, Any]:
     rows, verdicts = [], []
     for name in expected:
         path = CASES / f"{name}.sos.json"
-        start = time.process_time()
-        result, code = solve_in_process(path)
-        cpu = time.process_time() - start
+        (result, code), cpu = timed(solve_in_process, path)
         verdict = judge(name, expected[name], result)
         verdicts.append(verdict)
         times = result["time"]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ import numpy as np
 import certificates
 import sosdp as sd
 from benchmarks.cases import CASES
-from benchmarks.harness import Table
+from benchmarks.harness import Table, timed
 from certificates import NotCertifiable
 from certificates.find.float_certificate import mixture
 from certificates.find.rounding import Rounder
@@ -69,9 +70,7 @@ def case_rows(quick: bool) -> tuple[list[list[Any]], dict[str, int], list[str]]:
         name = path.name.removesuffix(".sos.json")
         if quick and name in LONG:
             continue
-        start = time.process_time()
-        result = solve_case(path)
-        solved = time.process_time() - start
+        result, solved = timed(solve_case, path)
         if result is None:
             continue
         bounded = result.sense in ("minimize", "maximize") and result.status in ("optimal", "inaccurate")
@@ -158,6 +157,12 @@ def hard_rows() -> tuple[list[list[Any]], list[str]]:
     return rows, wrong
 
 
+def least_eigenvalue(multipliers: Sequence[Any]) -> float:
+    """A proven lower bound on all eigenvalues of the Gram matrices."""
+    grams = [np.array(m.gram, dtype=object).astype(float) / m.denominator for m in multipliers if m.gram]
+    return min(map(least_eigenvalue_bound, grams))
+
+
 def cost_rows(quick: bool) -> list[list[Any]]:
     """Seconds of the solve, of rounding and the interval test, and of the exact checker."""
     generator = np.random.default_rng(0)
@@ -181,9 +186,8 @@ def cost_rows(quick: bool) -> list[list[Any]]:
     rows = []
     for name, make, n in shapes:
         objective, system = make(n)
-        start = time.process_time()
-        result = sd.minimize(objective, system, degree=4)
-        solve = time.process_time() - start - result.times["build"] - result.times["certify"]
+        result, took = timed(sd.minimize, objective, system, degree=4)
+        solve = took - result.times["build"] - result.times["certify"]
         certificate = certificates.extract(result)
         value, scale = float(result.bound), max(1.0, abs(float(result.bound)))
         inner = result.recentre(value - 1e-2 * scale)
@@ -193,18 +197,13 @@ def cost_rows(quick: bool) -> list[list[Any]]:
         rounding, testing, checking = [], [], []
         status = ""
         for _ in range(5):
-            start = time.process_time()
-            multipliers = Rounder(claim, dual).multipliers(20)
-            middle = time.process_time()
-            floats = [
-                np.array(m.gram, dtype=object).astype(float) / m.denominator for m in multipliers if m.gram
-            ]
-            least = min(least_eigenvalue_bound(g) for g in floats)
-            end = time.process_time()
-            status = str(Proof(claim, multipliers).verify())
-            rounding.append(middle - start)
-            testing.append(end - middle)
-            checking.append(time.process_time() - end)
+            multipliers, rounded = timed(Rounder(claim, dual).multipliers, 20)
+            least, tested = timed(least_eigenvalue, multipliers)
+            verdict, checked = timed(Proof(claim, multipliers).verify)
+            status = str(verdict)
+            rounding.append(rounded)
+            testing.append(tested)
+            checking.append(checked)
         spent = min(rounding) + min(testing)
         rows.append(
             [f"{name}, n={n}", max(result.sizes["blocks"]), result.solver, solve, min(rounding), min(testing),

@@ -7,15 +7,12 @@ largest cut found, over disjoint sets by `bound_disjoint_cut`, over arbitrary se
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from benchmarks import harness
-from benchmarks.harness import Table
+from benchmarks.harness import Table, timed
 from problems.cuts import CutRelease, QueryRelease
 from problems.cuts.model import block_graph, block_queries, random_queries, sparse_graph
 from problems.cuts.reconstruction import NoisyGraph
@@ -39,13 +36,6 @@ EARLIER = {
 }
 
 
-def seconds(function: Callable[[], Any]) -> tuple[float, Any]:
-    """CPU seconds of one call, and what it returned."""
-    start = time.process_time()
-    result = function()
-    return time.process_time() - start, result
-
-
 def symmetric_gauss(n: int, seed: int = 0) -> np.ndarray:
     """A symmetric Gaussian matrix."""
     matrix = np.random.default_rng(seed).standard_normal((n, n))
@@ -58,14 +48,12 @@ def engine(quick: bool) -> Table:
     for n in (16, 100) if quick else (16, 100, 300, 1000, 2000):
         matrix = symmetric_gauss(n)
         cut_norm(matrix[:16, :16])  # imports
-        ours, result = seconds(partial(cut_norm, matrix))
+        result, ours = timed(cut_norm, matrix)
         theirs, value = None, None
         if n <= 300 and harness.available("cutnorm"):
             from cutnorm import compute_cutnorm
 
-            theirs, peer = seconds(
-                partial(compute_cutnorm, matrix, np.zeros_like(matrix), max_round_iter=100)
-            )
+            peer, theirs = timed(compute_cutnorm, matrix, np.zeros_like(matrix), max_round_iter=100)
             value = peer[0] * n * n
         rows.append([n, ours, result.gap, result.lower, result.upper, theirs, value])
     notes = [
@@ -255,11 +243,10 @@ def large(quick: bool) -> Table:
     """A graph that has no dense matrix."""
     n, edges, count = (20_000, 100_000, 20) if quick else (100_000, 1_000_000, 300)
     graph = sparse_graph(n, edges, 1)
-    fitting, online = seconds(
-        lambda: QueryRelease(1.0, DELTA, expected_queries=count, insecure_seed=1).fit(graph)
-    )
+    release = QueryRelease(1.0, DELTA, expected_queries=count, insecure_seed=1)
+    online, fitting = timed(release.fit, graph)
     queries = random_queries(n, count, 2)
-    answering, answers = seconds(lambda: online.answers(queries))
+    answers, answering = timed(online.answers, queries)
     truth = np.array([online.private_graph_.count(query) for query in queries])
     error = np.abs(np.array([answer.value for answer in answers]) - truth)
     return Table(

@@ -15,7 +15,6 @@ import math
 import statistics
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from itertools import combinations
@@ -26,7 +25,7 @@ import numpy as np
 
 import sosdp as sd
 from benchmarks.chains import chain
-from benchmarks.harness import Table, available, not_installed
+from benchmarks.harness import Table, available, not_installed, timed
 from benchmarks.peers import PEERS, Peer, drake, of_polynomials
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.model.system import System
@@ -134,14 +133,12 @@ def default(objective: Polynomial, system: System, degree: int) -> Peer:
     return build, solve
 
 
-def seconds(function: Callable[[], Any]) -> tuple[float, Any]:
-    """CPU seconds of a call, output and warnings swallowed, and what it returned."""
+def quietly(function: Callable[[], Any]) -> tuple[Any, float]:
+    """What a call returns and its CPU seconds; output and warnings swallowed."""
     gc.collect()
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        start = time.process_time()
-        result = function()
-        return time.process_time() - start, result
+        return timed(function)
 
 
 def duel(contestants: dict[str, Peer], rounds: int, warm_up: bool = False) -> dict[str, dict[str, Any]]:
@@ -155,8 +152,8 @@ def duel(contestants: dict[str, Peer], rounds: int, warm_up: bool = False) -> di
             if isinstance(values.get(name), str) or (turn and sum(times[name][0]) > LONG):
                 continue
             try:
-                building, built = seconds(build)
-                solving, values[name] = seconds(lambda: solve(built))  # noqa: B023 - called at once
+                built, building = quietly(build)
+                values[name], solving = quietly(lambda: solve(built))  # noqa: B023 - called at once
             except Exception as error:  # any peer may fail in any way; the table says which
                 values[name] = type(error).__name__
                 continue
@@ -306,9 +303,7 @@ def alone(call: str) -> dict[str, Any]:
     name, _, argument = call.partition("(")
     makers = {f.__name__: f for f in (max_cut, dense_quartic, order_three, rosenbrock, broyden_banded)}
     objective, system, degree = makers[name](int(argument.rstrip(")")))
-    start = time.process_time()
-    result = sd.minimize(objective, system, degree)
-    spent = time.process_time() - start
+    result, spent = timed(sd.minimize, objective, system, degree)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     certified = result.certified_bound
     return {
@@ -383,7 +378,7 @@ def overhead(quick: bool) -> tuple[Table, list[list[Any]]]:
         while len(spent[False]) < rounds:
             for certify in (True, False):
                 call = lambda: sd.minimize(objective, system, degree, certify_bound=certify)  # noqa: B023, E731
-                took, result = seconds(call)
+                result, took = quietly(call)
                 spent[certify].append(took)
             if took > LONG / 5:
                 rounds = 2

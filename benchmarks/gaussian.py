@@ -9,22 +9,20 @@ from __future__ import annotations
 
 import math
 import os
-import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import numpy as np
 
+from benchmarks.diffprivlib_peer import diffprivlib, missing
 from benchmarks.gaussian_baselines import (
-    PEER,
     PRIVATE_MEANS,
     covariance_coinpress,
-    diffprivlib_means,
     relative_error,
 )
 from benchmarks.gaussian_columns import COLUMNS, columns_of
-from benchmarks.harness import Table
+from benchmarks.harness import Table, timed
 from problems.gaussian import PrivateGaussian, PrivateMean, TooFewRecords
 
 BOUNDS, RADIUS = (-20.0, 20.0), 20.0
@@ -107,7 +105,7 @@ def mean_cell(job: tuple[Cell, int]) -> list[Any]:
             if d * n <= SLOW_RIVALS.get(name, d * n) and (name not in SLOW_RIVALS or run < SLOW_RUNS):
                 away = PRIVATE_MEANS[name](X, epsilon, RADIUS, g) - centre
                 result[name].append(float(np.linalg.norm(away)))
-    peer = diffprivlib_means(data, epsilon, RADIUS)
+    peer = diffprivlib("means", data, epsilon, RADIUS)
     if peer is not None:
         result["diffprivlib"] = np.linalg.norm(peer - np.array(centres), axis=1).tolist()
     medians = [round(float(np.median(v)), 4) if v and np.isfinite(v).all() else None for v in result.values()]
@@ -172,9 +170,8 @@ def covariance_cell(job: tuple[tuple[int, int, float], int]) -> list[Any]:
         for errors, count in ((clean, 0), (far, n // 10)):
             data = X + 3.0
             data[:count] = 90.0
-            start = time.process_time()
-            fitted = PrivateGaussian(rho=rho, bounds=(-100, 100), contamination=0.1).fit(data)
-            seconds.append(time.process_time() - start)
+            fitted, spent = timed(PrivateGaussian(rho=rho, bounds=(-100, 100), contamination=0.1).fit, data)
+            seconds.append(spent)
             errors.append(relative_error(fitted.covariance_, truth))
     medians = [round(float(np.median(v)), 4) for v in (clean, far, sampling, same, exact)]
     return [d, n, rho, *medians, round(max(seconds), 2), round(planned, 2)]
@@ -253,9 +250,10 @@ def raw_columns(runs: int) -> tuple[Table, bool]:
         g = np.random.default_rng([7, run])
         noise = g.standard_normal((2000, 4))
         noise[:, 1] = g.standard_t(3, 2000) / math.sqrt(3.0)
-        start = time.process_time()
-        fitted = PrivateMean(1.0, delta=DELTA, bounds=None, contamination=0.05).fit(centres + scales * noise)
-        seconds.append(time.process_time() - start)
+        fitted, spent = timed(
+            PrivateMean(1.0, delta=DELTA, bounds=None, contamination=0.05).fit, centres + scales * noise
+        )
+        seconds.append(spent)
         worst.append(float(np.max(np.abs(fitted.mean_ - centres) / scales)))
     row = [runs, round(max(worst), 3), sum(w < 0.15 for w in worst), round(max(seconds), 3)]
     columns = ["runs", "worst error in standard deviations", "within .15", "most CPU seconds"]
@@ -286,12 +284,10 @@ def times(shapes: Sequence[tuple[int, int]]) -> Table:
         X = np.random.default_rng(d).normal(size=(n, d)) + 3.0
         for label, budget in (("pure", (4.0, 0.0)), ("approximate", (4.0, DELTA))):
             model = PrivateMean(budget[0], delta=budget[1], bounds=(-50, 50), contamination=0.05)
-            start = time.process_time()
             try:
-                model.fit(X)
+                _, spent = timed(model.fit, X)
             except TooFewRecords:
                 continue
-            spent = time.process_time() - start
             rows.append([n, d, label, model.method_, round(spent, 3), round(model.plan_.seconds, 3)])
     return Table("CPU seconds of a mean", ["n", "d", "budget", "by", "seconds", "planned"], rows)
 
@@ -320,5 +316,5 @@ def run(quick: bool) -> dict[str, Any]:
     return {
         "tables": [table.to_dict() for table in tables],
         "ok": bool(quick or fine),
-        "missing": [] if os.environ.get(PEER) else [f"diffprivlib: set {PEER} to a Python that has it"],
+        "missing": missing(),
     }

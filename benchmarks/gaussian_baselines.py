@@ -9,36 +9,12 @@ point, which no release may use: read their errors as lower bounds. All are seed
 from __future__ import annotations
 
 import math
-import os
-import subprocess
-import tempfile
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
-
-PEER = "SOSDP_DIFFPRIVLIB_PYTHON"
-"""Names a Python which has diffprivlib: that needs an older scikit-learn than this library does."""
 
 Generator = np.random.Generator
 PrivateMean = Callable[[np.ndarray, float, float, Generator], np.ndarray]
-
-_PEER_PROGRAM = """
-import sys, warnings
-import numpy as np
-from diffprivlib.models import LinearRegression
-from diffprivlib.tools import mean
-warnings.simplefilter("ignore")
-data, epsilon, radius = np.load(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
-def mean_of(x):
-    return np.atleast_1d(mean(x, epsilon=epsilon, bounds=(-radius, radius), axis=0))
-def line_of(x):
-    low, high = x.min(axis=0), x.max(axis=0)
-    bounds = {"bounds_X": (low[:-1], high[:-1]), "bounds_y": (low[-1], high[-1])}
-    model = LinearRegression(epsilon=epsilon, **bounds)
-    return model.fit(x[:, :-1], x[:, -1]).coef_
-np.save(sys.argv[4], np.array([mean_of(x) if radius else line_of(x) for x in data]))
-"""
 
 
 def clip_to_ball(data: np.ndarray, centre: np.ndarray, radius: float) -> np.ndarray:
@@ -135,21 +111,6 @@ def _quantile(
     return float(generator.uniform(inner[chosen], inner[chosen + 1]))
 
 
-def huang_liang_yi_weak(data: np.ndarray, epsilon: float, radius: float, generator: Generator) -> np.ndarray:
-    """Huang, Liang and Yi at rho = epsilon^2 / 2."""
-    return huang_liang_yi(data, epsilon**2 / 2, radius, generator)
-
-
-def coinpress_strong(data: np.ndarray, epsilon: float, radius: float, generator: Generator) -> np.ndarray:
-    """CoinPress at rho = epsilon^2 / 8, which our exponential mechanism satisfies too."""
-    return coinpress(data, epsilon**2 / 8, radius, generator)
-
-
-def coinpress_weak(data: np.ndarray, epsilon: float, radius: float, generator: Generator) -> np.ndarray:
-    """CoinPress at rho = epsilon^2 / 2, all that epsilon-DP implies in general."""
-    return coinpress(data, epsilon**2 / 2, radius, generator)
-
-
 def quantiles(data: np.ndarray, epsilon: float, radius: float, generator: Generator) -> np.ndarray:
     """Private median of every coordinate, epsilon split evenly; epsilon-DP, by this library's mechanism."""
     from sosdp.privacy.mechanisms.basic.quantile import private_quantile
@@ -181,34 +142,14 @@ def opendp_mean(data: np.ndarray, epsilon: float, radius: float, generator: Gene
     return np.array([measure(column.tolist()) for column in data.T])
 
 
-def diffprivlib_means(data: Sequence[np.ndarray], epsilon: float, radius: float) -> np.ndarray | None:
-    """diffprivlib's mean of every data set (n, d), by the Python named in the environment; None without one.
-
-    With radius 0 its linear regression of the last column on the others, with exact bounds.
-    """
-    python = os.environ.get(PEER)
-    if not python:
-        return None
-    with tempfile.TemporaryDirectory() as folder:
-        here, there = Path(folder) / "data.npy", Path(folder) / "found.npy"
-        np.save(here, np.array(data))
-        arguments = [str(here), str(epsilon), str(radius), str(there)]
-        subprocess.run([python, "-c", _PEER_PROGRAM, *arguments], check=True)
-        return np.load(there)
-
-
-def diffprivlib_regressions(tables: Sequence[np.ndarray], epsilon: float) -> np.ndarray | None:
-    """Its coefficients (runs, d) of tables (n, d + 1)."""
-    return diffprivlib_means(tables, epsilon, 0.0)
-
-
+# our exponential mechanism satisfies rho = epsilon^2 / 8 too; epsilon-DP implies epsilon^2 / 2 in general
 PRIVATE_MEANS: dict[str, PrivateMean] = {
     "Laplace": laplace,
     "OpenDP": opendp_mean,
     "quantiles": quantiles,
-    "CoinPress, eps^2/8": coinpress_strong,
-    "CoinPress, eps^2/2": coinpress_weak,
-    "Huang-Liang-Yi, eps^2/2": huang_liang_yi_weak,
+    "CoinPress, eps^2/8": lambda x, epsilon, radius, g: coinpress(x, epsilon**2 / 8, radius, g),
+    "CoinPress, eps^2/2": lambda x, epsilon, radius, g: coinpress(x, epsilon**2 / 2, radius, g),
+    "Huang-Liang-Yi, eps^2/2": lambda x, epsilon, radius, g: huang_liang_yi(x, epsilon**2 / 2, radius, g),
 }
 
 

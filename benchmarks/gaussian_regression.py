@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.gaussian_baselines import covariance_coinpress, diffprivlib_regressions
+from benchmarks.diffprivlib_peer import diffprivlib
+from benchmarks.gaussian_baselines import covariance_coinpress
 from benchmarks.gaussian_regression_rivals import RIVALS, analyze_gauss
 from benchmarks.harness import Table
 from problems.gaussian import PrivateGaussian, PrivateLinearRegression, PrivatePCA, TooFewRecords
@@ -76,7 +77,7 @@ def regressions(runs: int) -> Table:
             away |= {name: rival(X, y, epsilon, DELTA, g) - b for name, rival in RIVALS.items()}
             for name, vector in away.items():
                 errors[name].append(float(np.linalg.norm(root.T @ vector)))
-        peer = diffprivlib_regressions([table for table, _, _ in tables], epsilon)
+        peer = diffprivlib("line", [table for table, _, _ in tables], epsilon)
         for (_, b, root), coef in zip(tables, peer if peer is not None else (), strict=peer is not None):
             errors.setdefault("diffprivlib", []).append(float(np.linalg.norm(root.T @ (coef - b))))
         medians = {name: _median(v) for name, v in errors.items()}

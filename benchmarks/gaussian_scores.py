@@ -8,14 +8,13 @@ on one of them.
 from __future__ import annotations
 
 import os
-import time
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 
-from benchmarks.harness import Table
+from benchmarks.harness import Table, timed
 from problems.gaussian.published.localised_lift import LocalisedLiftScore
 from problems.gaussian.published.program import LiteralSoSScore
 from problems.gaussian.theory import extremal_example, quasi_convexity_defect, separation
@@ -55,23 +54,17 @@ def times(sizes: list[tuple[int, int]]) -> tuple[Table, bool]:
         lam = 1 + 2 * np.sqrt(d / n)
         candidate = np.zeros(d)
         candidate[0] = 0.2
-        start = time.process_time()
-        first = score(records, candidate, lam)
-        cold = time.process_time() - start
+        first, cold = timed(score, records, candidate, lam)
         step = np.zeros(d)
         step[0] = 0.01
         near = first.factor.copy()
         near[-1] += step @ near[:-1]
-        start = time.process_time()
-        second = score(records, candidate + step, lam, near=near)
-        warm = time.process_time() - start
+        second, warm = timed(score, records, candidate + step, lam, near=near)
         conic = None
         if (n, d) in PEER:
             rows_of = np.hstack([records - candidate, np.ones((n, 1))])
             whole = Limit(np.append(np.full(d, n * lam), n)).whiten(rows_of)
-            start = time.process_time()
-            packing._conic(whole)
-            conic = (time.process_time() - start) / cold
+            conic = timed(packing._conic, whole)[1] / cold
         bar = BARS.get((n, d))
         holds = bar is None or (cold <= bar[0] and warm <= bar[1])
         narrow = max(first.width, second.width) <= WIDTH
@@ -267,13 +260,9 @@ def sampler(sizes: list[tuple[int, int]], draws: int) -> Table:
         problem = PackingProblem("identity", d, 1 + 1.5 * np.sqrt(d / n))
         given = PackingScore(problem, Lattice(spacing, d, ((-reach, reach),) * d), n)
         base = rational_base(EPSILON, given.sensitivity)
-        start = time.process_time()
-        draw = DyadicBoxes().prepare(given, given.on(records), base, given.top)
-        built = time.process_time() - start
+        draw, built = timed(DyadicBoxes().prepare, given, given.on(records), base, given.top)
         bits = open_bits(1)
-        start = time.process_time()
-        trials = [draw(bits)[1] for _ in range(draws)]
-        drawn = time.process_time() - start
+        trials, drawn = timed(lambda: [draw(bits)[1] for _ in range(draws)])  # noqa: B023 - called at once
         rows.append([n, d, built, draws, drawn, float(np.mean(trials)), built + drawn])
     columns = ["n", "d", "build s", "draws", "draws s", "proposals a draw", "together s"]
     return Table("Exact sampler for a mean, epsilon = 1: CPU seconds", columns, rows)

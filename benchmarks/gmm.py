@@ -9,16 +9,13 @@ scikit-learn: name a Python that has it in the variable SOSDP_DIFFPRIVLIB_PYTHON
 from __future__ import annotations
 
 import os
-import subprocess
-import tempfile
-import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Table
+from benchmarks.diffprivlib_peer import diffprivlib, missing
+from benchmarks.harness import Table, timed
 from problems.gmm import (
     PrivateGaussianMixture,
     SphericalMixture,
@@ -32,32 +29,19 @@ from problems.gmm import (
 from sosdp import sweep
 
 DELTA = 1e-6
-PEER = "SOSDP_DIFFPRIVLIB_PYTHON"
 BARS = [(40000, 3, 5, 10.0), (60000, 3, 5, 8.0)]
-
-_PEER_PROGRAM = """
-import sys, warnings
-import numpy as np
-from diffprivlib.models import KMeans
-warnings.simplefilter("ignore")
-data, k, epsilon = np.load(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
-low, high = sys.argv[4], sys.argv[5]
-bounds = (np.full(data.shape[1], float(low)), np.full(data.shape[1], float(high)))
-np.save(sys.argv[6], KMeans(k, epsilon=epsilon, bounds=bounds, random_state=0).fit(data).cluster_centers_)
-"""
 
 
 def release(n: int, k: int, d: int, separation: float, epsilon: float, outliers: float, seed: int) -> dict:
     """One run of the estimator on a mixture of its own."""
     sample = SphericalMixture(k, d, separation).sample(n, 5000 + seed, outliers=outliers)
-    start = time.process_time()
-    est = PrivateGaussianMixture(k, epsilon, DELTA, separation).fit(sample.points)
+    est, spent = timed(PrivateGaussianMixture(k, epsilon, DELTA, separation).fit, sample.points)
     return {
         "released": est.released_,
         "error": None if est.means_ is None else centre_error(est.means_, sample.means),
         "predicted": round(est.plan_.error, 4),
         "feasible": est.plan_.feasible,
-        "cpu": round(time.process_time() - start, 2),
+        "cpu": round(spent, 2),
     }
 
 
@@ -111,29 +95,6 @@ def block_errors(blocks: int) -> Table:
     )
 
 
-def peer(points: np.ndarray, k: int, epsilon: float, low: float, high: float) -> np.ndarray | None:
-    """diffprivlib's k-means; None where no Python is named."""
-    python = os.environ.get(PEER)
-    if not python:
-        return None
-    with tempfile.TemporaryDirectory() as folder:
-        here, there = Path(folder) / "data.npy", Path(folder) / "found.npy"
-        np.save(here, points)
-        command = [
-            python,
-            "-c",
-            _PEER_PROGRAM,
-            str(here),
-            str(k),
-            str(epsilon),
-            str(low),
-            str(high),
-            str(there),
-        ]
-        subprocess.run(command, check=True)
-        return np.load(there)
-
-
 def rivals(n: int, seeds: int, outlier_shares: tuple[float, ...]) -> Table:
     """Whole data sets: ours against non-private and private rivals. Data are centred for diffprivlib only."""
     from sklearn.cluster import KMeans
@@ -156,9 +117,9 @@ def rivals(n: int, seeds: int, outlier_shares: tuple[float, ...]) -> Table:
             errors["mixture*"].append(centre_error(mixture.means_, means))
             for bound in (15.0, 300.0):
                 origin = means.mean(axis=0)
-                theirs = peer(points - origin, k, epsilon, -bound, bound)
+                theirs = diffprivlib("clusters", [points - origin], epsilon, k, -bound, bound)
                 if theirs is not None:
-                    errors[f"diffprivlib +-{bound:.0f}"].append(centre_error(theirs + origin, means))
+                    errors[f"diffprivlib +-{bound:.0f}"].append(centre_error(theirs[0] + origin, means))
         cells = []
         for name in names:
             middle = float(np.median(errors[name])) if errors[name] else None
@@ -180,9 +141,7 @@ def kernel_sizes(sizes: list[int]) -> Table:
     rows: list[list[Any]] = []
     for n in sizes:
         points = SphericalMixture(3, 5, 10.0).sample(n, 0).points
-        start = time.process_time()
-        result = kernel_program(points, 3, tolerance=1e-3)
-        spent = time.process_time() - start
+        result, spent = timed(kernel_program, points, 3, tolerance=1e-3)
         rows.append([n, result.iterations, round(spent, 2), result.gap / n, result.gap / result.value])
     return Table("Kernel program", ["n", "steps", "CPU s", "gap / n", "relative gap"], rows)
 
@@ -230,5 +189,4 @@ def run(quick: bool) -> dict[str, Any]:
         == aggregate_plan(row["n"], row["d"], row["k"], row["separation"], row["epsilon"], DELTA).feasible
         for row in swept
     )
-    missing = [] if os.environ.get(PEER) else [f"diffprivlib: set {PEER} to a Python that has it"]
-    return {"tables": [table.to_dict() for table in tables], "ok": bool(fine), "missing": missing}
+    return {"tables": [table.to_dict() for table in tables], "ok": bool(fine), "missing": missing()}

@@ -6,12 +6,11 @@ A wrong verdict or value, or a certified bound beyond a known optimum, makes the
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 from benchmarks.cases import CASES, judge, solve_in_process
 from benchmarks.chains import chain
-from benchmarks.harness import Table
+from benchmarks.harness import Table, timed
 
 FOLDER = CASES / "more"
 SLOW = {"styblinski_tang8", "floudas_2_1", "refute_knapsack_6_d8"}
@@ -26,9 +25,7 @@ def run(quick: bool) -> dict[str, Any]:
     for name, known in expected.items():
         if quick and name in SLOW:
             continue
-        start = time.process_time()
-        result, _ = solve_in_process(FOLDER / f"{name}.sos.json")
-        cpu = time.process_time() - start
+        (result, _), cpu = timed(solve_in_process, FOLDER / f"{name}.sos.json")
         verdict = judge(name, known, result)
         counts[verdict.verdict] += 1
         if verdict.verdict != "right":
@@ -40,9 +37,7 @@ def run(quick: bool) -> dict[str, Any]:
     for name, n in LENGTHS:
         length = min(n, 100) if quick else n
         problem = chain(name, length)
-        start = time.process_time()
-        answer = problem.solve()
-        cpu = time.process_time() - start
+        answer, cpu = timed(problem.solve)
         scale = max(1.0, abs(problem.optimum))
         error = abs(answer.bound - problem.optimum) / scale
         certified = answer.certified_bound

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Table, available, not_installed
+from benchmarks.harness import Table, available, not_installed, timed
 from problems.mrf import (
     ChowLiuTree,
     FrankWolfeIsing,
@@ -168,12 +167,9 @@ def time_bar(n: int) -> tuple[Table, float]:
     """100 private Frank-Wolfe iterations on the 8x8 grid."""
     model = grid(8, 8)
     table = model.sample(n, 1)
-    start = time.process_time()
-    result = private_frank_wolfe(
-        ising_regressions(table), radius=2 * model.width, iterations=101, rho=0.5, insecure_seed=1
-    ).value
-    seconds = time.process_time() - start
-    error = float(np.abs(ising_parameters(result)[0] - model.weights).max())
+    options = {"radius": 2 * model.width, "iterations": 101, "rho": 0.5, "insecure_seed": 1}
+    result, seconds = timed(private_frank_wolfe, ising_regressions(table), **options)
+    error = float(np.abs(ising_parameters(result.value)[0] - model.weights).max())
     return Table("100 private iterations, p = 64", ("n", "CPU s", "error"), [(n, seconds, error)]), seconds
 
 
@@ -289,9 +285,8 @@ def peers(n: int, seeds: int) -> tuple[Table, list[str]]:
         errors, right, seconds = [], 0, 0.0
         for seed in range(seeds):
             table = model.sample(n, seed)
-            start = time.process_time()
-            weights = contestant(table, model, seed)
-            seconds += time.process_time() - start
+            weights, spent = timed(contestant, table, model, seed)
+            seconds += spent
             errors.append(float(np.abs(weights - model.weights).max()))
             right += _edges(weights, 0.1) == model.edges
         rows.append((name, float(np.median(errors)), right / seeds, seconds / seeds))
@@ -347,31 +342,6 @@ def real_tables() -> Table:
     )
     note = "edges: weights above .15, not private by constrained logistic regression; shared: Jaccard index"
     return Table("Surveys, delta = 1e-6, noisy moments", columns, rows, [note])
-
-
-def draw_surveys(path: str) -> None:
-    """The graphs released at (1, 1e-6), one panel a table; drawn from the release alone."""
-    import matplotlib.pyplot as plt
-    import networkx as nx
-
-    figure, panels = plt.subplots(1, 2, figsize=(11, 5))
-    for panel, (name, (signs, labels, width)) in zip(panels, survey_tables().items(), strict=True):
-        fitted = MomentsIsing(width, epsilon=1.0, delta=1e-6, threshold=0.15).fit(signs)
-        graph = nx.Graph()
-        graph.add_nodes_from(range(len(labels)))
-        graph.add_edges_from(fitted.edges_ or ())
-        places = nx.spring_layout(graph, seed=3, k=0.9)
-        weights = [float(fitted.weights_[edge]) for edge in graph.edges]
-        colours = ["tab:blue" if weight > 0 else "tab:red" for weight in weights]
-        nx.draw_networkx_nodes(graph, places, node_color="white", edgecolors="black", node_size=560, ax=panel)
-        nx.draw_networkx_labels(graph, places, dict(enumerate(labels)), font_size=7, ax=panel)
-        widths = [4.0 * abs(weight) for weight in weights]
-        nx.draw_networkx_edges(graph, places, width=widths, edge_color=colours, ax=panel, node_size=560)
-        panel.set_title(f"{name}, n = {len(signs)}, epsilon = 1")
-        panel.axis("off")
-    figure.tight_layout()
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
 
 
 def run(quick: bool) -> dict[str, Any]:

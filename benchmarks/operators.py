@@ -12,11 +12,10 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import Table, alternate
+from benchmarks.harness import Table, alternate, timed
 
 PEER = "SOSDP_NCPOL2SDPA"
 LIMIT = 4  # times our CPU seconds (and at least ten) the peer is given on one case
@@ -87,12 +86,9 @@ def row(name: str, peer: str | None) -> tuple[list[Any], bool]:
     exact = proven = replayed = None
     fine = abs(answer.bound - wanted) <= near
     if max(answer.sizes["blocks"]) <= SMALL:
-        start = time.process_time()
-        proof = extract(answer).exact()
-        proven, exact = time.process_time() - start, float(proof.bound)
-        start = time.process_time()
-        fine = bool(proof.verify()) and fine
-        replayed = time.process_time() - start
+        proof, proven = timed(extract(answer).exact)
+        verdict, replayed = timed(proof.verify)
+        exact, fine = float(proof.bound), bool(verdict) and fine
     cells = [own, seconds, ratio, answer.bound, answer.certified_bound, value, said, exact, proven, replayed]
     return [name, *cells], fine
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.papers_row import Row, timed
+from benchmarks.harness import timed
+from benchmarks.papers_row import Row
 from problems.gaussian import DyadicBoxes, PackingProblem, PackingScore, PrivateCovariance, PrivateMean
 from problems.gaussian.published import truncated
 from sosdp.laboratory import fits

@@ -7,7 +7,8 @@ import itertools
 import networkx as nx
 import numpy as np
 
-from benchmarks.papers_row import Row, timed
+from benchmarks.harness import timed
+from benchmarks.papers_row import Row
 from problems.cuts import CutRelease, OfflineRelease, offline_budget
 from problems.cuts.model import block_graph
 from problems.mrf import FrankWolfePairwise, MomentsIsing, VotedStructure, grid

@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-
-def timed(make: Callable[..., Any], *given: Any, **named: Any) -> tuple[Any, float]:
-    """What a call makes, and the CPU seconds that it took."""
-    start = time.process_time()
-    return make(*given, **named), time.process_time() - start
 
 
 @dataclass(frozen=True)

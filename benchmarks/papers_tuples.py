@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.papers_row import Row, timed
+from benchmarks.harness import timed
+from benchmarks.papers_row import Row
 from problems.gmm import centre_error
 from problems.tuples import PrivateKMeans
 

@@ -8,14 +8,13 @@ another row.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Table
+from benchmarks.harness import Table, timed
 
 AGREE = 1e-4  # relative; chains are badly scaled
 BARE: dict[str, Any] = {"sparsity": "dense", "symmetry": "none", "prune": False, "quotient": False}
@@ -140,9 +139,8 @@ def measure(program: Program, repeats: int) -> tuple[list[list[Any]], list[str]]
     for name, options in program.variants.items():
         cpu = np.inf
         for _ in range(repeats):
-            start = time.process_time()
-            result = program.solve(**options)
-            cpu = min(cpu, time.process_time() - start)
+            result, spent = timed(program.solve, **options)
+            cpu = min(cpu, spent)
             if cpu > 5:
                 break
         sizes = result.sizes

@@ -8,13 +8,12 @@ in a process of its own, with a limit. It is not `ok` where the default proves c
 from __future__ import annotations
 
 import multiprocessing
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Table
+from benchmarks.harness import Table, timed
 from sosdp.conic.program import ProblemTooLarge
 
 LIMIT = 10.0  # CPU seconds of one run
@@ -174,9 +173,8 @@ def measured(make: Callable[..., Program], arguments: tuple[Any, ...], setting: 
     p, constraints, degree = make(*arguments)
     system, seconds = sd.System(constraints), []
     for _ in range(2):
-        began = time.process_time()
-        found = sd.minimize(p, system, degree, time_limit=LIMIT, **SETTINGS[setting])
-        seconds.append(time.process_time() - began)
+        found, spent = timed(sd.minimize, p, system, degree, time_limit=LIMIT, **SETTINGS[setting])
+        seconds.append(spent)
         if seconds[0] > 1:
             break
     proven = found.certified_bound

@@ -9,15 +9,15 @@ in the variable SOSDP_DIFFPRIVLIB_PYTHON.
 from __future__ import annotations
 
 import os
-import subprocess
-import tempfile
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 
+from benchmarks.diffprivlib_peer import diffprivlib, missing
+from benchmarks.gaussian import sample
+from benchmarks.gaussian_baselines import laplace
 from benchmarks.harness import Table
 from sosdp.privacy.mechanisms.exponential import pure_exponential
 from sosdp.privacy.scores.location import directional, integer_directions, trimmed_weights
@@ -27,24 +27,6 @@ EPSILON = 1.0
 RADIUS = 10.0
 # a direction set close to uniform on the sphere in each dimension: 1, 16 and 49 directions
 DIRECTIONS = {1: integer_directions(1), 2: integer_directions(2, 3), 3: integer_directions(3, 2)}
-PEER = "SOSDP_DIFFPRIVLIB_PYTHON"
-
-_PEER_PROGRAM = """
-import sys, warnings
-import numpy as np
-from diffprivlib.tools import mean
-warnings.simplefilter("ignore")
-data = np.load(sys.argv[1])
-found = [np.atleast_1d(mean(x, epsilon=float(sys.argv[2]), bounds=(-10.0, 10.0), axis=0)) for x in data]
-np.save(sys.argv[3], np.array(found))
-"""
-
-
-def sample(d: int, n: int, run: int) -> tuple[np.ndarray, np.ndarray]:
-    """Records (n, d) and the true mean (d,) of one run."""
-    generator = np.random.default_rng([d, n, run])
-    centre = generator.uniform(-5.0, 5.0, size=d)
-    return centre + generator.normal(size=(n, d)), centre
 
 
 def ours(data: np.ndarray, seed: int) -> np.ndarray:
@@ -52,13 +34,6 @@ def ours(data: np.ndarray, seed: int) -> np.ndarray:
     n, d = data.shape
     score = directional(trimmed_weights(n, n // 10), DIRECTIONS[d], cube(Fraction(1, 1000), 10, d))
     return pure_exponential(score, data, epsilon=EPSILON, insecure_seed=seed).value
-
-
-def laplace(data: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Clipped mean with Laplace noise, epsilon split by the l1 sensitivity (continuous noise)."""
-    n, d = data.shape
-    scale = 2.0 * RADIUS * d / (EPSILON * n)
-    return np.clip(data, -RADIUS, RADIUS).mean(axis=0) + generator.laplace(scale=scale, size=d)
 
 
 def k_norm(data: np.ndarray, generator: np.random.Generator) -> np.ndarray:
@@ -69,21 +44,9 @@ def k_norm(data: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     return np.clip(data, -RADIUS, RADIUS).mean(axis=0) + radius * direction / np.linalg.norm(direction)
 
 
-def diffprivlib(data: list[np.ndarray]) -> np.ndarray | None:
-    """diffprivlib's mean of every data set, by a Python that has it; None where none is named."""
-    python = os.environ.get(PEER)
-    if not python:
-        return None
-    with tempfile.TemporaryDirectory() as folder:
-        here, there = Path(folder) / "data.npy", Path(folder) / "found.npy"
-        np.save(here, np.array(data))
-        subprocess.run([python, "-c", _PEER_PROGRAM, here, str(EPSILON), there], check=True)
-        return np.load(there)
-
-
 def errors(d: int, n: int, runs: int) -> dict[str, float]:
     """Median Euclidean error of every method over `runs` data sets."""
-    samples = [sample(d, n, run) for run in range(runs)]
+    samples = [sample(d, n, run, "none", 0.0) for run in range(runs)]
     data, centres = [s[0] for s in samples], np.array([s[1] for s in samples])
     generator = np.random.default_rng([d, n])
     jobs = int(os.environ.get("SOSDP_BENCHMARK_JOBS", "1"))
@@ -91,10 +54,10 @@ def errors(d: int, n: int, runs: int) -> dict[str, float]:
     estimates = {
         "not private": np.array([x.mean(axis=0) for x in data]),
         "ours": np.array(released),
-        "Laplace": np.array([laplace(x, generator) for x in data]),
+        "Laplace": np.array([laplace(x, EPSILON, RADIUS, generator) for x in data]),
         "K-norm": np.array([k_norm(x, generator) for x in data]),
     }
-    peer = diffprivlib(data)
+    peer = diffprivlib("means", data, EPSILON, RADIUS)
     if peer is not None:
         estimates["diffprivlib"] = peer
     return {
@@ -113,7 +76,6 @@ def run(quick: bool) -> dict[str, Any]:
         rows.append([d, n, *(round(result[name], 4) if name in result else "" for name in names)])
         rivals = [result[name] for name in ("Laplace", "K-norm", "diffprivlib") if name in result]
         fine &= quick or d < 2 or result["ours"] < min(rivals)
-    missing = [] if os.environ.get(PEER) else [f"diffprivlib: set {PEER} to a Python that has it"]
     table = Table(
         f"Median l2 error of a private mean, epsilon = {EPSILON:g}, {runs} runs",
         ["d", "n", *names],
@@ -123,4 +85,4 @@ def run(quick: bool) -> dict[str, Any]:
             "Laplace and K-norm: continuous noise in floating point, which no release may use; a lower bound",
         ),
     )
-    return {"tables": [table.to_dict()], "ok": bool(fine), "missing": missing}
+    return {"tables": [table.to_dict()], "ok": bool(fine), "missing": missing()}

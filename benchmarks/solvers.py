@@ -7,7 +7,6 @@ bound of all solvers or the known optimum. A certified bound above a known optim
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import sosdp as sd
-from benchmarks.harness import Table
+from benchmarks.harness import Table, timed
 from sosdp.conic.choose import installed
 from sosdp.conic.program import ProblemTooLarge, SolverUnavailable
 
@@ -90,15 +89,14 @@ def programs(quick: bool) -> list[Program]:
 def solve(program: Program, solver: str) -> dict[str, Any]:
     """One entry of the table: seconds of the solve, status, value, certified bound."""
     objective, system, degree = program.build()
-    started = time.process_time()
     try:
-        result = sd.minimize(objective, system, degree, solver=solver)
+        result, spent = timed(sd.minimize, objective, system, degree, solver=solver)
     except (SolverUnavailable, ProblemTooLarge) as error:
         return {"solver": solver, "status": type(error).__name__}
     return {
         "solver": solver,
         "status": result.status,
-        "seconds": round(time.process_time() - started, 3),
+        "seconds": round(spent, 3),
         "value": result.bound,
         "certified": result.certified_bound,
         "iterations": result.iterations,

@@ -14,7 +14,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +24,7 @@ import certificates
 import sosdp as sd
 from benchmarks.chains import chain
 from benchmarks.engine import broyden_banded, dense_quartic
-from benchmarks.harness import Table
+from benchmarks.harness import Table, timed
 from sosdp.conic.choose import INTERIOR_POINT_WORK, choose, is_installed
 from sosdp.relaxation.solve.sos_cone import chebyshev
 from sosdp.relaxation.solve.sos_cone.points import box_points, total_degree
@@ -203,15 +202,13 @@ def measure(
             break
         if not kept:
             forget()
-        began = time.process_time()
         try:
             # SDPA cannot stop at one, and the library's way does not ask it where there is one
             limit = np.inf if solver in ("sdpa", "borrowed", "auto") else limit
             given = None if limit == np.inf else limit
-            result = sd.minimize(p, system, case.degree, solver=solver, time_limit=given)
+            result, cpu = timed(sd.minimize, p, system, case.degree, solver=solver, time_limit=given)
         except (sd.SolverUnavailable, sd.ProblemTooLarge) as error:
             return {"status": type(error).__name__, "cpu": None, "loss": None, "solver": solver}
-        cpu = time.process_time() - began
         if not best or cpu < best["cpu"]:
             proven = result.certified_bound
             times = result.times
@@ -277,9 +274,7 @@ def large(cases: list[tuple[int, int]]) -> list[dict[str, Any]]:
     rows = []
     for n, d in cases:
         forget()
-        began = time.process_time()
-        box_points(n, 2 * d)
-        points = time.process_time() - began
+        _, points = timed(box_points, n, 2 * d)
         ours, scs = measure(box(n, d), "sos_cone"), measure(box(n, d), "scs")
         rows.append({"case": f"box ({n},{d})", "ours": ours, "scs": scs, "points": points})
     return rows
@@ -467,9 +462,7 @@ def one_variable(degrees: list[int]) -> dict[str, Any]:
     for degree in degrees:
         c = np.random.default_rng(degree).standard_normal(degree + 1)
         p = sd.ChebyshevPolynomial.series(x, c)
-        began = time.process_time()
-        result = sd.minimize(p, sd.System(1 - x**2 >= 0))
-        cpu = time.process_time() - began
+        result, cpu = timed(sd.minimize, p, sd.System(1 - x**2 >= 0))
         proven = result.certified_bound
         over = None if proven is None else least_value(c) - proven
         lines.append([degree, result.status, result.iterations, cpu, result.bound - (proven or np.nan), over])
@@ -483,9 +476,7 @@ def on_the_circle(degrees: list[int]) -> dict[str, Any]:
     for degree in degrees:
         generator = np.random.default_rng(degree)
         c, s = generator.standard_normal(degree + 1), generator.standard_normal(degree)
-        began = time.process_time()
-        result = sd.minimize_trigonometric(c.tolist(), s.tolist())
-        cpu = time.process_time() - began
+        result, cpu = timed(sd.minimize_trigonometric, c.tolist(), s.tolist())
         lines.append(
             [degree, result.status, result.iterations, cpu, result.bound - (result.certified_bound or np.nan)]
         )
@@ -516,17 +507,13 @@ def exactly(cases: list[Case]) -> dict[str, Any]:
     certificates.extract(sd.minimize(p, system, 6, solver="sos_cone")).exact()  # loads what is needed
     for case in cases:
         p, system = case.state()
-        began = time.process_time()
-        result = sd.minimize(p, system, case.degree, solver="sos_cone")
-        solved = time.process_time() - began
+        result, solved = timed(sd.minimize, p, system, case.degree, solver="sos_cone")
         if result.status != "optimal":
             lines.append(
                 [case.name, max(result.sizes["blocks"]), result.status, solved, None, None, None, None]
             )
             continue
-        began = time.process_time()
-        proof = certificates.extract(result).exact()
-        cpu = time.process_time() - began
+        proof, cpu = timed(certificates.extract(result).exact)
         bits = max(m.denominator.bit_length() for m in proof.multipliers)
         slack = result.bound - float(proof.bound or 0)
         side = max(result.sizes["blocks"])
@@ -539,12 +526,8 @@ def long_chains(n: int) -> dict[str, Any]:
     """Solve and certify exactly a chain of n variables: Clarabel, and the multipliers of its first solve."""
     lines = []
     for name in ("rosenbrock", "wood"):
-        began = time.process_time()
-        result = chain(name, n).solve()
-        solved = time.process_time() - began
-        began = time.process_time()
-        proof = certificates.extract(result).exact()
-        cpu = time.process_time() - began
+        result, solved = timed(chain(name, n).solve)
+        proof, cpu = timed(certificates.extract(result).exact)
         lines.append([name, n, result.solver, solved, result.certified_bound, cpu, float(proof.bound or 0)])
     columns = ["chain", "n", "solver", "solve, s", "certified", "exact, s", "exact bound"]
     return Table("Chains", columns, lines).to_dict()

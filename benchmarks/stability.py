@@ -6,14 +6,13 @@ with the ones that are right. Consensus: error and CPU seconds of one release at
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 import sosdp as sd
-from benchmarks.harness import Table
+from benchmarks.harness import Table, timed
 from sosdp.laboratory import fits
 from sosdp.laboratory.domain import Domain
 from sosdp.laboratory.family import Family, FixedSet, Part
@@ -74,9 +73,7 @@ def statistics(quick: bool) -> Table:
     ]
     rows = []
     for name, query, facts in cases:
-        start = time.process_time()
-        report = sd.stability(query, **facts)
-        spent = time.process_time() - start
+        report, spent = timed(sd.stability, query, **facts)
         upper = None if report.upper is None else float(report.upper)
         rows.append([name, upper, float(report.lower), all(report.certificates), spent])
     return Table("Statistics", ["statistic", "proven", "attained", "exact certificate", "CPU s"], rows)
@@ -170,10 +167,9 @@ def families(quick: bool) -> Table:
     for name, family, right in transfers():
         if quick and ", d = " in name:  # half a minute and more
             continue
-        start = time.process_time()
-        report = sd.stability(family)
+        report, spent = timed(sd.stability, family)
         bound = None if report.upper is None else float(report.upper)
-        rows.append([name, report.status, right, bound, time.process_time() - start])
+        rows.append([name, report.status, right, bound, spent])
     return Table("Families, for every n", ["family", "verdict", "expected", "sensitivity", "CPU s"], rows)
 
 
@@ -207,11 +203,10 @@ def convex(quick: bool) -> Table:
         programs.append((f"logistic quartic on |x| <= {reach}, {d} features", loss, 0.5))
     rows = []
     for name, program, by_hand in programs:
-        start = time.process_time()
-        report = sd.stability(program, records=20)
+        report, spent = timed(sd.stability, program, records=20)
         upper = None if report.upper is None else float(report.upper)
         attained = float(report.lower)
-        rows.append([name, upper, attained, by_hand, report.status, time.process_time() - start])
+        rows.append([name, upper, attained, by_hand, report.status, spent])
     columns = ["program", "proven", "attained", "by hand", "verdict", "CPU s"]
     return Table("Strongly convex minimisers, n = 20", columns, rows)
 
@@ -261,9 +256,8 @@ def consensus(quick: bool) -> Table:
             program, table, truth, other = make(n, generator)
             errors, spent = [], []
             for _ in range(3):
-                start = time.process_time()
-                release = pure_exponential(program.score_function(), table, epsilon=1.0)
-                spent.append(time.process_time() - start)
+                release, took = timed(pure_exponential, program.score_function(), table, epsilon=1.0)
+                spent.append(took)
                 errors.append(float(np.abs(release.value - truth).max()))
             wrong = float(np.abs(other - truth).max())
             row = [
