@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sosdp.privacy.calibrate import check_positive, gaussian_sigma_tight
+from sosdp.privacy.calibrate import between, check_positive, gaussian_sigma_tight
 from sosdp.privacy.inputs import integer
 from sosdp.privacy.mechanisms.interaction.offline import SELECT_SHARE
 from sosdp.privacy.mechanisms.interaction.paid_rounds import paid_rounds
@@ -80,8 +80,7 @@ def offline_budget(n: int, signal: float, density: float, *, rounds: int = 4, st
     """
     n, rounds, steps = integer(n, "n", 2), integer(rounds, "rounds"), integer(steps, "steps")
     signal = check_positive(signal, "signal")
-    if not 0.0 < density < 1.0:
-        raise ValueError(f"density must lie in (0, 1), got {density}")
+    between(density, "density", "(0, 1)")
     growth = (5.0 * math.sqrt(n)) ** (1.0 / steps)
     variance = (0.8 * signal / growth) ** 2 - n * density * (1.0 - density)
     if variance <= 0.0:

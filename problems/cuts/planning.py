@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
+from sosdp.privacy.calibrate import between, check_delta, check_epsilon, check_positive
 from sosdp.privacy.inputs import integer
 
 from .estimators.cut_release import CutRelease
@@ -89,8 +89,7 @@ def recommend(
     epsilon, edges = check_epsilon(epsilon), check_positive(edges, "edges")
     if delta:
         delta = check_delta(delta)
-    if not 0.0 <= contrast <= 1.0:
-        raise ValueError(f"contrast must lie in [0, 1], got {contrast}")
+    between(contrast, "contrast", "[0, 1]")
     if queries is not None:
         queries = integer(queries, "queries")
     errors, seen = largest_errors(

@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from sosdp.estimator.planner import least
 from sosdp.privacy.ball_accounting import LARGEST_DIMENSION, largest_rate
-from sosdp.privacy.calibrate import float_down
+from sosdp.privacy.calibrate import float_down, one_of
 from sosdp.privacy.mechanisms.integer_queries import order_price, sum_deviation
 from sosdp.structured.packing_ellipsoid import MOST
 
@@ -134,8 +134,7 @@ def plan_mean(task: MeanTask, budget: Budget, method: str = "auto") -> Plan:
         TooFewRecords: none is accurate here, with the n that would do. ValueError: an unknown method, or one
             that the budget or the bounds rule out.
     """
-    if method not in ("auto", *METHODS):
-        raise ValueError(f"method must be auto, {', '.join(METHODS)}, got {method!r}")
+    one_of(method, "method", ("auto", *METHODS))
     noisy = _folded if task.contamination else _whole  # the mean of all records; by name there are others
     makers: dict[str, Any] = {name: partial(noisy, name) for name in ("cube", "gaussian", "ball")}
     makers |= {"trimmed": _trimmed} if task.contamination else {}

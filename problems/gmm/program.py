@@ -18,6 +18,7 @@ import sosdp as sd
 from sosdp.model.expectation import expectation
 from sosdp.model.gathering import gathering
 from sosdp.model.options import SolveOptions, spelled_out
+from sosdp.privacy.calibrate import one_of
 
 Array = npt.NDArray[np.float64]
 
@@ -83,8 +84,7 @@ class Literal:
     products: bool = True
 
     def __post_init__(self) -> None:
-        if self.form not in ("pairwise", "means"):
-            raise ValueError(f'form must be "pairwise" or "means", got {self.form!r}')
+        one_of(self.form, "form", ("pairwise", "means"))
         if self.symmetric and (self.order > 1 or self.form == "means"):
             raise ValueError("label permutations are used for pairs with t = 1 only: leave out symmetric")
 
@@ -200,8 +200,7 @@ def pairwise_program(
     y = np.asarray(points, dtype=np.float64)
     n, d = y.shape
     room = n / clusters if cap is None else cap
-    if rows not in ("diagonal", "plain"):
-        raise ValueError(f'rows must be "diagonal" or "plain", got {rows!r}')
+    one_of(rows, "rows", ("diagonal", "plain"))
     limits = {1: 1.4} if bounds is None else bounds
     w, v = sd.variables("w", n), sd.variables("v", d)
     together = np.array([[w[i] * w[j] for j in range(n)] for i in range(n)], dtype=object)

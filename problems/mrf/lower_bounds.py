@@ -11,6 +11,8 @@ import math
 
 from scipy.optimize import brentq, minimize_scalar
 
+from sosdp.privacy.calibrate import between
+
 
 def parameter_records(p: int, alpha: float, epsilon: float) -> float:
     """n of any (epsilon, 3 / (64 n))-private learner of a perfect matching with E max_ij err^2 <= alpha^2.
@@ -40,27 +42,21 @@ def log_matchings(p: int) -> float:
     return p / 2.0 * math.log(2.0)
 
 
-def _check_success(success: float) -> float:
-    if not 0.0 < success < 1.0:
-        raise ValueError(f"success must lie in (0, 1), got {success!r}")
-    return success
-
-
 def pure_records(log_graphs: float, epsilon: float, success: float, distance: float = 1.0) -> float:
     """n of any epsilon-DP learner that finds one of M structures with this probability.
 
     log((M - 1) s / (1 - s)) / epsilon; with total variation v < 1 of one record also, for every c > 1/s,
     log((M - 1) (s - 1/c) / (1 - s)) / (c v epsilon), and the best of all is returned (0 where M = 1).
     """
-    s = _check_success(success)
+    between(success, "success", "(0, 1)")
     if log_graphs <= 0.0:
         return 0.0
     others = log_graphs + math.log1p(-math.exp(-log_graphs))
-    best = (others + math.log(s / (1.0 - s))) / epsilon
+    best = (others + math.log(success / (1.0 - success))) / epsilon
 
     def negative(log_excess: float) -> float:
-        c = (1.0 + math.exp(log_excess)) / s
-        return -(others + math.log((s - 1.0 / c) / (1.0 - s))) / (c * distance * epsilon)
+        c = (1.0 + math.exp(log_excess)) / success
+        return -(others + math.log((success - 1.0 / c) / (1.0 - success))) / (c * distance * epsilon)
 
     result = minimize_scalar(negative, bounds=(-20.0, 20.0), method="bounded")
     return max(0.0, best, -float(result.fun))
@@ -72,8 +68,8 @@ def zcdp_records(log_graphs: float, rho: float, success: float, distance: float 
     Fano and group privacy: rho (n^2 v^2 + n v) >= s log M - log 2, v the total variation of one record; with
     v = 1 the sharper rho n^2 >= s log M - log 2. The larger of the two.
     """
-    s = _check_success(success)
-    information = s * log_graphs - math.log(2.0)
+    between(success, "success", "(0, 1)")
+    information = success * log_graphs - math.log(2.0)
     if information <= 0.0:
         return 0.0
     plain = math.sqrt(information / rho)
@@ -88,7 +84,7 @@ def approximate_records(log_graphs: float, epsilon: float, delta: float, success
     The largest n with e^(n epsilon) / (M - 1) * (1 - s) + delta (e^(n epsilon) - 1) / (e^epsilon - 1) < s is
     what remains impossible: (epsilon, delta) with delta > 0 escapes the p / epsilon of pure privacy.
     """
-    s = _check_success(success)
+    between(success, "success", "(0, 1)")
     if log_graphs <= 0.0:
         return 0.0
     others = log_graphs + math.log1p(-math.exp(-log_graphs))
@@ -96,9 +92,9 @@ def approximate_records(log_graphs: float, epsilon: float, delta: float, success
     def slack(n: float) -> float:
         grown = math.exp(min(n * epsilon, 700.0))
         return (
-            math.exp(min(n * epsilon - others, 700.0)) * (1 - s)
+            math.exp(min(n * epsilon - others, 700.0)) * (1 - success)
             + delta * (grown - 1) / math.expm1(epsilon)
-            - s
+            - success
         )
 
     if slack(0.0) >= 0.0:

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtr
 
-from sosdp.privacy.calibrate import check_epsilon, check_positive
+from sosdp.privacy.calibrate import between, check_epsilon, check_positive
 
 from .labellings import LARGEST
 from .program import DEFAULT_TAU0
@@ -108,8 +108,7 @@ def vote_error(n: int, average_degree: float, gamma: float, wrong: float, epsilo
     The exact law of binomials plus discrete Laplace noise of scale 2 / epsilon, for labels that are
     independent of the voting edges and wrong equally on both sides; `wrong` in [0, 1/2]. O(n log n).
     """
-    if not 0 <= wrong <= 0.5:
-        raise ValueError(f"wrong must be in [0, 1/2], got {wrong}")
+    between(wrong, "wrong", "[0, 0.5]")
     probabilities, offset = _votes_law(_vertices(n), average_degree, gamma, wrong)
     values = np.arange(len(probabilities)) - offset
     scale = max(2.0 / check_epsilon(epsilon), 0.1)

@@ -14,7 +14,7 @@ import numpy as np
 
 import sosdp.privacy.randomness as noise
 from sosdp.conic.rigorous import largest_eigenvalue_bounds
-from sosdp.privacy.calibrate import check_epsilon, check_positive
+from sosdp.privacy.calibrate import between, check_epsilon, check_positive
 from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.condition import Condition
 from sosdp.privacy.guarantee.guarantee import compose
@@ -88,8 +88,7 @@ def estimate_parameters(
     extremal eigenvalue, O(n^3).
     """
     epsilon = check_epsilon(epsilon)
-    if not 0 < check_positive(edge_share, "edge_share") < 1:
-        raise ValueError(f"edge_share must be in (0, 1), got {edge_share}")
+    between(check_positive(edge_share, "edge_share"), "edge_share", "(0, 1)")
     canonical = canonical_graph(graph)
     n = canonical.n
     share = Fraction(float(edge_share))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from sosdp.estimator.planner import least_budget
-from sosdp.privacy.calibrate import check_delta, check_epsilon
+from sosdp.privacy.calibrate import check_delta, check_epsilon, one_of
 
 from .estimators.base import RecoveryEstimator
 from .estimators.certificate import LARGEST_N, CertificateRecovery
@@ -87,8 +87,7 @@ def recommend(
     """
     n, d, contrast = checked_model(n, average_degree, gamma)
     epsilon = check_epsilon(epsilon)
-    if goal not in ("error", "exact"):
-        raise ValueError(f'goal must be "error" or "exact", got {goal!r}')
+    one_of(goal, "goal", ("error", "exact"))
     if delta != 0:
         delta = check_delta(delta)
     result = [

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from sosdp.privacy import randomness as noise
-from sosdp.privacy.calibrate import gaussian_sigma_tight, root_up
+from sosdp.privacy.calibrate import between, gaussian_sigma_tight, root_up
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_rule
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.structured.directions import unit_rows
@@ -41,8 +41,7 @@ class GaussianRounds:
     def __post_init__(self) -> None:
         if isinstance(self.rounds, bool) or int(self.rounds) != self.rounds or self.rounds < 1:
             raise ValueError(f"rounds must be an integer >= 1, got {self.rounds!r}")
-        if not 0 < self.share < 1:
-            raise ValueError(f"share must be in (0, 1), got {self.share}")
+        between(self.share, "share", "(0, 1)")
 
     @property
     def queries(self) -> int:

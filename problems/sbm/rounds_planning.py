@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import erfc, erfcx, ndtr
 
 from sosdp.estimator.planner import best
-from sosdp.privacy.calibrate import check_positive, gaussian_sigma_tight
+from sosdp.privacy.calibrate import check_positive, gaussian_sigma_tight, one_of
 
 from .rounds import GaussianRounds, Plan, SplitRounds
 
@@ -148,8 +148,7 @@ def plan_rounds(
     on a graph. Below a second, and remembered. Raises ValueError for parameters out of range.
     """
     _check(average_degree, gamma, epsilon)
-    if kind not in ("auto", "gauss", "split"):
-        raise ValueError(f'the plan must be "auto", "gauss" or "split", got {kind!r}')
+    one_of(kind, "the plan", ("auto", "gauss", "split"))
     if kind == "gauss" and not delta > 0:
         raise ValueError('the Gaussian plan needs delta > 0; use the plan "split" for pure privacy')
     if by_degree and (kind == "split" or not delta > 0):

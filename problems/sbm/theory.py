@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Literal
 
 from sosdp.privacy.calibrate import (
+    between,
     check_delta,
     check_epsilon,
     check_positive,
@@ -128,8 +129,7 @@ def required_slack(
     """
     rule = _rule(epsilon, delta)
     if chosen_decision(decision, epsilon) == "coin":
-        if not 0 < failure <= 0.5:
-            raise ValueError(f"failure must lie in (0, 1/2], got {failure!r}")
+        between(failure, "failure", "(0, 0.5]")
         return 2 * (tau0 + (1 + 2 * STATISTIC_ERROR) * accept_profile(epsilon, delta).reach(1 - failure))
     return 2 * (tau0 + rule.statistic_needed(failure))
 
@@ -165,8 +165,7 @@ def lower_bound_epsilon(
     n = _vertices(n)
     if n % 2:
         raise ValueError(f"the lower bound is for balanced labellings: n must be even, got {n}")
-    if not 0 < failure < 1:
-        raise ValueError(f"failure must be in (0, 1), got {failure}")
+    between(failure, "failure", "(0, 1)")
     zeta = 1 / n if error is None else float(error)
     if not 1 / n <= zeta < 0.5:
         raise ValueError(f"error must be in [1/n, 1/2), got {zeta}")

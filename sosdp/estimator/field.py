@@ -121,15 +121,9 @@ def finite(value: Any, name: str) -> None:
 
 def within(interval: str) -> Check:
     """A number in an interval written as usual: ``(0, 1]``."""
-    low, high = map(float, interval[1:-1].split(","))
-
-    def check(value: Any, name: str) -> None:
-        number = calibrate.check_positive(value, name, zero=True)
-        above = low < number or (low == number and interval[0] == "[")
-        if not (above and (number < high or (number == high and interval[-1] == "]"))):
-            raise ValueError(f"{name} must lie in {interval}, got {value}")
-
-    return check
+    return lambda value, name: calibrate.between(
+        calibrate.check_positive(value, name, zero=True), name, interval
+    )
 
 
 share = within("(0, 1)")
@@ -143,14 +137,7 @@ def whole(least: int = 1) -> Check:
 
 def choice(*words: Any) -> Check:
     """One of some words."""
-
-    def check(value: Any, name: str) -> None:
-        if value not in words:
-            two = " or ".join(f'"{word}"' for word in words)
-            listed = two if len(words) == 2 else f"one of {', '.join(map(str, words))}"
-            raise ValueError(f"{name} must be {listed}, got {value!r}")
-
-    return check
+    return lambda value, name: calibrate.one_of(value, name, words)
 
 
 def optional(check: Check) -> Check:

@@ -15,6 +15,7 @@ import numpy as np
 
 from sosdp.conic.rigorous import UNIT, least_eigenvalue_bound
 from sosdp.estimator.records import LARGEST_RECORD
+from sosdp.privacy.calibrate import between, one_of
 from sosdp.structured.packing import dual_parts
 from sosdp.structured.packing_bound import Limit
 
@@ -74,12 +75,10 @@ class PackingProblem:
     def __post_init__(self) -> None:
         if not isinstance(self.features, FeatureMap) and self.features not in get_args(Named):
             raise ValueError(f"features={self.features!r}: choose 'identity' or 'covariance'")
-        if self.kind not in ("completion", "second moment"):
-            raise ValueError(f"kind={self.kind!r}: choose 'completion' or 'second moment'")
+        one_of(self.kind, "kind", get_args(Kind))
         if not (isinstance(self.dimension, int) and self.dimension >= 1):
             raise ValueError(f"dimension must be an integer >= 1, not {self.dimension!r}")
-        if not (math.isfinite(self.lam) and self.lam > 0):
-            raise ValueError(f"lam must be a number > 0, not {self.lam!r}")
+        between(self.lam, "lam", "(0, inf)")
         if not 0 < self.clip <= LARGEST_RECORD:
             raise ValueError(f"clip must lie in (0, 2^40], got {self.clip!r}")
         if self.relative and (self.features != "covariance" or self.kind != "completion"):

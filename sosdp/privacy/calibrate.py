@@ -10,7 +10,7 @@ Proofs: docs/proofs/gaussian_release.md
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -61,6 +61,23 @@ def check_positive(value: Any, name: str, *, zero: bool = False) -> float:
     if not (math.isfinite(number) and (number > 0.0 or (zero and number == 0.0))):
         raise ValueError(f"{name} must be a finite number {'>= 0' if zero else '> 0'}, got {value!r}")
     return number
+
+
+def between(value: Any, name: str, interval: str) -> None:
+    """Raise ValueError unless the number lies in an interval written as usual: ``(0, 1]``."""
+    low, high = map(float, interval[1:-1].split(","))
+    at_end = (value == low and interval[0] == "[") or (value == high and interval[-1] == "]")
+    if not (low < value < high or at_end):
+        raise ValueError(f"{name} must lie in {interval}, got {value}")
+
+
+def one_of(value: Any, name: str, words: Iterable[Any]) -> None:
+    """Raise ValueError unless the value is one of these words."""
+    known = list(words)
+    if value not in known:
+        two = " or ".join(f'"{word}"' for word in known)
+        listed = two if len(known) == 2 else f"one of {', '.join(map(str, known))}"
+        raise ValueError(f"{name} must be {listed}, got {value!r}")
 
 
 def _budget(value: Any, name: str) -> float:

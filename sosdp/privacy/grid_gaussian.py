@@ -16,6 +16,7 @@ from sosdp.privacy.calibrate import (
     delta_at_most,
     gaussian_sigma_paper,
     gaussian_sigma_tight,
+    one_of,
     root_up,
 )
 from sosdp.privacy.guarantee.evidence import Law
@@ -105,8 +106,7 @@ def grid_gaussian(
     count = int(count)
     if count < 1:
         raise ValueError(f"count must be at least 1, got {count}")
-    if terms.calibration not in ("tight", "paper"):
-        raise ValueError(f'calibration must be "tight" or "paper", got {terms.calibration!r}')
+    one_of(terms.calibration, "calibration", ("tight", "paper"))
     if law not in ("rounded", "discrete") or (terms.backend == "opendp" and law != "discrete"):
         raise ValueError(f'law must be "rounded" or "discrete" (OpenDP: only the latter), got {law!r}')
     smoothing, charge, rho = 0.0, 0.0, None

@@ -16,7 +16,7 @@ from sosdp.estimator.field import Field, Fitted
 from sosdp.estimator.not_fitted import FitFirst
 from sosdp.estimator.parameters import Parameters
 from sosdp.laboratory.packing_problem import PackingProblem, clean
-from sosdp.privacy.calibrate import check_positive
+from sosdp.privacy.calibrate import between, check_positive
 from sosdp.structured.packing import Bracket, solve
 
 from ..theory import default_lam
@@ -156,6 +156,5 @@ def _table(X: Any, sigma: Any, contamination: Any) -> tuple[np.ndarray, float, f
     rows = rows[:, None] if rows.ndim == 1 else rows
     if rows.ndim != 2 or min(rows.shape) < 1:
         raise ValueError(f"X must have shape (n, d) with n, d >= 1, got {np.shape(X)}")
-    if not 0.0 <= float(contamination) < 0.5:
-        raise ValueError(f"contamination must lie in [0, 1/2), got {contamination!r}")
+    between(float(contamination), "contamination", "[0, 0.5)")
     return clean(rows, rows.shape[1]), check_positive(sigma, "sigma"), float(contamination)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from sosdp.privacy.calibrate import ball, upper
+from sosdp.privacy.calibrate import ball, between, one_of, upper
 from sosdp.privacy.guarantee.adjacency import (
     ONE_RECORD_ADDED,
     ONE_RECORD_REPLACED,
@@ -86,8 +86,7 @@ def parallel(guarantees: Iterable[Guarantee], *, pieces: str = "index", mechanis
             f"disjoint pieces are for one edge or record, which touches one piece; {adjacency!s} may touch "
             "several: convert the result with for_group instead"
         )
-    if pieces not in ("index", "position", "value"):
-        raise ValueError(f'pieces must be "index", "position" or "value", got {pieces!r}')
+    one_of(pieces, "pieces", ("index", "position", "value"))
     if pieces != "index" and adjacency.unit == "user":
         raise ValueError(
             f"the records of a user may lie in several pieces where they are chosen by {pieces}: give "
@@ -132,8 +131,7 @@ def random_split(
     Source: Lemma 5.15 of the private stochastic-block-model paper, for general p.
     """
     p = Fraction(probability)
-    if not 0 < p < 1:
-        raise ValueError(f"the probability of the first part must lie in (0, 1), got {probability}")
+    between(p, "the probability of the first part", "(0, 1)")
     parts = (first, second)
     relation = same_adjacency(parts).relation
     if relation not in ("flip", "add or remove", "replace") or Adjacency(first.adjacency).size != 1:
@@ -182,11 +180,9 @@ def subsample(
     Source: Balle, Barthe and Gaboardi 2018, Theorems 8 and 9.
     """
     q = Fraction(rate)
-    if not 0 < q <= 1:
-        raise ValueError(f"the rate must lie in (0, 1], got {rate}")
+    between(q, "the rate", "(0, 1]")
     relations = {"poisson": ("add or remove", "flip"), "fixed size": ("replace",)}
-    if scheme not in relations:
-        raise ValueError(f'scheme must be "poisson" or "fixed size", got {scheme!r}')
+    one_of(scheme, "scheme", relations)
     adjacency = Adjacency(guarantee.adjacency)
     if adjacency.relation not in relations[scheme] or adjacency.size != 1:
         raise ValueError(
@@ -247,8 +243,7 @@ def halting(
         raise ValueError(f"the second step does not rest on {condition!r}: use compose for it")
     if any(text == condition and text.everywhere for text in then.conditions):
         raise ValueError("no test of one data set can show what is assumed of every data set")
-    if not 0.0 <= failure < 1.0:
-        raise ValueError(f"failure must lie in [0, 1), got {failure}")
+    between(failure, "failure", "[0, 1)")
     rest = tuple(text for text in then.assumptions if text != condition)
     if then.kind == Kind.CONDITIONAL:
         then_now = replace(then, kind=weakest((kind, kind_of(rest))), assumptions=rest)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
 
-from sosdp.privacy.calibrate import check_positive, zcdp_epsilon
+from sosdp.privacy.calibrate import between, check_positive, one_of, zcdp_epsilon
 from sosdp.privacy.guarantee.adjacency import (
     ONE_EDGE,
     ONE_RECORD_ADDED,
@@ -100,12 +100,8 @@ class Guarantee:
             raise ValueError(
                 "epsilon and delta are claimed together: give both (delta = 0 for pure) or neither"
             )
-        if self.kind not in KINDS:
-            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
-        if self.calibration not in CALIBRATIONS:
-            raise ValueError(
-                f"calibration must be one of {', '.join(CALIBRATIONS)}, got {self.calibration!r}"
-            )
+        one_of(self.kind, "kind", KINDS)
+        one_of(self.calibration, "calibration", CALIBRATIONS)
         object.__setattr__(self, "adjacency", Adjacency(self.adjacency))
         if self.renyi is not None:
             object.__setattr__(self, "renyi", check_renyi(self.renyi))
@@ -260,8 +256,7 @@ class Guarantee:
         Raises:
             ValueError: delta outside [0, 1).
         """
-        if not 0.0 <= delta < 1.0:
-            raise ValueError(f"delta must lie in [0, 1), got {delta}")
+        between(delta, "delta", "[0, 1)")
         result = [math.inf]
         if self.epsilon is not None and (self.delta or 0.0) <= delta:
             result.append(self.epsilon)

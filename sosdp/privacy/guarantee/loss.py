@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sosdp.extras import need
+from sosdp.privacy.calibrate import between, one_of
 
 _NUMBERS = {
     "parameters": ("epsilon", "delta"),
@@ -43,8 +44,7 @@ class Part:
     times: int = 1
 
     def __post_init__(self) -> None:
-        if self.law not in _NUMBERS:
-            raise ValueError(f"law must be one of {', '.join(_NUMBERS)}, got {self.law!r}")
+        one_of(self.law, "law", _NUMBERS)
         if len(self.numbers) != len(_NUMBERS[self.law]):
             raise ValueError(f"{self.law} needs {', '.join(_NUMBERS[self.law])}")
         if self.times < 1:
@@ -101,8 +101,7 @@ class PrivacyLoss:
     def __post_init__(self) -> None:
         if not self.parts:
             raise ValueError("a privacy loss needs at least one part")
-        if not 0.0 < self.interval <= 0.1:
-            raise ValueError(f"interval must lie in (0, 0.1], got {self.interval}")
+        between(self.interval, "interval", "(0, 0.1]")
 
     def epsilon(self, delta: float) -> float:
         """Least epsilon proven at this delta (float64, pessimistic discretisation); infinite if none."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import sosdp.privacy.randomness.bits as sources
 import sosdp.privacy.randomness.cells as cells
 import sosdp.privacy.randomness.opendp_sampler as opendp_sampler
+from sosdp.privacy.calibrate import one_of
 from sosdp.privacy.randomness.bits import RandomBits, open_bits
 from sosdp.privacy.randomness.grid import noise_units
 
@@ -56,8 +57,7 @@ def gaussian(
     Cost: about 10 nanoseconds a count (40 without the ChaCha20 keystream), 2 MB besides the result. Exact.
     Source: docs/proofs/noise.md, Theorem 1.
     """
-    if law not in GAUSSIAN_LAWS:
-        raise ValueError(f'law must be "rounded" or "discrete", got {law!r}')
+    one_of(law, "law", GAUSSIAN_LAWS)
     if backend == "opendp" and law != "discrete":
         raise ValueError('OpenDP has the discrete Gaussian only: pass law="discrete" with backend="opendp"')
     return _drawn(law, shape, noise_units(scale, grid), backend, source, insecure_seed, out)
@@ -133,8 +133,7 @@ def _drawn(
         raise ValueError(
             f"out must be a contiguous int64 array of shape {sizes}, got {drawn.dtype} {drawn.shape}"
         )
-    if backend not in BACKENDS:
-        raise ValueError(f'backend must be "cells" or "opendp", got {backend!r}')
+    one_of(backend, "backend", BACKENDS)
     if backend == "cells":
         bits = _bits(source, insecure_seed, drawn.size)
         cells.fill(drawn.reshape(drawn.size), cells.plan(law, units), bits)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from sosdp.privacy.calibrate import range_rho
+from sosdp.privacy.calibrate import one_of, range_rho
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.evidence import Law, proven_by
@@ -59,8 +59,7 @@ def report_noisy_max(
     whole_sensitivity = math.ceil(positive(sensitivity, "sensitivity") / step)
     if len(scores) == 0:
         raise ValueError("there must be at least one candidate")
-    if noise not in ("gumbel", "permute-and-flip"):
-        raise ValueError(f'noise must be "gumbel" or "permute-and-flip", got {noise!r}')
+    one_of(noise, "noise", ("gumbel", "permute-and-flip"))
     rate = Fraction(epsilon) / (whole_sensitivity * (1 if monotone else 2))
     bits = terms.bits()
     counted = wholes(scores, step, Fraction(0), -LARGEST, LARGEST)

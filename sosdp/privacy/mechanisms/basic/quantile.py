@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy.calibrate import range_rho
+from sosdp.privacy.calibrate import between, range_rho
 from sosdp.privacy.contributions import Unit, kept, unit_of
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.evidence import Law, proven_by
@@ -207,6 +207,5 @@ def _share(q: Any) -> Fraction:
         share = Fraction(q).limit_denominator(1000)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"q must lie in [0, 1], got {q!r}") from error
-    if not 0 <= share <= 1:
-        raise ValueError(f"q must lie in [0, 1], got {q!r}")
+    between(share, "q", "[0, 1]")
     return share

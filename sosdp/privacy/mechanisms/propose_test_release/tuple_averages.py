@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
-from sosdp.privacy.calibrate import range_rho
+from sosdp.privacy.calibrate import one_of, range_rho
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.composition import halting
 from sosdp.privacy.guarantee.condition import Condition, Fact, Kind
@@ -202,8 +202,7 @@ def draw_averages(
     """
     n = len(results)
     mean_sensitivity(n, budget.rule.reach)  # public numbers first: too few tuples for this test
-    if average not in AVERAGES:
-        raise ValueError(f"average must be one of {', '.join(AVERAGES)}, got {average!r}")
+    one_of(average, "average", AVERAGES)
     share = spread_of(clusters, clusters)
     levels = []
     for start in range(0, grid.count + MARGIN, len(STEPS)):
