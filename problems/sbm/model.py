@@ -114,8 +114,25 @@ def planted_graph(labels: np.ndarray, p_in: float, p_out: float, rng: np.random.
     return SampledGraph(sp.csr_array((data, (np.r_[i, j], np.r_[j, i])), shape=(n, n)), labels)
 
 
+class Planted:
+    """What draws labels (`_labels`), then edges by p_in inside a community and p_out across."""
+
+    def sample(self: Any, generator: np.random.Generator | int | None = None) -> SampledGraph:
+        """Draw labels and a graph; generator: a numpy Generator or a seed. O(n^2) time, memory one row
+        block.
+        """
+        rng = np.random.default_rng(generator)
+        return planted_graph(self._labels(rng), self.p_in, self.p_out, rng)
+
+    def sample_edges(self: Any, generator: np.random.Generator | int | None = None) -> SampledEdges:
+        """As `sample`, in time and memory linear in the edges; other draws than `sample` makes."""
+        rng = np.random.default_rng(generator)
+        labels = self._labels(rng)
+        return SampledEdges(planted_edges(labels, self.p_in, self.p_out, rng), labels)
+
+
 @dataclass(frozen=True)
-class StochasticBlockModel:
+class StochasticBlockModel(Planted):
     """SBM_n(d, gamma): every pair {i, j} is an edge with probability (1 + gamma x_i x_j) d / n,
     independently.
 
@@ -157,22 +174,9 @@ class StochasticBlockModel:
         rng.shuffle(labels)
         return labels
 
-    def sample(self, generator: np.random.Generator | int | None = None) -> SampledGraph:
-        """Draw labels and a graph; generator: a numpy Generator or a seed. O(n^2) time, memory one row
-        block.
-        """
-        rng = np.random.default_rng(generator)
-        return planted_graph(self._labels(rng), self.p_in, self.p_out, rng)
-
-    def sample_edges(self, generator: np.random.Generator | int | None = None) -> SampledEdges:
-        """As `sample`, in time and memory linear in the edges; other draws than `sample` makes."""
-        rng = np.random.default_rng(generator)
-        labels = self._labels(rng)
-        return SampledEdges(planted_edges(labels, self.p_in, self.p_out, rng), labels)
-
 
 @dataclass(frozen=True)
-class PlantedPartition:
+class PlantedPartition(Planted):
     """A pair is an edge with probability p_in inside one of k equal communities, with p_out across them.
 
     n: vertices; communities: k >= 2; 0 <= p_out < p_in <= 1. Labels 0..k-1, sizes as equal as can be, in
@@ -196,14 +200,3 @@ class PlantedPartition:
         labels = np.arange(self.n) % self.communities
         rng.shuffle(labels)
         return labels
-
-    def sample(self, generator: np.random.Generator | int | None = None) -> SampledGraph:
-        """Draw labels (n,) of 0..k-1 and a graph; generator: a numpy Generator or a seed. O(n^2)."""
-        rng = np.random.default_rng(generator)
-        return planted_graph(self._labels(rng), self.p_in, self.p_out, rng)
-
-    def sample_edges(self, generator: np.random.Generator | int | None = None) -> SampledEdges:
-        """As `sample`, in time and memory linear in the edges; other draws than `sample` makes."""
-        rng = np.random.default_rng(generator)
-        labels = self._labels(rng)
-        return SampledEdges(planted_edges(labels, self.p_in, self.p_out, rng), labels)

@@ -14,6 +14,7 @@ import numpy as np
 
 import sosdp.privacy.randomness as noise
 from sosdp.conic.rigorous import largest_eigenvalue_bounds
+from sosdp.estimator.base import NUMERICAL_FAILURES
 from sosdp.privacy.calibrate import between, check_epsilon, check_positive
 from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.condition import Condition
@@ -21,9 +22,10 @@ from sosdp.privacy.guarantee.guarantee import compose
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import open_bits
+from sosdp.privacy.silence import no_warnings
 from sosdp.privacy.terms import Terms
 
-from .estimators.base import ADJACENCY, NUMERICAL_FAILURES, silenced
+from .estimators.base import ADJACENCY
 from .graph_input import canonical_graph
 
 GRID = 2.0**-20
@@ -66,7 +68,7 @@ def eigenvalue_count(adjacency: Any, density: float) -> int | None:
     """
     matrix = adjacency.toarray().astype(float) - round(density * 2.0**40) / 2.0**40
     n = matrix.shape[0]
-    with silenced():
+    with no_warnings():
         try:
             low, high = largest_eigenvalue_bounds(matrix)
         except NUMERICAL_FAILURES:

@@ -39,10 +39,6 @@ class FittedBefore(UserWarning):
     """A step of a pipeline was fitted to the private records without a guarantee."""
 
 
-silenced = no_warnings
-"""No warning leaves this block: inside it private data are being computed on."""
-
-
 class ReleasingEstimator(FitFirst, Parameters, ABC):
     """Base of the estimators: `fit(data)` runs one mechanism and keeps only what it released.
 
@@ -75,7 +71,7 @@ class ReleasingEstimator(FitFirst, Parameters, ABC):
         steps = outside()
         if steps:
             warnings.warn(OUTSIDE.format(steps=", ".join(steps)), FittedBefore, stacklevel=2)
-        with silenced():
+        with no_warnings():  # private data are being computed on
             release = self._release(self._read(X))
         self.release_ = release
         self.guarantee_ = release.guarantee

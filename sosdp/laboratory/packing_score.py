@@ -24,7 +24,7 @@ from sosdp.laboratory.packing_problem import DIGITS, Cuts, PackingProblem, smat,
 from sosdp.privacy.guarantee.condition import Charged, Fact
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
 from sosdp.privacy.scores.levels import level_sensitivity
-from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction
+from sosdp.privacy.scores.score import Lattice, Levels, Point, ScoreFunction
 from sosdp.privacy.silence import no_warnings
 from sosdp.structured.packing import Bracket, certain, solve
 from sosdp.structured.packing_bound import Limit
@@ -262,7 +262,3 @@ class PackingLevels(Levels):
         if point not in self.known and self.cuts.at(self.score.lattice.value(point)) > limit:
             return False  # certified: the score is above
         return self.level(point) <= k
-
-    def box(self, k: int) -> Box | None:
-        """The lattice's own box: level sets are not bounded more tightly here (see `DyadicBoxes`)."""
-        return self.score.lattice.box

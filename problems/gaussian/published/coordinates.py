@@ -23,7 +23,7 @@ from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats
 from sosdp.privacy.mechanisms.exponential import pure_exponential
-from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction
+from sosdp.privacy.scores.score import Lattice, Levels, Point, ScoreFunction
 
 from ..planning import NotOffered
 from .spectral import integer_directions
@@ -157,10 +157,6 @@ class CoordinateLevels(Levels):
         close = np.abs(away).max(axis=1) <= search.alpha
         close &= np.sqrt((away * away).sum(axis=1)) <= search.euclidean
         return int(self.distance[close].min(initial=search.n))
-
-    def box(self, k: int) -> Box | None:
-        """The lattice's own box."""
-        return self.score.lattice.box
 
 
 def published_coordinate_mean(

@@ -24,7 +24,7 @@ from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats
 from sosdp.privacy.mechanisms.exponential import pure_exponential
 from sosdp.privacy.scores.sampling import FiniteGrid
-from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction
+from sosdp.privacy.scores.score import Lattice, Levels, Point, ScoreFunction
 
 from ..fold import combined
 from ..planning import NotOffered
@@ -137,10 +137,6 @@ class SpectralLevels(Levels):
             return self.score.top + 1
         sigma, directions = self.score.matrix(point), map(np.array, self.score.directions)
         return max(line.level_at(v @ sigma @ v) for v, line in zip(directions, self.lines, strict=True))
-
-    def box(self, k: int) -> Box | None:
-        """The lattice's own box."""
-        return self.score.lattice.box
 
 
 @lru_cache(maxsize=8)

@@ -44,11 +44,6 @@ RIGHT = 0.9
 """Share of blocks whose learner is expected to be right about a pair."""
 
 
-def structure_value(edges: Edges | None) -> dict[str, Any]:
-    """The published value of a released structure: edges only; None where it was declined."""
-    return {"edges": edges, "weights": None, "field": None, "released": edges is not None}
-
-
 class StructureEstimator(RecordEstimator):
     """Base of what releases a graph whole, or nothing: edges_ is None where it was not released."""
 
@@ -63,6 +58,15 @@ class StructureEstimator(RecordEstimator):
     )
     _step: ClassVar[int]
     """How far a replaced record moves the margin."""
+
+    def _announced(
+        self, data: np.ndarray, mechanism: str, edges: Edges, margin: Any, **public: Any
+    ) -> Release:
+        """The edges where their margin is wide enough; no edges where it is not."""
+        release = release_with_margin(self._terms(data, mechanism), edges, margin, self._step)
+        value = {"edges": release.value, "weights": None, "field": None}
+        facts = {"n": len(data), "dimension": data.shape[1], **public}
+        return release.postprocess(value | {"released": release.value is not None}, public=facts)
 
     @abstractmethod
     def _margin(self, n: int, d: int, strength: float) -> float:
@@ -87,15 +91,7 @@ class ChowLiuTree(StructureEstimator):
         return tree_margin(n, d, strength)
 
     def _release(self, data: np.ndarray) -> Release:
-        edges, margin = chow_liu(product_sums(signs(data)))
-        release = release_with_margin(
-            self._terms(data, "mrf.tree"),
-            edges,
-            margin,
-            self._step,
-        )
-        public = {"n": len(data), "dimension": data.shape[1]}
-        return release.postprocess(structure_value(release.value), public=public)
+        return self._announced(data, "mrf.tree", *chow_liu(product_sums(signs(data))))
 
 
 class CorrelationGraph(StructureEstimator):
@@ -116,13 +112,7 @@ class CorrelationGraph(StructureEstimator):
         if p < 2:
             raise ValueError("a graph needs at least two columns")
         edges, margin = correlated_pairs(product_sums(signs(data)), n, Fraction(self.threshold))
-        release = release_with_margin(
-            self._terms(data, "mrf.correlation-graph"),
-            edges,
-            margin,
-            self._step,
-        )
-        return release.postprocess(structure_value(release.value), public={"n": n, "dimension": p})
+        return self._announced(data, "mrf.correlation-graph", edges, margin)
 
 
 def block_structure(block: np.ndarray, width: float, threshold: float, iterations: int) -> Edges:
@@ -171,14 +161,7 @@ class VotedStructure(StructureEstimator):
         seed = self.insecure_seed
         parts = split_blocks(len(data), blocks, open_bits(None if seed is None else 2 * seed + 1))
         edges, margin = pair_majority(run_blocks(self._learn, data, parts), data.shape[1])
-        release = release_with_margin(self._terms(data, "mrf.vote"), edges, margin, self._step)
-        public = {
-            "n": len(data),
-            "dimension": data.shape[1],
-            "blocks": blocks,
-            "block_size": len(parts[0]),
-        }
-        return release.postprocess(structure_value(release.value), public=public)
+        return self._announced(data, "mrf.vote", edges, margin, blocks=blocks, block_size=len(parts[0]))
 
     def required_records(self, model: Ising, *, pilots: int = 24) -> tuple[int, int]:
         """(records, blocks) from which the graph of a public guess of the model is expected to be released.

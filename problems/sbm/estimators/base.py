@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
-from sosdp.estimator.base import NUMERICAL_FAILURES, ReleasingEstimator, silenced
+from sosdp.estimator.base import ReleasingEstimator
 from sosdp.estimator.field import Field, Fitted, budget, optional, part, positive, privacy_delta
 from sosdp.estimator.planner import Forecasts
 from sosdp.privacy.calibrate import check_positive
@@ -15,17 +15,6 @@ from sosdp.privacy.calibrate import check_positive
 from ..edges import canonical_edges
 from ..forecasts import Method, checked_model, forecasts
 from ..graph_input import canonical_graph
-
-__all__ = [
-    "ADJACENCY",
-    "NUMERICAL_FAILURES",
-    "WEIGHT_ADJACENCY",
-    "ModelledRecovery",
-    "RecoveryEstimator",
-    "WeightedRecovery",
-    "release_value",
-    "silenced",
-]
 
 ADJACENCY = "one edge"
 """Neighbours of an unweighted graph."""
@@ -147,17 +136,9 @@ class ModelledRecovery(WeightedRecovery):
     average_degree: float = Field(positive, "d, its mean degree")
 
 
-class HasNodes(Protocol):
-    """A canonical graph, of which only the public vertices are read."""
-
-    @property
-    def nodes(self) -> Sequence[Hashable]:
-        """The vertices, ordered."""
-
-
-def release_value(labels: Sequence[int] | np.ndarray | None, graph: HasNodes, method: str) -> dict[str, Any]:
-    """The published value: labels (or None), the nodes they belong to, the method, and whether it
-    released.
+def release_value(labels: Sequence[int] | np.ndarray | None, graph: Any, method: str) -> dict[str, Any]:
+    """The published value: labels (or None), the nodes they belong to, the method, and whether it released;
+    of the graph only its public vertices are read.
     """
     plain = (int, float, str, bool)
     nodes = [node.item() if isinstance(node, np.generic) else node for node in graph.nodes]

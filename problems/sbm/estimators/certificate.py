@@ -5,6 +5,7 @@ Statement and proof: docs/proofs/sbm_certificate.md
 
 from __future__ import annotations
 
+from sosdp.estimator.base import NUMERICAL_FAILURES
 from sosdp.estimator.field import Field, budget, choice, finite, optional, positive, within
 from sosdp.privacy.guarantee.condition import ARITHMETIC, COMPLETE, Fact
 from sosdp.privacy.guarantee.release import Release
@@ -15,7 +16,7 @@ from ..closed_form import closed_form_bisection
 from ..graph_input import CanonicalGraph
 from ..ladder import settled_by_ladder
 from ..program import DEFAULT_TAU, DEFAULT_TAU0, STATISTIC_ERROR, chosen_decision
-from .base import NUMERICAL_FAILURES, WeightedRecovery, release_value, silenced
+from .base import WeightedRecovery, release_value
 
 CERTIFIED_UP_TO = 500
 """Most vertices (public) of a graph that is settled in ball arithmetic where float64 proofs leave it open."""
@@ -119,16 +120,15 @@ class CertificateRecovery(WeightedRecovery):
         """The certified bisection, or none and why the search broke off: private."""
         tau, tau0 = self._errors(graph.n)
         failure = None
-        with silenced():
-            try:
-                if self.search == "rule":
-                    result = closed_form_bisection(graph.adjacency, tau, STATISTIC_ERROR)
-                else:
-                    result = certified_bisection(graph.adjacency, tau, tau0, STATISTIC_ERROR)
-            except NUMERICAL_FAILURES as problem:
-                result, failure = UNRESOLVED, repr(problem)
-            if not result.resolved and self._complete(graph.n):
-                result = settled_by_ladder(graph.adjacency, tau, tau0, STATISTIC_ERROR)
+        try:
+            if self.search == "rule":
+                result = closed_form_bisection(graph.adjacency, tau, STATISTIC_ERROR)
+            else:
+                result = certified_bisection(graph.adjacency, tau, tau0, STATISTIC_ERROR)
+        except NUMERICAL_FAILURES as problem:
+            result, failure = UNRESOLVED, repr(problem)
+        if not result.resolved and self._complete(graph.n):
+            result = settled_by_ladder(graph.adjacency, tau, tau0, STATISTIC_ERROR)
         return result, failure
 
     def _complete(self, n: int) -> bool:

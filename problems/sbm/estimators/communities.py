@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from sosdp.conic.eigenvalues import eigenvectors_between
+from sosdp.estimator.base import NUMERICAL_FAILURES
 from sosdp.estimator.field import Field, budget, choice, part, whole
 from sosdp.privacy.calibrate import check_delta
 from sosdp.privacy.guarantee.release import Release
@@ -20,7 +21,7 @@ from ..forecasts import checked_model, flips_forecast, forecasts
 from ..graph_input import CanonicalGraph
 from ..labelling import check_clustering, cluster, renumbered
 from ..program import rounding_distance
-from .base import NUMERICAL_FAILURES, RecoveryEstimator, release_value, silenced
+from .base import RecoveryEstimator, release_value
 from .flips import debiased
 from .output_perturbation import moved_by_an_edge, projected
 
@@ -140,10 +141,9 @@ class CommunitiesRecovery(RecoveryEstimator):
         noisy = flip_edges(graph.adjacency, rule, bits)
         # From here on everything is post-processing of the noisy graph.
         count = int(self.communities)
-        with silenced():
-            matrix = debiased(noisy, float(rule.probability))
-            labels = cluster(leading_eigenvectors(matrix, count - 1), count)
-            labels = vote(matrix, labels, count, int(self.rounds))
+        matrix = debiased(noisy, float(rule.probability))
+        labels = cluster(leading_eigenvectors(matrix, count - 1), count)
+        labels = vote(matrix, labels, count, int(self.rounds))
         terms = self._terms(graph, "sbm.communities.flips", delta=None)
         return terms.seal(
             release_value(labels, graph, "edge flips"),
@@ -164,6 +164,5 @@ class CommunitiesRecovery(RecoveryEstimator):
         facts = {"n": n, "communities": count, "p_in": p_in, "p_out": p_out}
         terms = self._terms(graph, "sbm.communities.projection", public=facts)
         release = projection.released(terms, sensitivity, eta_max)
-        with silenced():
-            labels = cluster(leading_eigenvectors(release.value.values(), count), count)
+        labels = cluster(leading_eigenvectors(release.value.values(), count), count)
         return release.postprocess(release_value(labels, graph, "projection"))

@@ -14,7 +14,7 @@ from sosdp.privacy.randomness.bits import open_bits
 
 from ..graph_input import CanonicalGraph
 from ..labellings import LARGEST, WHOLE, Labellings
-from .base import RecoveryEstimator, release_value, silenced
+from .base import RecoveryEstimator, release_value
 
 
 class ExponentialRecovery(RecoveryEstimator):
@@ -45,9 +45,8 @@ class ExponentialRecovery(RecoveryEstimator):
         if graph.n > WHOLE and density > 1:
             raise ValueError(f"average_degree is at most the number of vertices, got {self.average_degree}")
         bits = open_bits(self.insecure_seed)
-        with silenced():
-            rate = Fraction(self.epsilon) / (4 * density.denominator)
-            labels = Labellings(graph.adjacency.toarray(), density, rate).draw(bits)
+        rate = Fraction(self.epsilon) / (4 * density.denominator)
+        labels = Labellings(graph.adjacency.toarray(), density, rate).draw(bits)
         terms = self._terms(graph, "sbm.exponential")
         return terms.seal(
             release_value(labels, graph, "exponential"),

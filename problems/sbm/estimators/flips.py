@@ -20,7 +20,7 @@ from ..edges import CanonicalEdges, pair_at, position_of
 from ..graph_input import CanonicalGraph, EdgeList
 from ..labelling import canonical_signs, leading_eigenvector, majority_polish
 from ..program import tilted_adjacency
-from .base import HasNodes, RecoveryEstimator, release_value, silenced
+from .base import RecoveryEstimator, release_value
 
 MOST_FLIPS = 1 << 27
 """Most flips of a sparse graph to expect (public): 16 bytes each, several times over."""
@@ -59,9 +59,7 @@ class FlipsRecovery(RecoveryEstimator):
         labels = canonical_signs(leading_eigenvector(centred))
         return majority_polish(centred, labels, int(self.rounds)) if self.rounds else labels
 
-    def _sealed(
-        self, labels: np.ndarray, graph: HasNodes, flip_probability: float, bits: RandomBits
-    ) -> Release:
+    def _sealed(self, labels: np.ndarray, graph: Any, flip_probability: float, bits: RandomBits) -> Release:
         """The release of labels that were read off a graph flipped with that probability."""
         terms = self._terms(graph, self._mechanism)
         facts = {"n": len(graph.nodes), "flip_probability": flip_probability}
@@ -104,8 +102,7 @@ class RandomizedResponseRecovery(FlipsRecovery):
         # From here on everything is post-processing of the noisy graph.
         self.noisy_graph_ = noisy
         q = float(rule.probability)
-        with silenced():
-            labels = self._labels(debiased(noisy, q, self._density(graph.n)))
+        labels = self._labels(debiased(noisy, q, self._density(graph.n)))
         return self._sealed(labels, graph, q, bits)
 
 
@@ -147,6 +144,5 @@ class SparseFlipsRecovery(FlipsRecovery):
         self.noisy_graph_ = EdgeList(n, np.column_stack([noisy.first, noisy.second]))
         density = self._density(n)
         centre = len(noisy.first) / pairs if density is None else q + (1 - 2 * q) * density
-        with silenced():
-            labels = self._labels(tilted_adjacency(noisy.adjacency(), centre))
+        labels = self._labels(tilted_adjacency(noisy.adjacency(), centre))
         return self._sealed(labels, data, q, bits)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sosdp.estimator.base import NUMERICAL_FAILURES
 from sosdp.estimator.field import Field, Fitted, choice, part
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.release import Release
@@ -20,7 +21,7 @@ from sosdp.structured import StructuredMatrix, nearest_correlation
 from ..graph_input import CanonicalGraph
 from ..labelling import balanced_signs, canonical_signs, leading_eigenvector
 from ..program import centred_matrix, projection_error_bound
-from .base import NUMERICAL_FAILURES, ModelledRecovery, release_value, silenced
+from .base import ModelledRecovery, release_value
 
 
 def moved_by_an_edge(step: float, page: str) -> ProjectionProgram:
@@ -62,20 +63,19 @@ class Projected(NamedTuple):
 
 def projected(target: Callable[[], StructuredMatrix], n: int, eta_max: float) -> Projected:
     """The correlation matrix (n, n) nearest to a target, whatever goes wrong on the way."""
-    with silenced():
-        try:
-            projection = nearest_correlation(target(), tolerance=0.999 * eta_max)
-            diagnostics: dict[str, Any] = {
-                "solver": projection.method,
-                "eigendecompositions": projection.eigendecompositions,
-            }
-            if not projection.certified:
-                return Projected(np.eye(n), None, diagnostics)
-            # The factor is certified; forming the product costs at most this much more.
-            product = 4e-16 * n * (projection.factor.shape[1] + 2)
-            return Projected(projection.matrix, projection.distance + product, diagnostics)
-        except NUMERICAL_FAILURES as problem:
-            return Projected(np.eye(n), None, {"failure": repr(problem)})
+    try:
+        projection = nearest_correlation(target(), tolerance=0.999 * eta_max)
+        diagnostics: dict[str, Any] = {
+            "solver": projection.method,
+            "eigendecompositions": projection.eigendecompositions,
+        }
+        if not projection.certified:
+            return Projected(np.eye(n), None, diagnostics)
+        # The factor is certified; forming the product costs at most this much more.
+        product = 4e-16 * n * (projection.factor.shape[1] + 2)
+        return Projected(projection.matrix, projection.distance + product, diagnostics)
+    except NUMERICAL_FAILURES as problem:
+        return Projected(np.eye(n), None, {"failure": repr(problem)})
 
 
 EXPECTED = Fact(
@@ -145,7 +145,6 @@ class ProjectionRecovery(ModelledRecovery):
         terms = self._terms(graph, "sbm.projection", EXPECTED, public=facts)
         release = projection.released(terms, sensitivity, eta_max)
         self.noisy_matrix_ = release.value
-        with silenced():
-            direction = leading_eigenvector(release.value.values())
-            labels = balanced_signs(direction) if self.balanced else canonical_signs(direction)
+        direction = leading_eigenvector(release.value.values())
+        labels = balanced_signs(direction) if self.balanced else canonical_signs(direction)
         return release.postprocess(release_value(labels, graph, "projection"))

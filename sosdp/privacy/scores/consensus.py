@@ -160,10 +160,6 @@ class ConsensusLevels(Levels):
             passed |= every
         return np.maximum(0, self.score.need - sure - np.count_nonzero(passed, axis=1))
 
-    def box(self, k: int) -> Box | None:
-        """The whole lattice."""
-        return self.score.lattice.box
-
     def decide(self, cell: Box, rows: Rows) -> tuple[int, Rows]:
         """How many of these records pass everywhere in the cell, and which pass somewhere but not so."""
         possible = np.zeros(len(rows), dtype=bool)

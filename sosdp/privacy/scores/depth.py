@@ -213,9 +213,6 @@ class _RegressionLevels(Levels):
             vectors.append((sign * x * unit_x.numerator, sign * unit_x.denominator))
         return self.score.records - _depth_plane(vectors)
 
-    def box(self, k: int) -> Box | None:
-        return self.score.lattice.box
-
 
 def _vectors(records: npt.NDArray[np.int64]) -> list[Vector]:
     return [tuple(row) for row in records.tolist()]

@@ -127,6 +127,9 @@ def intersect(first: Box | None, second: Box | None) -> Box | None:
 class Levels(ABC):
     """The levels of one data set: private. Every answer is certified, whatever it rests on."""
 
+    score: Any
+    """The public side."""
+
     exact_boxes: bool = False
     """Whether `box(k)` is exactly the level set, not merely a superset."""
 
@@ -138,9 +141,12 @@ class Levels(ABC):
         """Whether level(point) <= k; may be cheaper than the level."""
         return self.level(point) <= k
 
-    @abstractmethod
     def box(self, k: int) -> Box | None:
-        """A box that contains all lattice points of level <= k; None if no finite one is known."""
+        """A box that contains all lattice points of level <= k, the lattice's own where none is tighter; None
+        if no finite one is known.
+        """
+        own: Box | None = self.score.lattice.box
+        return own
 
     def least(self) -> int:
         """A certified lower bound of all levels."""
