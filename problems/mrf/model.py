@@ -54,8 +54,7 @@ class Ising:
             raise ValueError("weights and field must be finite")
         if (a != a.T).any() or np.diagonal(a).any():
             raise ValueError("weights must be symmetric with a zero diagonal")
-        object.__setattr__(self, "weights", a)
-        object.__setattr__(self, "field", theta)
+        vars(self).update(weights=a, field=theta)
 
     @property
     def nodes(self) -> int:

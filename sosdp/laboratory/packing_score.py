@@ -125,8 +125,7 @@ class PackingScore(ScoreFunction):
                 ),
             ),
         )
-        object.__setattr__(self, "problem", problem)
-        object.__setattr__(self, "domain", domain)
+        vars(self).update(problem=problem, domain=domain)
 
     problem: PackingProblem
     domain: tuple[float, float] | None

@@ -122,8 +122,7 @@ class CoordinateScore(ScoreFunction):
                 ),
             ),
         )
-        object.__setattr__(self, "search", search)
-        object.__setattr__(self, "estimates", search.estimates())
+        vars(self).update(search=search, estimates=search.estimates())
 
     search: Search
     estimates: tuple[np.ndarray, np.ndarray]

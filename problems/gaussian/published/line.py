@@ -101,8 +101,7 @@ class LineScore(ScoreFunction):
                 ),
             ),
         )
-        for name, value in {"candidates": candidates, "lam": lam, "quantum": quantum}.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(candidates=candidates, lam=lam, quantum=quantum)
 
     candidates: Candidates
     lam: Fraction

@@ -88,13 +88,9 @@ class SpectralScore(ScoreFunction):
             ),
         )
         chosen = integer_directions(dimension) if directions is None else directions
-        for name, value in {
-            "dimension": dimension,
-            "lam": Fraction(lam),
-            "condition": Fraction(condition),
-            "directions": chosen,
-        }.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(
+            dimension=dimension, lam=Fraction(lam), condition=Fraction(condition), directions=chosen
+        )
 
     dimension: int
     lam: Fraction

@@ -114,10 +114,7 @@ class ConsensusScore(ScoreFunction):
                 "the records or spacing of the lattice, or coefficients that are short fractions"
             )
         super().__init__(lattice=lattice, records=records, max_level=need, cells=True)
-        object.__setattr__(self, "need", need)
-        object.__setattr__(self, "alternatives", alternatives)
-        object.__setattr__(self, "units", tuple(units))
-        object.__setattr__(self, "ends", tuple(ends))
+        vars(self).update(need=need, alternatives=alternatives, units=tuple(units), ends=tuple(ends))
 
     need: int
     alternatives: Alternatives

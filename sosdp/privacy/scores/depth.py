@@ -182,8 +182,7 @@ class RegressionDepth(ScoreFunction):
         if not min(largest_x, largest_y, unit_x, unit_y) > 0:
             raise ValueError("largest_x, largest_y, unit_x and unit_y must be > 0")
         super().__init__(lattice=lattice, records=records, max_level=records, quasi_convex=False)
-        object.__setattr__(self, "units", (unit_x, unit_y))
-        object.__setattr__(self, "largest", (largest_x, largest_y))
+        vars(self).update(units=(unit_x, unit_y), largest=(largest_x, largest_y))
 
     units: tuple[float, float]
     largest: tuple[float, float]

@@ -95,15 +95,9 @@ class BracketScore(ScoreFunction):
             adjacency=adjacency,
             assumptions=(resting_on(proof, near), width_holds),
         )
-        for name, value in {
-            "bracket": bracket,
-            "largest": most,
-            "quantum": unit,
-            "width": xi,
-            "integral": integral,
-            "enclosure": enclosure,
-        }.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(
+            bracket=bracket, largest=most, quantum=unit, width=xi, integral=integral, enclosure=enclosure
+        )
 
     bracket: Bracket
     largest: Fraction

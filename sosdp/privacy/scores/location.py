@@ -172,15 +172,14 @@ class LocationScore(ScoreFunction):
             # least 2 floor(slack / spacing) lattice points within slack
             level0_count=(2 * per_side) ** d if len(rows) == d and units and lattice.box is None else 0,
         )
-        for name, value in {
-            "weights": weights,
-            "directions": rows,
-            "refine": int(refine),
-            "slack": slack,
-            "clip": clip,
-            "finite_below": n if clip else min(n - last, first - 1),
-        }.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(
+            weights=weights,
+            directions=rows,
+            refine=int(refine),
+            slack=slack,
+            clip=clip,
+            finite_below=n if clip else min(n - last, first - 1),
+        )
 
     weights: tuple[int, ...]
     directions: tuple[tuple[int, ...], ...]
