@@ -38,10 +38,10 @@ from certificates.find.zeros import MOST_ZEROS, refined, relations
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra import monomials as mono
-from sosdp.conic.exact.corrected import Equations, dyadic, in_floats, on_face
-from sosdp.conic.exact.guesses import independent_columns, integer_span
-from sosdp.conic.exact.integers import kernel, over_one_denominator, primitive, table_of
-from sosdp.conic.svec import roots, smat, triangle
+from sosdp.conic.exact.corrected import Equations, dyadic, in_floats, independent_columns, on_face
+from sosdp.conic.exact.guesses import integer_span
+from sosdp.conic.exact.integers import kernel, over_one_denominator, primitive, square, table_of
+from sosdp.conic.svec import roots, smat, svec_length, triangle
 from sosdp.reduction.quotient import NO_QUOTIENT
 from sosdp.relaxation.assemble.identity import ONE, Block, GramProgram, Identity
 from sosdp.relaxation.steps.inside import centre
@@ -194,26 +194,19 @@ class Faces:
     def _assemble(self, system: Linear, numbers: list[fmpq]) -> Proof:
         rounder = system.rounder
         multipliers: list[Multiplier] = []
-        rest = dict(rounder.target)
-        cursor = 0
+        rest, left = dict(rounder.target), iter(numbers)
         for k, w in enumerate(self.bases):
             side = w.ncols()
-            small = fmpq_mat(side, side)
-            for a in range(side):
-                for b in range(a + 1):
-                    small[a, b] = small[b, a] = numbers[cursor]
-                    cursor += 1
             if not side:
                 continue
-            wide = fmpq_mat(w)
-            gram = wide * small * wide.transpose()
-            whole, common = over_common(gram)
+            small = fmpq_mat(square([next(left) for _ in range(svec_length(side))], side))
+            whole, common = over_common(fmpq_mat(w) * small * fmpq_mat(w.transpose()))
             found = rounder.multiplier(k, whole, common)
             if found is not None:
                 multipliers.append(found)
                 add_to(rest, rounder.contribution(k, np.array(whole, dtype=object), common), -1)
         cofactors: dict[int, Terms] = {}
-        for ((j, row), _), value in zip(system.free, numbers[cursor:], strict=True):
+        for ((j, row), _), value in zip(system.free, left, strict=True):
             if value:
                 add_to(cofactors.setdefault(j, {}), {row: value})
                 add_to(rest, multiply({row: value}, rounder.equalities[j]), -1)

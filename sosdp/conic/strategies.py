@@ -31,6 +31,8 @@ _ROUNDS = 3  # of facial reduction by guesses
 _GUESSED = 300_000  # entries of a program for which faces are guessed: some seconds
 _SHRINK = (1e-8, 1e-7, 1e-6, 3e-6)  # of the value, what each cone's shrinking may cost
 
+EMPTY = Bracket(np.inf, np.inf, empty=True)
+
 Solve = Callable[[ConicProgram], ConicSolution]
 
 
@@ -53,12 +55,12 @@ def bracket(
         return as_found
     inner = restrict(program)
     if inner is True:
-        return Bracket(np.inf, np.inf, empty=True)
+        return EMPTY
     if found.status == "infeasible":
-        proven = _emptiness(program, found)
-        if not proven.empty and (find_point(program, solve) is True or _has_exact_ray(program, solve)):
-            proven = Bracket(np.inf, np.inf, empty=True)
-        return proven
+        ray = _is_ray(program, found.z) or find_point(program, solve) is True
+        if ray or _has_exact_ray(program, solve):
+            return EMPTY
+        return Bracket(-np.inf, np.inf, reason="the ray of infeasibility could not be proven")
     above = start = _Side(program, found)
     if isinstance(inner, Restricted) and inner.changed:
         above = _Side(inner.program, _answer(inner.program, solve), inner.errors, inner)
@@ -73,7 +75,7 @@ def bracket(
     if not (below.usable or above.usable):
         point = find_point(program, solve)
         if point is True:
-            return Bracket(np.inf, np.inf, empty=True)
+            return EMPTY
         upper = np.inf if point is False else point[0].upper_bound(point[1])
         return Bracket(-np.inf, upper, reason=f"the solver gave no point ({found.message})")
     best = as_found
@@ -85,7 +87,7 @@ def bracket(
     if not best.agrees(relative):
         best = replace(best, lower=max(best.lower, _exact_lower(program, best.upper, solve, relative)))
     if best.upper == np.inf and _has_exact_ray(program, solve):
-        return Bracket(np.inf, np.inf, empty=True)
+        return EMPTY
     reason = "" if best.agrees(relative) else _missing(best)
     if largest is None and not np.isfinite(best.lower) and found.status in ("optimal", "inaccurate"):
         size = float(f"{10 * max(1.0, float(np.abs(found.x).max(initial=0.0))):.0e}")
@@ -140,7 +142,7 @@ def _on_faces(best: Bracket, inner: Restricted | None, solve: Solve, relative: f
             break
         narrow = restrict(inner.whole, lifted(seen, inner))
         if narrow is True:
-            return Bracket(np.inf, np.inf, empty=True)
+            return EMPTY
         if not isinstance(narrow, Restricted):
             break
         above = _Side(narrow.program, _answer(narrow.program, solve), narrow.errors, narrow)
@@ -173,14 +175,10 @@ def _has_exact_ray(program: ConicProgram, solve: Solve) -> bool:
     return rays is not None and not isinstance(find_point(rays, solve), bool)
 
 
-def _emptiness(program: ConicProgram, found: ConicSolution) -> Bracket:
-    """Whether a claimed infeasibility is proven, by the ray found or by one inside the cone."""
+def _is_ray(program: ConicProgram, z: np.ndarray) -> bool:
+    """Whether a ray near z, on the face that integers show, proves that a program has no point."""
     face = exact_face(replace(program, q=np.zeros_like(program.q)))
-    inner = program if face is None else face.program
-    errors = None if face is None else face.errors
-    if is_empty(inner, found.z if face is None else face.dual(found.z), errors):
-        return Bracket(np.inf, np.inf, empty=True)
-    return Bracket(-np.inf, np.inf, reason="the ray of infeasibility could not be proven")
+    return is_empty(program, z) if face is None else is_empty(face.program, face.dual(z), face.errors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,14 +281,6 @@ def is_dual_infeasible(program: ConicProgram, solve: Solve, relative: float = 0.
     return upper_bound(falls, solve(relaxed(falls)).x[:-1], errors) < np.inf
 
 
-def _has_ray(inner: Restricted, z: np.ndarray) -> bool:
-    """Whether multipliers near z prove that a restricted program has no point."""
-    if not inner.exact:
-        return is_empty(inner.program, z, inner.errors)
-    ray = unsolved(inner.program, "infeasible", dual=z)
-    return _emptiness(inner.program, ray).empty
-
-
 def find_point(program: ConicProgram, solve: Solve) -> tuple[Restricted, Point] | bool:
     """A point that is proven feasible, in the coordinates of a restricted program; True where it is proven
     that there is none, False where nothing is."""
@@ -305,8 +295,10 @@ def find_point(program: ConicProgram, solve: Solve) -> tuple[Restricted, Point] 
         for t in near(answer.x[:-1]):
             if inner.upper_bound(t) < np.inf:
                 return inner, t
-        if answer.x[-1] < 0 and inner.implied and _has_ray(inner, answer.z[1:]):
-            return True
+        if answer.x[-1] < 0 and inner.implied:
+            z = answer.z[1:]
+            if _is_ray(inner.program, z) if inner.exact else is_empty(inner.program, z, inner.errors):
+                return True
         face = primal_face(inner.program, answer)
         if face is None:
             return False

@@ -21,6 +21,7 @@ import numpy as np
 from ..algebra import monomials as mono
 from ..algebra.pickled_by_name import PickledByName
 from ..algebra.polynomial import Polynomial
+from ..conic.exact.integers import over_one_denominator
 from ..model.system import System
 
 _VARIABLES = 40
@@ -110,10 +111,8 @@ def groebner_ideal(equalities: tuple[Polynomial, ...]) -> Ideal:
     polynomials = []
     for h in equalities:
         exact = h.as_exact()
-        fractions = [Fraction(c) for c in exact.coefs.tolist()]
-        common = int(np.lcm.reduce([f.denominator for f in fractions], dtype=object))
         powers = mono.exponents(exact.monos, ids).tolist()
-        integers = [int(f * common) for f in fractions]
+        integers, _ = over_one_denominator(exact.coefs.tolist())
         polynomials.append(context.from_dict(dict(zip(map(tuple, powers), integers, strict=True))))
     result: Any
     result, finished = fmpz_mpoly_vec(polynomials, context).buchberger_naive(limits=_LIMITS)

@@ -15,6 +15,7 @@ import numpy as np
 from ..algebra import monomials as mono
 from ..algebra.products import Products
 from ..algebra.terms import distinct_ids
+from ..conic.svec import triangle
 
 Normal = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
@@ -34,52 +35,59 @@ def prune(bases: list[np.ndarray], support: np.ndarray, normal_form: Normal) -> 
 
     Cost: one sort of all pairwise products, then cheap passes.
     """
-    flat = mono.concatenate(bases)
-    owner = np.repeat(np.arange(len(bases)), [b.shape[0] for b in bases])
+    flat, sides = mono.concatenate(bases), np.array([b.shape[0] for b in bases])
+    known = mono.Index(support)
     coefs, squares = normal_form(np.repeat(flat, 2, axis=1))
-    targets, target_of_square = mono.unique(squares)
-    index = mono.Index(targets)
-    supported = np.zeros(targets.shape[0], dtype=bool)
-    place = index.find(support)
-    supported[place[place >= 0]] = True
-    anchored = supported[target_of_square] | (coefs == 0)
-    if anchored.all():
-        return [np.ones(b.shape[0], dtype=bool) for b in bases]
-    # distinct blocks may share a monomial: it survives or falls in all of them together
-    _, label = mono.group(flat)
-    left, right, position = _off_diagonal(flat, owner, normal_form, index)
-    alive = np.ones(flat.shape[0], dtype=bool)
-    while True:
-        reach = np.zeros(targets.shape[0], dtype=bool)
-        reach[position] = True
-        keep = alive & (anchored | reach[target_of_square])
-        dead_labels = np.unique(label[alive & ~keep])
-        if dead_labels.size == 0:
-            break
-        alive &= ~np.isin(label, dead_labels)
-        live_pair = alive[left] & alive[right]
-        left, right, position = left[live_pair], right[live_pair], position[live_pair]
-    return np.split(alive, np.cumsum([b.shape[0] for b in bases])[:-1])
-
-
-def _off_diagonal(
-    flat: np.ndarray, owner: np.ndarray, normal_form: Normal, targets: mono.Index
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Pairs i < j inside a block whose product is a target in normal form, and which one."""
-    lefts, rights = [], []
-    sides = np.bincount(owner)
-    starts = np.cumsum(sides) - sides
+    if ((known.find(squares) >= 0) | (coefs == 0)).all():  # where a square vanishes, nothing is known
+        return [np.ones(n, dtype=bool) for n in sides]
+    ends, pairs = np.cumsum(sides), []
     for side in np.unique(sides).tolist():
-        i, j = np.triu_indices(side, 1)
-        here = starts[sides == side][:, None]
-        lefts.append((here + i).reshape(-1))
-        rights.append((here + j).reshape(-1))
-    left = np.concatenate(lefts) if lefts else np.zeros(0, dtype=np.int64)
-    right = np.concatenate(rights) if rights else np.zeros(0, dtype=np.int64)
-    products = Products(distinct_ids(flat))
-    products.add(flat, left, flat, right, mono.constant(1))
-    distinct, inverse = products.distinct()
-    coefs, normal = normal_form(distinct)
-    position = np.where(coefs != 0, targets.find(normal), -1)[inverse]
-    keep = position >= 0
-    return left[keep], right[keep], position[keep]
+        starts = (ends - sides)[sides == side][:, None]
+        pairs.append([(starts + k).reshape(-1) for k in triangle(side)])
+    one, other = (np.concatenate(part) for part in zip(*pairs, strict=True))
+    products = Products(distinct_ids(flat), normal_form)
+    products.add(flat, one, flat, other, mono.constant(1))
+    _, column, factor, columns = products.placed()
+    row = np.flatnonzero(column >= 0)
+    entries = row, column[row], np.ones(row.size) if factor is None else factor[row]
+    alive, _ = survivors(flat.shape[0], one, other, entries, one == other, known.find(columns) >= 0)
+    return np.split(alive, ends[:-1])
+
+
+def survivors(
+    count: int,
+    one: np.ndarray,
+    other: np.ndarray,
+    entries: tuple[np.ndarray, np.ndarray, np.ndarray],
+    diagonal: np.ndarray,
+    anchored: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Which of so many elements, and of the Gram entries between them, are not forced to zero.
+
+    Parameters
+    ----------
+    one, other
+        The two elements of each Gram entry.
+    entries
+        Gram entry, column and sign of everything that is not zero in the identity.
+    diagonal
+        The Gram entries that are known to be >= 0, of one element each.
+    anchored
+        The columns in which something else stands, too.
+    """
+    row, column, _ = entries
+    width = anchored.size
+    open_columns = ~anchored & (np.bincount(column[diagonal[row]], minlength=width) > 0)
+    row, column, sign = (part[open_columns[column]] for part in entries)
+    alive, kept = np.ones(count, dtype=bool), np.ones(one.size, dtype=bool)
+    while True:
+        square, product = (kept & diagonal)[row], (kept & ~diagonal)[row]
+        every = np.bincount(column[square], minlength=width)
+        total = np.bincount(column[square], weights=sign[square], minlength=width)
+        alike = (np.abs(total) == every) & (every > 0)
+        zero = alike & (np.bincount(column[product], minlength=width) == 0)
+        rows = row[square & zero[column]]
+        if not rows.size:
+            return alive, kept
+        alive[one[rows]] = False
+        kept = alive[one] & alive[other]

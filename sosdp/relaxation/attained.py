@@ -15,7 +15,7 @@ import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
 
 from ..algebra.polynomial import Polynomial, variable
-from ..conic.exact.guesses import independent_columns
+from ..conic.exact.corrected import independent_columns
 from ..conic.exact.integers import is_semidefinite, over_one_denominator
 from ..conic.svec import smat
 from .assemble.identity import RawSolution

@@ -8,9 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import scipy.linalg as la
 import scipy.sparse as sp
-
-from .guesses import independent_columns
 
 Effects = dict[int, Any]  # what one unit of a number adds to each equation, in FLINT's rationals
 
@@ -95,3 +94,13 @@ def in_floats(effects: Sequence[Effects], width: int) -> sp.csr_matrix:
     indices = [row for each in effects for row in each]
     data = [float(Fraction(int(v.p), int(v.q))) for each in effects for v in each.values()]
     return sp.csr_matrix((data, indices, pointers), shape=(len(effects), width))
+
+
+def independent_columns(matrix: np.ndarray, rank: int | None = None) -> np.ndarray:
+    """A largest set of independent columns (of ``rank`` ones where that is known) as floats see them, by
+    pivoted QR; a wrong choice costs accuracy, or makes a search fail, and no truth."""
+    r, pivot = la.qr(matrix, mode="r", pivoting=True)[:2]
+    if rank is None:
+        size = np.abs(np.diag(r[: min(r.shape)]))
+        rank = int((size > 1e-9 * size.max(initial=1e-300)).sum())
+    return np.sort(pivot[:rank])

@@ -22,7 +22,7 @@ from ..clock import otherwise, reserve
 from ..program import Cones, ConicProgram
 from ..rigorous import UNIT
 from ..svec import roots, smat, svec, triangle
-from .guesses import independent_columns
+from .corrected import independent_columns
 from .integers import echelon, is_semidefinite, kernel, near_zero
 
 _SIDE = 400

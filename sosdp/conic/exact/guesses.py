@@ -9,20 +9,22 @@ at multipliers of the largest rank.
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from ..clock import otherwise
+from ..clock import otherwise, reserve
+from ..multiprecision import is_positive_definite
 from ..program import Cones, ConicProgram, ConicSolution
-from ..svec import smat, triangle
-from .integers import echelon, is_semidefinite, over_one_denominator, square
+from ..svec import smat, svec_length, triangle
+from .corrected import Equations, dyadic, on_face
+from .integers import square, table_of
 from .restriction import Face, Kernels, Restricted, read
 
 _INTERIOR = 1e-5  # a larger tau is an interior
 _UNKNOWNS = 30_000  # times equations, of the proof that a face is implied: some seconds
+_DIGITS = 53  # binary ones, of multipliers that are taken from floats
 _RANGE = 1e-4  # eigenvalues below this multiple of the largest belong to the kernel
 _LATTICE = (1e3, 1e2, 1e4)
 _CLOSE = 2e-2  # angle between an integer vector and the span it is near
@@ -55,36 +57,31 @@ def primal_face(program: ConicProgram, answer: ConicSolution) -> Face | None:
 def _is_implied(program: ConicProgram, face: Face, z: np.ndarray) -> bool:
     """Whether multipliers near the given ones, positive definite on the ranges of the face, satisfy
     ``A'z = 0, b'z = 0`` exactly: then the slacks of all points are on the face."""
+    from flint import fmpq, fmpq_mat
+
     data = read(program)
     unknowns = len(face.scalars) + sum(len(result) ** 2 for result in face.kernels)
     if any(data.errors) or unknowns * program.q.size > _UNKNOWNS:
         return False
     # what one unit of every number of the face adds to A'z and b'z
-    columns = [data.scalars[i] for i in face.scalars]
-    values = [Fraction(float(z[i])) for i in face.scalars]
-    sides = []
+    width, scalars = program.q.size + 1, np.array(face.scalars, dtype=int)
+    stated = np.column_stack([program.A[scalars].toarray(), program.b[scalars]]).tolist()
+    effects = [{i: fmpq(*v.as_integer_ratio()) for i, v in enumerate(row) if v} for row in stated]
+    numbers = dyadic(z[scalars], _DIGITS)
     for k, (side, rows) in enumerate(zip(program.cones.psd, program.cones.psd_slices(), strict=True)):
-        basis = np.array(face.kernels[k], dtype=object).reshape(-1, side)
-        low, high = (v.tolist() for v in triangle(side))
-        stack = np.zeros((program.q.size + 1, side, side), dtype=object)
-        stack[:, low, high] = stack[:, high, low] = np.array(data.blocks[k].tolist(), dtype=object)
-        inner, back = basis @ stack @ basis.T, np.linalg.pinv(basis.astype(float))
-        weights = np.ldexp(back.T @ smat(z[rows], side) @ back, -data.exponents[k])
-        sides.append(len(basis))
-        for a, b in zip(*(v.tolist() for v in triangle(len(basis))), strict=True):
-            columns.append([int(v) * (1 if a == b else 2) for v in inner[:, a, b]])
-            values.append(Fraction(float(weights[a, b])))
-    reduced, bottom, pivots = echelon(list(zip(*columns, strict=True)))
-    for row, p in zip(reduced, pivots, strict=True):
-        values[p] = -sum((v * values[j] for j, v in enumerate(row) if v and j != p), Fraction(0)) / bottom
-    if any(v <= 0 for v in values[: len(face.scalars)]):
+        power, factors = 1 << data.exponents[k], np.where(np.equal(*triangle(side)), 1, 2).tolist()
+        columns = zip(factors, *table_of(data.blocks[k]), strict=True)
+        entries = [{i: fmpq(n * v, power) for i, v in enumerate(column) if v} for n, *column in columns]
+        effects += on_face(entries, face.kernels[k])
+        back = np.linalg.pinv(np.array(face.kernels[k], dtype=float).reshape(-1, side))
+        numbers += dyadic((back.T @ smat(z[rows], side) @ back)[triangle(back.shape[1])], _DIGITS)
+    changed = Equations(effects, width).corrected(numbers, [fmpq(0)] * width)
+    if changed is None:
         return False
-    start = len(face.scalars)
-    for side in sides:
-        whole, _ = over_one_denominator(values[start : start + side * (side + 1) // 2])
-        start += len(whole)
-        matrix = square(whole, side)
-        if not (is_semidefinite(matrix) and len(echelon(matrix)[2]) == side):
+    left = iter(changed)
+    for side in (*(1 for _ in scalars), *filter(None, map(len, face.kernels))):
+        reserve()
+        if not is_positive_definite(fmpq_mat(square([next(left) for _ in range(svec_length(side))], side))):
             return False
     return True
 
@@ -128,16 +125,6 @@ def integer_span(vectors: np.ndarray) -> list[list[int]] | None:
         if angles.max() < _CLOSE and np.abs(result).max() < size / 3:
             return [[int(v) for v in row] for row in result]
     return None
-
-
-def independent_columns(matrix: np.ndarray, rank: int | None = None) -> np.ndarray:
-    """A largest set of independent columns (of ``rank`` ones where that is known) as floats see them, by
-    pivoted QR; a wrong choice costs accuracy, or makes a search fail, and no truth."""
-    r, pivot = la.qr(matrix, mode="r", pivoting=True)[:2]
-    if rank is None:
-        size = np.abs(np.diag(r[: min(r.shape)]))
-        rank = int((size > 1e-9 * size.max(initial=1e-300)).sum())
-    return np.sort(pivot[:rank])
 
 
 def lifted(face: Face, inner: Restricted) -> Face:

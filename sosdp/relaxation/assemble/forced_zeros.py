@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...conic.svec import triangle
+from ...reduction.newton import survivors
 from .identity import Identity
 
 
@@ -39,26 +40,9 @@ def consistent(identity: Identity) -> tuple[Identity, np.ndarray]:
     those that nothing has any more are dropped."""
     gram = sp.csr_matrix(identity.gram)
     elements, diagonal, one, other = _places(identity)
-    row, column, sign = (
-        np.repeat(np.arange(gram.shape[0]), np.diff(gram.indptr)),
-        gram.indices,
-        np.sign(gram.data),
-    )
-    width = gram.shape[1]
-    anchored = identity.wanted()
-    alive = np.ones(elements, dtype=bool)
-    kept = np.ones(gram.shape[0], dtype=bool)
-    while True:
-        square, product = (kept & diagonal)[row], (kept & ~diagonal)[row]
-        every = np.bincount(column[square], minlength=width)
-        total = np.bincount(column[square], weights=sign[square], minlength=width)
-        alike = (np.abs(total) == every) & (every > 0)
-        zero = alike & ~anchored & (np.bincount(column[product], minlength=width) == 0)
-        rows = row[square & zero[column]]
-        if not rows.size:
-            break
-        alive[one[rows]] = False
-        kept = alive[one] & alive[other]
+    row = np.repeat(np.arange(gram.shape[0]), np.diff(gram.indptr))
+    entries = row, gram.indices, np.sign(gram.data)
+    alive, kept = survivors(elements, one, other, entries, diagonal, identity.wanted())
     return _restricted(identity, alive, kept)
 
 
