@@ -121,7 +121,9 @@ def _dual_value(
     if exact is None:
         return np.inf
     z, distance = exact
-    if not _inside(program.cones, _without_zero(program, z), np.full(z.size, distance), whole=distance):
+    if not _inside(
+        program.cones, program.cones.without_equations(z), np.full(z.size, distance), whole=distance
+    ):
         return np.inf
     value = float(program.b @ z)
     rounding = (z.size + 4) * UNIT * float(np.abs(program.b) @ np.abs(z)) + distance * norm(program.b)
@@ -141,8 +143,7 @@ def bounded_lower_bound(program: ConicProgram, z: np.ndarray, largest: float) ->
     """
     if not np.isfinite(z).all():
         return -np.inf
-    z = z.copy()
-    scalars = slice(program.cones.zero, program.cones.zero + program.cones.nonnegative)
+    z, scalars = z.copy(), program.cones.scalars
     z[scalars] = np.maximum(z[scalars], 0.0)
     for side, rows in zip(program.cones.psd, program.cones.psd_slices(), strict=True):
         reserve(_EIGENVALUE * side**3)
@@ -179,20 +180,12 @@ def _product_error(A: sp.csr_matrix, b: np.ndarray, x: np.ndarray) -> np.ndarray
     return (np.diff(A.indptr) + 6) * (UNIT * size * _OUTWARD + _UNDERFLOW)
 
 
-def _without_zero(program: ConicProgram, z: np.ndarray) -> np.ndarray:
-    """The dual vector with zeros in the place of multipliers of equations, which are free."""
-    z = z.copy()
-    z[: program.cones.zero] = 0.0
-    return z
-
-
 def _inside(cones: Cones, s: np.ndarray, error: np.ndarray, whole: float | None = None) -> bool:
     """Whether every vector within ``error`` of s, entry by entry, is in the cone (equations aside).
 
     ``whole``: where given, the norm of the whole error, so that a block's is at most that.
     """
-    scalars = slice(cones.zero, cones.zero + cones.nonnegative)
-    if not (s[scalars] >= error[scalars]).all():  # nor where products overflowed and say nothing
+    if not (s[cones.scalars] >= error[cones.scalars]).all():  # nor where products overflowed and say nothing
         return False
     for side, rows in zip(cones.psd, cones.psd_slices(), strict=True):
         reserve(_EIGENVALUE * side**3)

@@ -29,9 +29,14 @@ class Cones:
         """Total number of rows."""
         return self.zero + self.nonnegative + sum(svec_length(n) for n in self.psd)
 
+    @property
+    def scalars(self) -> slice:
+        """Row range of the inequalities."""
+        return slice(self.zero, self.zero + self.nonnegative)
+
     def psd_slices(self) -> list[slice]:
         """Row range of each matrix cone."""
-        start = self.zero + self.nonnegative
+        start = self.scalars.stop
         slices = []
         for side in self.psd:
             slices.append(slice(start, start + svec_length(side)))
@@ -43,11 +48,14 @@ class Cones:
         """A point inside the cone: ones and identity matrices (zeros for equations)."""
         return np.concatenate([np.zeros(self.zero), np.ones(self.nonnegative), units(self.psd)])
 
+    def without_equations(self, z: np.ndarray) -> np.ndarray:
+        """A vector of its rows with zeros in the place of multipliers of equations, which are free."""
+        return np.concatenate([np.zeros(self.zero), z[self.zero :]])
+
     def project(self, s: np.ndarray) -> np.ndarray:
         """The point of the cone that is nearest to a vector of its rows."""
         found = np.zeros(self.rows)
-        scalars = slice(self.zero, self.zero + self.nonnegative)
-        found[scalars] = np.maximum(s[scalars], 0.0)
+        found[self.scalars] = np.maximum(s[self.scalars], 0.0)
         for side, rows in zip(self.psd, self.psd_slices(), strict=True):
             values, vectors = np.linalg.eigh(smat(s[rows], side))
             found[rows] = svec((vectors * np.maximum(values, 0.0)) @ vectors.T)

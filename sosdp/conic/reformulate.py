@@ -142,7 +142,7 @@ def unpacked(program: ConicProgram) -> list[tuple[sp.csr_matrix, np.ndarray]]:
     """A and b of the equations, of the scalars, and of each matrix, which has a row for every entry, column
     by column."""
     cones, A = program.cones, sp.csr_matrix(program.A)
-    parts = [slice(cones.zero), slice(cones.zero, cones.zero + cones.nonnegative)]
+    parts = [slice(cones.zero), cones.scalars]
     result = [(A[rows], program.b[rows]) for rows in parts]
     for side, rows in zip(cones.psd, cones.psd_slices(), strict=True):
         unpack = unpacking(side)
@@ -221,10 +221,7 @@ def checked_ray(program: ConicProgram, x: np.ndarray, z: np.ndarray) -> str:
     """
     fall = -float(program.b @ z)
     if fall > 0 and np.abs(program.A.T @ z).max(initial=0.0) <= _RAY * fall:
-        # multipliers of equations are free
-        free = z.copy()
-        free[: program.cones.zero] = 0.0
-        if cone_violation(program.cones, free) <= _RAY * fall:
+        if cone_violation(program.cones, program.cones.without_equations(z)) <= _RAY * fall:
             return "infeasible"
     fall = -float(program.q @ x)
     if fall > 0 and cone_violation(program.cones, -(program.A @ x)) <= _RAY * fall:
@@ -234,14 +231,12 @@ def checked_ray(program: ConicProgram, x: np.ndarray, z: np.ndarray) -> str:
 
 def optimality_error(program: ConicProgram, x: np.ndarray, z: np.ndarray) -> float:
     """Largest relative violation of the optimality conditions of a linear program: feasibilities and gap."""
-    free = z.copy()
-    free[: program.cones.zero] = 0.0
     value, dual = float(program.q @ x), -float(program.b @ z)
     size_s = 1.0 + float(np.abs(program.b).max(initial=0.0))
     size_z = 1.0 + float(np.abs(program.q).max(initial=0.0))
     return max(
         cone_violation(program.cones, program.b - program.A @ x) / size_s,
-        cone_violation(program.cones, free) / size_z,
+        cone_violation(program.cones, program.cones.without_equations(z)) / size_z,
         float(np.abs(program.q + program.A.T @ z).max(initial=0.0)) / size_z,
         abs(value - dual) / (1.0 + abs(value)),
     )
@@ -280,8 +275,7 @@ def weighed(
 def cone_violation(cones: Cones, s: np.ndarray) -> float:
     """How far s is outside the cone: the largest of |s| on equations and the negative parts elsewhere."""
     worst = float(np.abs(s[: cones.zero]).max(initial=0.0))
-    ends = slice(cones.zero, cones.zero + cones.nonnegative)
-    worst = max(worst, -float(s[ends].min(initial=0.0)))
+    worst = max(worst, -float(s[cones.scalars].min(initial=0.0)))
     for side, rows in zip(cones.psd, cones.psd_slices(), strict=True):
         worst = max(worst, -least_eigenvalue(smat(s[rows], side)))
     return worst

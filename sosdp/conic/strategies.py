@@ -312,12 +312,11 @@ def dual_bound(
     """A proven lower bound on the value of a program (its constant left out) whose entries of A, b and q are
     off by at most ``errors``; None: by nothing but the rounding of factors sqrt(2). Cost: a few solves."""
     program = replace(program, constant=0.0)
+    known, off = (None, None) if errors is None else (errors[:2], errors[2])
     face = exact_face(program) if errors is None else None
-    known = None if errors is None else errors[:2]
-    side = _Side(program, solve(program), known)
     if face is not None:
-        side = _Side(face.program, _answer(face.program, solve), face.errors)
-    off = None if errors is None else errors[2]
+        program, known = face.program, face.errors
+    side = _Side(program, _answer(program, solve), known)
     best, low = -np.inf, side
     for shrink in (0.0, *_SHRINK):
         low = side.shrunk(shrink, solve, point=False) if shrink else side

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from ..clock import otherwise, reserve
 from ..program import Cones, ConicProgram
 from ..rigorous import UNIT
-from ..svec import roots, smat, svec, triangle
+from ..svec import full_position, roots, smat, svec, triangle
 from .corrected import independent_columns
 from .integers import echelon, is_semidefinite, kernel, near_zero
 
@@ -65,35 +65,11 @@ def exact_face(program: ConicProgram) -> ExactFace | None:
         return None
     if near_zero(program.A.data) or near_zero(program.b):
         return None  # what their roundings are is not known
-    state = _State(program, *_entries(program))
+    state = _State(program)
     while state.reduce():
         pass
     state.drop_dependent()
     return state.result()
-
-
-def _entries(program: ConicProgram) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
-    """The data [A | b], entries of matrices without their sqrt(2): rows of scalars, and a stack of symmetric
-    matrices (columns + 1, side, side) a block; and which columns are exact: dyadic numbers of few digits."""
-    whole = sp.hstack([program.A, sp.csc_matrix(program.b[:, None])], format="csr")
-    top = program.cones.zero + program.cones.nonnegative
-    scalars = whole[:top].toarray()
-    exact = (_rounded(scalars) == scalars).all(axis=0)
-    exact[:-1] &= _rounded(program.q) == program.q
-    matrices = []
-    for side, rows in zip(program.cones.psd, program.cones.psd_slices(), strict=True):
-        stored = whole[rows].toarray()
-        row, column = triangle(side)
-        scale = roots(side)[:, None]
-        result = _rounded(stored / scale)
-        # each entry carries one rounding of sqrt(2), and nothing else
-        here = (result * scale == stored).all(axis=0)
-        exact &= here
-        result = np.where(here, result, stored / scale)
-        stack = np.zeros((stored.shape[1], side, side))
-        stack[:, row, column] = stack[:, column, row] = result.T
-        matrices.append(stack)
-    return scalars, matrices, exact
 
 
 def _rounded(values: np.ndarray) -> np.ndarray:
@@ -104,19 +80,27 @@ def _rounded(values: np.ndarray) -> np.ndarray:
 
 
 class _State:
-    """The reduction so far: the columns and scalar rows that are left, matrices on the face, bases."""
+    """The reduction so far: the data [A | b], entries of matrices without their sqrt(2): rows of scalars, and
+    a stack of symmetric matrices (columns + 1, side, side) a block, on its face; which columns are exact:
+    dyadic numbers of few digits; the columns and scalar rows that are left; bases."""
 
-    def __init__(
-        self, program: ConicProgram, scalars: np.ndarray, matrices: list[np.ndarray], exact: np.ndarray
-    ) -> None:
+    def __init__(self, program: ConicProgram) -> None:
+        cones, whole = program.cones, sp.hstack([program.A, sp.csc_matrix(program.b[:, None])], format="csr")
         self.program = program
-        self.exact = exact
-        self.errors = [4 * UNIT * np.abs(stack) * ~exact[:, None, None] for stack in matrices]
-        self.scalars = scalars
-        self.matrices = matrices
-        self.columns = np.arange(program.q.size)
-        self.rows = np.arange(scalars.shape[0])
-        self.bases: list[np.ndarray | None] = [None] * len(matrices)
+        self.scalars = whole[: cones.scalars.stop].toarray()
+        self.exact = (_rounded(self.scalars) == self.scalars).all(axis=0)
+        self.exact[:-1] &= _rounded(program.q) == program.q
+        self.matrices = []
+        for side, rows in zip(cones.psd, cones.psd_slices(), strict=True):
+            stored, scale = whole[rows].toarray(), roots(side)[:, None]
+            result = _rounded(stored / scale)
+            # each entry carries one rounding of sqrt(2), and nothing else
+            here = (result * scale == stored).all(axis=0)
+            self.exact &= here
+            self.matrices.append(np.where(here, result, stored / scale).T[:, full_position(side)])
+        self.errors = [4 * UNIT * np.abs(stack) * ~self.exact[:, None, None] for stack in self.matrices]
+        self.columns, self.rows = np.arange(program.q.size), np.arange(self.scalars.shape[0])
+        self.bases: list[np.ndarray | None] = [None] * len(self.matrices)
         self.changed = False
 
     def reduce(self) -> bool:
@@ -157,7 +141,8 @@ class _State:
                 return None
             if not is_semidefinite(_integral(sign * matrix)):
                 return None
-            kernels.append(_nullspace(_integral(matrix)))
+            vectors = kernel(_integral(matrix), len(matrix))
+            kernels.append(np.array(vectors, dtype=float).reshape(-1, len(matrix)).T)
         return kernels if signs and len(signs) == 1 else None
 
     def _substitute(self, k: int, onto: np.ndarray) -> bool:
@@ -231,9 +216,3 @@ def _independent_rows(rows: np.ndarray) -> np.ndarray:
 def _integral(matrix: np.ndarray) -> list[list[int]]:
     """Dyadic numbers of few digits, times a power of two."""
     return [[int(v) for v in row] for row in (matrix * 2.0**_DIGITS).tolist()]
-
-
-def _nullspace(rows: list[list[int]]) -> np.ndarray:
-    """An integer basis of the kernel, as columns, in floats."""
-    side = len(rows[0])
-    return np.array(kernel(rows, side), dtype=float).reshape(-1, side).T

@@ -64,9 +64,9 @@ def absolute(matrix: Any) -> Any:
     return fmpz_mat(matrix.nrows(), matrix.ncols(), [abs(v) for v in matrix.entries()])
 
 
-def square(entries: Sequence[int], side: int) -> list[list[int]]:
+def square(entries: Sequence[Any], side: int) -> list[list[Any]]:
     """The symmetric matrix of the entries of its triangle."""
-    matrix = [[0] * side for _ in range(side)]
+    matrix: list[list[Any]] = [[0] * side for _ in range(side)]
     for value, i, j in zip(entries, *(v.tolist() for v in triangle(side)), strict=True):
         matrix[i][j] = matrix[j][i] = value
     return matrix
@@ -95,16 +95,14 @@ def vanishes(exact: Sequence[int | Fraction], found: np.ndarray) -> bool:
     return any(exact[i] != 0 for i in np.flatnonzero(~(np.abs(found.reshape(-1)) >= _LEAST)).tolist())
 
 
-def representable(row: Sequence[int], digits: int = 53) -> bool:
-    """Whether floats of so many binary digits hold the numbers."""
-    return all(v == 0 or abs(v).bit_length() - (v & -v).bit_length() < digits for v in row)
-
-
 def is_readable(lines: Rows, diagonal: np.ndarray) -> bool:
     """Whether the entries of a matrix are still known when they are stored with their sqrt(2) and read again:
     off the diagonal neighbours of 53 digits may be stored as one float, those of few digits are not."""
-    widths = np.where(diagonal, 53, _SHORT).tolist()
-    return all(representable(line, digits) for line, digits in zip(lines, widths, strict=True))
+    widths = zip(lines, np.where(diagonal, 53, _SHORT).tolist(), strict=True)
+    numbers = (
+        (abs(v).bit_length() - (v & -v).bit_length(), most) for line, most in widths for v in line if v
+    )
+    return all(digits < most for digits, most in numbers)
 
 
 def rounded(value: Fraction, direction: int) -> float:

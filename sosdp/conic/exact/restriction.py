@@ -39,7 +39,6 @@ from .integers import (
     over_one_denominator,
     over_one_power,
     primitive,
-    representable,
     reserve_product,
     rounded,
     shortened,
@@ -309,42 +308,36 @@ def _assembled(
     """``[A | b]`` in the coordinates, minus A; what its entries are off by; the scalar rows that are left,
     and whether floats hold it all. True: a row contradicts itself; False: numbers vanish or overflow."""
     cones, turned = program.cones, coordinates.transpose()
-    parts = [np.zeros((0, coordinates.nrows()))]
-    errors, scalars, exact = list(parts), [], True
-    for i in range(cones.zero, cones.zero + cones.nonnegative):
+    scalars: list[int] = []
+    stated: list[tuple[Table, np.ndarray, float]] = []  # rows, stored times what, and their relative error
+    for i in range(cones.zero, cones.scalars.stop):
         reserve()
         row = table_of(as_row(data.scalars[i]) * turned)[0]
-        if not any(row[:-1]):
-            if row[-1] < 0:
-                return True
-            continue
-        result = as_floats([row])
-        if vanishes(row, result):
-            return False
-        parts.append(result)
-        exact = exact and representable(row)
-        errors.append(np.abs(result) * 4 * UNIT)
-        scalars.append(i)
+        if any(row[:-1]):
+            scalars.append(i)
+            stated.append(([row], np.ones(1), 0.0))
+        elif row[-1] < 0:
+            return True
     for k, keep in enumerate(kept):
-        if not keep:
-            continue
-        low, high = triangle(len(keep))
-        place, table = _places(cones.psd[k]), tables[k]
-        chosen = [place[keep[i], keep[j]] for i, j in zip(low.tolist(), high.tolist(), strict=True)]
-        lines = [[row[c] for row in table] for c in chosen]
-        exact = exact and not data.errors[k] and is_readable(lines, low == high)
+        low, high = (v.tolist() for v in triangle(len(keep)))
+        place, table, slack = _places(cones.psd[k]), tables[k], 0.0
+        chosen = [place[keep[i], keep[j]] for i, j in zip(low, high, strict=True)]
+        if data.errors[k]:
+            wide = max(abs(v) for row in table for v in row) or 1
+            spread = max(max(row) for row in table_of(absolute(coordinates) * absolute(data.blocks[k])))
+            slack = 4 * UNIT + data.errors[k] * max(1.0, float(Fraction(spread, wide)))
+        if keep:
+            stated.append(([[row[c] for row in table] for c in chosen], roots(len(keep)), slack))
+    parts, exact = [np.zeros((0, coordinates.nrows()))], True
+    errors = list(parts)
+    for lines, factors, slack in stated:
         result = as_floats(lines)
         if any(vanishes(line, numbers) for line, numbers in zip(lines, result, strict=True)):
             return False
-        result *= roots(len(keep))[:, None]
-        parts.append(result)
-        if not data.errors[k]:
-            errors.append(np.abs(result) * 4 * UNIT)
-            continue
-        wide = max(abs(v) for row in table for v in row) or 1
-        spread = max(max(row) for row in table_of(absolute(coordinates) * absolute(data.blocks[k])))
-        slack = 4 * UNIT + data.errors[k] * max(1.0, float(Fraction(spread, wide)))
-        errors.append(np.full(result.shape, slack * np.abs(result).max()))
+        exact = exact and not slack and is_readable(lines, factors == 1)
+        parts.append(result * factors[:, None])
+        size = np.abs(parts[-1])
+        errors.append(np.full(size.shape, slack * size.max()) if slack else size * 4 * UNIT)
     dense = np.concatenate(parts)
     return (dense, np.concatenate(errors), scalars, exact) if np.isfinite(dense).all() else False
 
