@@ -1,8 +1,9 @@
 """What `outlook(n)` forecasts against what fits reach: every estimator whose error is a number, made-up data.
 
-Each row: an estimator, the public facts, the forecast, the median error of fits that released something, and
-their ratio. Forecasts are expectations; a ratio between 1 / 1.5 and 1.5 is within the bar. Structures of
-graphs are forecast as released or not: their rows have the share of fits that released the right graph.
+Each row: an estimator, the public facts, the forecast, mean and median of the errors of fits that released
+something, and the ratio of mean and forecast. Forecasts are expectations, failures included: of labels they
+are far from medians. A ratio between 1 / 1.5 and 1.5 is within the bar. Structures of graphs are forecast as
+released or not: their rows have the share of fits that released a wrong graph.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from benchmarks.harness import Table as Shown
 from problems import cuts, gaussian, gmm, mrf, sbm, tuples
 from problems.cuts.model import block_graph
 from problems.gmm.model import centre_error
+from problems.sbm.estimators.base import RecoveryEstimator
 
 BAR = 1.5
 BOTH: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6}
@@ -179,21 +181,34 @@ def cases() -> list[Case]:
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Forecasts, medians, ratios; `ok` is False where a ratio is beyond 3."""
-    rows, repeats = [], 3 if quick else 9
+    """Forecasts, means, ratios; `ok` is False where a ratio is beyond 3."""
+    rows = []
     for name, made, n, facts, error in cases()[: 2 if quick else None]:
         seen = made.outlook(n, **facts)
+        repeats = 3 if quick else 60 if isinstance(made, RecoveryEstimator) else 9
         errors = np.array([error(type(made)(**made.get_params(deep=False)), seed) for seed in range(repeats)])
-        median = float(np.nanmedian(errors))
-        ratio = median / seen.error if seen.error and np.isfinite(seen.error) else None
-        said = ", ".join(f"{key} {value:g}" for key, value in facts.items())
-        rows.append([name, n, said, seen.error, median, ratio, int(np.isnan(errors).sum())])
+        mean = float(np.nanmean(errors))
+        ratio = mean / seen.error if seen.error and np.isfinite(seen.error) else None
+        rows.append(
+            [
+                name,
+                n,
+                ", ".join(f"{key} {value:g}" for key, value in facts.items()),
+                seen.error,
+                mean,
+                float(np.nanmedian(errors)),
+                ratio,
+                repeats,
+            ]
+        )
         print(rows[-1], flush=True)
-    ratios = [row[5] for row in rows if row[5] is not None]
+    ratios = [row[6] for row in rows if row[6] is not None]
     notes = [
-        f"medians of {repeats} fits at (1, 1e-6), or as tests/estimators/test_outlook.py says; "
+        "at (1, 1e-6), or as tests/estimators/test_outlook.py says; "
         f"{sum(1 / BAR <= r <= BAR for r in ratios)} of {len(ratios)} ratios within {BAR}",
     ]
-    title = "Forecasts of `outlook` and errors of fits"
-    head = ["estimator", "n", "facts", "forecast", "measured", "ratio", "nothing released"]
-    return {"tables": [Shown(title, head, rows, notes).to_dict()], "ok": bool(max(ratios, default=1) <= 3)}
+    head = ["estimator", "n", "facts", "forecast", "mean", "median", "ratio", "fits"]
+    return {
+        "tables": [Shown("Forecasts of `outlook` and errors of fits", head, rows, notes).to_dict()],
+        "ok": bool(max(ratios, default=1) <= 3),
+    }

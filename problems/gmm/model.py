@@ -107,6 +107,11 @@ def light_share(k: int, least_weight: float | None) -> float:
     return light
 
 
+def least_favourable(k: int, light: float) -> tuple[float, ...]:
+    """The least favourable weights of k clusters none of which is lighter: all are so light but one."""
+    return (*[light] * (k - 1), 1.0 - (k - 1) * light)
+
+
 @dataclass(frozen=True)
 class Facts:
     """What is known publicly of the mixture, in units of sigma.
@@ -125,10 +130,9 @@ class Facts:
 
     def mixture(self) -> SphericalMixture:
         """The least favourable mixture within the promise: k - 1 light clusters, all long towards another."""
-        k, light = self.clusters, self.least_weight
-        weights = (*[light] * (k - 1), 1.0 - (k - 1) * light)
+        weights = least_favourable(self.clusters, self.least_weight)
         return SphericalMixture(
-            k, self.dimension, self.separation, weights=weights, elongation=self.elongation
+            self.clusters, self.dimension, self.separation, weights=weights, elongation=self.elongation
         )
 
 
@@ -169,6 +173,15 @@ def centre_error(centres: npt.ArrayLike, means: npt.ArrayLike) -> float:
     distance = np.linalg.norm(a[:, None] - b[None], axis=2)
     row, column = linear_sum_assignment(distance)
     return float(distance[row, column].max())
+
+
+def expected_largest(scales: npt.ArrayLike, d: int) -> float:
+    """E max_i s_i |N_i| of independent standard normal N_i in R^d, to three digits: the integral of
+    1 - prod_i P(s_i |N_i| <= x)."""
+    from scipy.stats import chi
+
+    x = np.linspace(0.0, float(chi.isf(1e-9, d)) * np.max(scales), 2001)
+    return float(np.trapezoid(1.0 - chi.cdf(x[:, None] / np.asarray(scales), d).prod(axis=1), x))
 
 
 def cluster_matrix(labels: npt.ArrayLike) -> Array:

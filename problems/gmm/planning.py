@@ -23,7 +23,7 @@ from sosdp.privacy.mechanisms.propose_test_release.friendly_core import MOST_TUP
 
 from .blocks import BlockSolver, block_solver
 from .forecast import PILOTS, Agreement, SolverRecord, agreements, before_trial, try_solver
-from .model import Facts, light_share
+from .model import Facts, expected_largest, least_favourable, light_share
 from .plan import CONFIDENCE, FAILURE, AggregatePlan
 
 GRID = 2.0**-14
@@ -341,7 +341,7 @@ def _finish(choice: _Choice, search: _Search, record: SolverRecord, solver: str)
     joint = math.sqrt(choice.agreement.spread) * choice.agreement.radius
     enough = blocks >= 3 * choice.reach + 3
     sensitivity = joint * float(mean_sensitivity(blocks, choice.reach)) if enough else math.inf
-    light = n * facts.least_weight
+    light, counts = n * facts.least_weight, [n * w for w in least_favourable(k, facts.least_weight)]
 
     def split(part: float) -> tuple[float, float, float, int, float, float]:
         rho_mean = total * part
@@ -350,8 +350,9 @@ def _finish(choice: _Choice, search: _Search, record: SolverRecord, solver: str)
         rounds = 1 if rough <= separation / 8.0 or k == 1 else 2
         rho_refine = (total - rho_mean) * (1.0 - 1e-12) / rounds
         reach = math.sqrt(trace) + 3.0 * facts.elongation + 1.0 + min(rough, separation)
-        spread = math.sqrt(2.0 / rho_refine) * reach / light * (math.sqrt(d) + several)
-        error = math.hypot(spread, math.sqrt(1.0 / light) * (math.sqrt(trace) + several))
+        # a coordinate of a centre: noise, and the mean of the records of its cluster
+        scales = [math.sqrt(2.0 / rho_refine * (reach / count) ** 2 + trace / d / count) for count in counts]
+        error = expected_largest(scales, d)
         if k > 1:
             missed = rough if rounds == 1 else min(rough, error)
             ratio = (1.0 - (k - 1) * facts.least_weight) / facts.least_weight

@@ -2,33 +2,36 @@
 
 If the labels z of a round are wrong at a share theta of either side and independent of the edges that are
 counted, the count at a vertex, with its true sign, is a difference of binomials; with the noise it is wrong
-at a share that is the theta of the next round. Exact for one round given theta, a forecast for the whole: the
-rounds of the Gaussian plan see the same edges. docs/proofs/sbm_rounds.md, section "Planning".
+at a share that is the theta of the next round, up to the fluctuation of n signs. Exact for one round given
+theta, a forecast for the whole, the mean of `PATHS` runs: the rounds of the Gaussian plan see the same edges.
+docs/proofs/sbm_rounds.md, section "Planning".
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
-from scipy.special import erfc, erfcx, ndtr
+from scipy.special import erfc, erfcx, ndtr, ndtri
 
 from sosdp.estimator.planner import best
 from sosdp.privacy.calibrate import check_positive, gaussian_sigma_tight, one_of
 
-from .rounds import GaussianRounds, Plan, SplitRounds
+from .rounds import WORD, GaussianRounds, Plan, SplitRounds, public_words
 
-STARTS = ((0.04, 0.025), (0.16, 0.13), (0.3, 0.39), (0.5, 1.15))
-"""The overlap of random signs with the truth is |N| / sqrt(n), N normal: shares of cases, and their |N|."""
+PATHS = 1 << 14
+"""Runs of which a forecast is the mean: their starts are quantiles, what comes after is drawn."""
+ROUGH_PATHS = 64
+
+SHARES = (0.0, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
+"""Shares of wrong labels at which the law of a count is taken; between them it is linear."""
 
 EPSILON_SHARES = (0.2, 0.35, 0.5, 0.65, 0.8)
 MOST_ROUNDS = 20
-LINEAR = 0.4
-"""From this share of wrong labels on, a round multiplies the overlap 1 - 2 theta by a constant."""
-
 CANDIDATES = 8
 """Plans that are forecast with the exact law, after a ranking by normal approximations."""
 
@@ -57,30 +60,59 @@ class _Noise:
         return np.where(values >= 0, tail, 1 - tail)
 
 
-@dataclass(frozen=True)
-class _Model:
-    """Public numbers of the block model: vertices, mean degree, contrast."""
-
-    n: int
-    degree: float
-    gamma: float
+Parts = tuple[tuple[float, int], ...]
+"""Shares of the edges that are counted, with integer weights."""
+WHOLE: Parts = ((1.0, 1),)
 
 
-@lru_cache(maxsize=20_000)
-def _wrong_after(model: _Model, share: float, theta: float, noise: _Noise) -> float:
-    """The share of wrong labels after one noisy count of a share of the edges, by the exact law."""
-    law, offset = count_law(model.n, model.degree * share, model.gamma, theta)
-    return float(law @ noise.wrong(np.arange(len(law)) - offset))
+def _roughly_wrong(d: float, gamma: float, parts: Parts, noise: _Noise) -> Callable[[np.ndarray], np.ndarray]:
+    """As `_wrong_after`, with normal counts."""
+    signal = gamma * d * sum(share * weight for share, weight in parts)
+    variance = d * sum(share * weight**2 for share, weight in parts)
+    if noise.kind == "gauss":
+        return lambda overlap: ndtr(-overlap * signal / math.hypot(math.sqrt(variance), noise.scale))
+    return lambda overlap: _laplace_wrong(overlap * signal, variance, noise.scale)
 
 
-def _step(model: _Model, share: float, theta: float, noise: _Noise) -> float:
-    """theta of the next round: linear in the overlap near 1/2, where rounding theta would lose it."""
-    if theta > LINEAR:
-        slope = (0.5 - _wrong_after(model, share, 0.45, noise)) / 0.05
-        return max(
-            0.5 - slope * (0.5 - theta), _wrong_after(model, share, LINEAR, noise) if slope > 1 else 0.0
-        )
-    return _wrong_after(model, share, round(theta, 3 if theta > 0.02 else 4), noise)
+@lru_cache(maxsize=2_000)
+def _wrong_after(
+    n: int, d: float, gamma: float, parts: Parts, noise: _Noise
+) -> Callable[[np.ndarray], np.ndarray]:
+    """The share of wrong labels after one noisy count, of an |overlap|: exact at `SHARES`."""
+    from scipy.signal import convolve
+
+    result = []
+    for theta in SHARES:
+        law, start = np.ones(1), 0
+        for share, weight in parts:
+            more, offset = count_law(n, d * share, gamma, theta)
+            spread = np.zeros((len(more) - 1) * weight + 1)
+            spread[::weight] = more
+            law, start = convolve(law, spread), start - offset * weight
+        result.append(float(law @ noise.wrong(np.arange(len(law)) + start)))
+    return lambda overlap: np.interp((1.0 - overlap) / 2.0, SHARES, result)
+
+
+@lru_cache(maxsize=100)
+def fluctuations(number: int, paths: int) -> np.ndarray:
+    """(paths,) standard normal numbers of a round of all forecasts."""
+    return np.asarray(ndtri(public_words(paths, 0, number) / WORD))
+
+
+def random_overlaps(n: int, paths: int) -> np.ndarray:
+    """(paths,) overlaps of n random signs with the truth: quantiles of their law."""
+    return np.asarray(ndtri((np.arange(paths) + 0.5) / paths) / math.sqrt(n))
+
+
+def walk(n: int, rounds: Sequence[Callable[[np.ndarray], np.ndarray]], paths: int) -> np.ndarray:
+    """|Overlap| of n signs, random at first, in so many runs: every round gives the share of wrong signs
+    that follows a given |overlap|, and n signs of that mean fluctuate about it."""
+    overlap = random_overlaps(n, paths)
+    for number, wrong in enumerate(rounds):
+        mean = np.sign(overlap) * (1.0 - 2.0 * wrong(np.abs(overlap)))
+        overlap = mean + fluctuations(number, paths) * np.sqrt((1.0 - mean**2) / n)
+        overlap = np.clip(overlap, -1.0, 1.0)
+    return np.abs(overlap)
 
 
 def gaussian_noise(epsilon: float, delta: float, queries: int) -> _Noise:
@@ -92,39 +124,25 @@ def forecast_rounds(
     n: int, average_degree: float, gamma: float, epsilon: float, delta: float, plan: Plan
 ) -> PlannedRounds:
     """What a plan is expected to do on the block model with these public parameters."""
-    model = _Model(int(n), float(average_degree), float(gamma))
-    exact = error = 0.0
-    for share, size in STARTS:
-        final = _final_error(model, epsilon, delta, plan, 0.5 - 0.5 * min(1.0, size / math.sqrt(n)))
-        exact += share * (math.exp(-min(n * final, 700.0)) if final < LINEAR else 0.0)
-        error += share * min(final, 0.5)
-    return PlannedRounds(plan, exact, error)
+    wrong = partial(_wrong_after, int(n), float(average_degree), float(gamma))
+    return _mean_of_runs(int(n), epsilon, delta, plan, wrong, PATHS)
 
 
-def _final_error(model: _Model, epsilon: float, delta: float, plan: Plan, theta: float) -> float:
+def _mean_of_runs(
+    n: int, epsilon: float, delta: float, plan: Plan, wrong: Callable[[Parts, _Noise], Any], paths: int
+) -> PlannedRounds:
+    """Over so many runs of a plan, by the law of a count."""
     if isinstance(plan, GaussianRounds):
-        noise = gaussian_noise(plan.share * epsilon, delta, plan.queries)
-        for _ in range(plan.rounds):
-            theta = _step(model, 1.0, theta, noise)
-        return _wrong_after(model, 1.0, round(theta, 4), _Noise("laplace", 2 / ((1 - plan.share) * epsilon)))
-    from scipy.signal import convolve
-
-    p, q = plan.again
-    noise = _Noise("laplace", 2 / (epsilon * (1 - p / q)))
-    for part in plan.parts:
-        theta = _step(model, part, theta, noise)
-    used = sum(plan.parts)
-    theta = round(theta, 4)
-    values, law = np.zeros(1), np.ones(1)
-    for share, weight in ((1 - used, q), (used, p)):
-        if share < 1e-9 or weight == 0:
-            continue
-        more, offset = count_law(model.n, model.degree * share, model.gamma, theta)
-        spread = np.zeros((len(more) - 1) * weight + 1)
-        spread[::weight] = more
-        law = convolve(law, spread)
-        values = np.arange(len(law)) + values[0] - offset * weight
-    return float(law @ _Noise("laplace", 2 * q / epsilon).wrong(values))
+        rounds = [wrong(WHOLE, gaussian_noise(plan.share * epsilon, delta, plan.queries))] * plan.rounds
+        vote = wrong(WHOLE, _Noise("laplace", 2 / ((1 - plan.share) * epsilon)))
+    else:
+        p, q = plan.again
+        noise, used = _Noise("laplace", 2 / (epsilon * (1 - p / q))), sum(plan.parts)
+        rounds = [wrong(((part, 1),), noise) for part in plan.parts]
+        last = tuple(part for part in ((1 - used, q), (used, p)) if part[0] > 1e-9 and part[1])
+        vote = wrong(last, _Noise("laplace", 2 * q / epsilon))
+    final = vote(walk(n, rounds, paths))
+    return PlannedRounds(plan, float(np.exp(-np.minimum(n * final, 700.0)).mean()), float(final.mean()))
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -170,7 +188,9 @@ def _check(average_degree: float, gamma: float, epsilon: float) -> None:
 
 
 def _rank(planned: PlannedRounds) -> tuple[float, float]:
-    return -round(planned.exact, 3), planned.error
+    """Where all labels are more often right than not, how often; then the share of wrong ones. Elsewhere few
+    rounds are sometimes right and often near chance, where more rounds have few wrong labels."""
+    return -round(planned.exact, 3) if planned.exact > 0.5 else 0.0, planned.error
 
 
 def _gaussian_plans(by_degree: bool) -> list[GaussianRounds]:
@@ -197,40 +217,18 @@ def _split_plans() -> list[Plan]:
 def _best(
     n: int, d: float, gamma: float, epsilon: float, delta: float, plans: Sequence[Plan]
 ) -> PlannedRounds:
+    rough = partial(_roughly_wrong, d, gamma)
     made = best(
         plans,
         lambda plan: forecast_rounds(n, d, gamma, epsilon, delta, plan),
         _rank,
-        rough=lambda plan: _rough_forecast(n, d, gamma, epsilon, delta, plan),
+        rough=lambda plan: _rank(_mean_of_runs(n, epsilon, delta, plan, rough, ROUGH_PATHS)),
         kept=CANDIDATES,
     )
     if isinstance(made.plan, GaussianRounds):  # misses are unlucky starts: one round more than the optimum
         longer = GaussianRounds(made.plan.rounds + 1, made.plan.share, made.plan.by_degree)
         return forecast_rounds(n, d, gamma, epsilon, delta, longer)
     return made
-
-
-def _rough_forecast(
-    n: int, d: float, gamma: float, epsilon: float, delta: float, plan: Plan
-) -> tuple[float, float]:
-    """(1 - probability that all is right, error) with normal counts: for ranking only."""
-    overlap = np.array([min(1.0, size / math.sqrt(n)) for _, size in STARTS])
-    weights = np.array([share for share, _ in STARTS])
-    if isinstance(plan, GaussianRounds):
-        sigma = gaussian_noise(plan.share * epsilon, delta, plan.queries).scale
-        for _ in range(plan.rounds):
-            overlap = 1 - 2 * ndtr(-overlap * gamma * d / math.sqrt(d + sigma**2))
-        error = _laplace_wrong(overlap * gamma * d, d, 2 / ((1 - plan.share) * epsilon))
-    else:
-        p, q = plan.again
-        scale = 2 / (epsilon * (1 - p / q))
-        for part in plan.parts:
-            overlap = 1 - 2 * _laplace_wrong(overlap * gamma * d * part, d * part, scale)
-        used = sum(plan.parts)
-        mean = overlap * gamma * d * (q * (1 - used) + p * used)
-        error = _laplace_wrong(mean, d * (q**2 * (1 - used) + p**2 * used), 2 * q / epsilon)
-    right = np.where(error < LINEAR, np.exp(-np.minimum(n * error, 700.0)), 0.0)
-    return 1 - round(float(weights @ right), 3), float(weights @ np.minimum(error, 0.5))
 
 
 def _laplace_wrong(mean: np.ndarray, variance: float, scale: float) -> np.ndarray:
@@ -267,8 +265,13 @@ def plan_groups(
 
     def forecast(plan: GaussianRounds) -> PlannedRounds:
         theta = _rough_error(n, average_degree, gamma, communities, plan.share * epsilon, delta, plan.rounds)
+        law, offset = group_law(n, average_degree, gamma, communities, theta)
+        # the difference of two geometric noises is discrete Laplace
+        noise = _Noise("laplace", 2 / ((1 - plan.share) * epsilon))
+        error = (communities - 1) * float(law @ noise.wrong(np.arange(len(law)) - offset))
+        error = min(error, 1 - 1 / communities)
         longer = GaussianRounds(plan.rounds + 1, plan.share)
-        return _voted(n, average_degree, gamma, communities, epsilon, theta, longer)
+        return PlannedRounds(longer, math.exp(-min(n * error, 700.0)), error)
 
     return best(_gaussian_plans(False), forecast, _rank)
 
@@ -283,17 +286,6 @@ def _rough_error(n: int, d: float, gamma: float, k: int, epsilon: float, delta: 
         overlap = reached / math.sqrt(1 + reached**2)
     centres = math.sqrt(k / (2 * (k - 1)))  # half the distance of two corners of the simplex
     return min(1 - 1 / k, width * float(ndtr(-overlap * signal * centres)))
-
-
-def _voted(
-    n: int, d: float, gamma: float, k: int, epsilon: float, theta: float, plan: GaussianRounds
-) -> PlannedRounds:
-    law, offset = group_law(n, d, gamma, k, theta)
-    # the difference of two geometric noises is discrete Laplace
-    noise = _Noise("laplace", 2 / ((1 - plan.share) * epsilon))
-    error = (k - 1) * float(law @ noise.wrong(np.arange(len(law)) - offset))
-    error = min(error, 1 - 1 / k)
-    return PlannedRounds(plan, math.exp(-min(n * error, 700.0)), error)
 
 
 # ------------------------------------------------------------------------------------------------------------

@@ -10,25 +10,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
 from sosdp.estimator.planner import best
 from sosdp.privacy import randomness as noise
 from sosdp.privacy.randomness.bits import RandomBits
 
-from .rounds import WORD, public_words, scale_of, signs_with_coin, start
+from .rounds import public_words, scale_of, signs_with_coin, start
+from .rounds_planning import PATHS, fluctuations, random_overlaps
 
 GRID = 1024
 """Counts and the weight of the mean are whole multiples of 1 / GRID."""
 
 MOST_ROUNDS = 32
-
-PATHS = 1 << 14
-"""Runs of which a forecast is the mean: their starts are quantiles, what comes after is drawn."""
 
 FAILED = 0.1
 """From this share of wrong labels on a fit has failed."""
@@ -72,7 +69,7 @@ class VertexPlan:
         """
         signal = gamma * average_degree / math.hypot(self.scale / GRID, math.sqrt(average_degree))
         memory = 1.0 / math.hypot(1.0, math.sqrt(2.0 / math.pi) * signal)
-        overlap = ndtri((np.arange(PATHS) + 0.5) / PATHS) / math.sqrt(self.n)
+        overlap = random_overlaps(self.n, PATHS)
         total, fluctuation, variance = np.zeros(PATHS), np.zeros(PATHS), 0.0
         for number in range(self.rounds):
             kept = memory * math.sqrt(variance)
@@ -80,18 +77,12 @@ class VertexPlan:
             mean = 1.0 - 2.0 * ndtr(-signal * total / math.sqrt(variance))
             # signs of two sums have this correlation where both are mostly noise
             same = 2.0 / math.pi * math.asin(kept / math.sqrt(variance))
-            fluctuation = same * fluctuation + math.sqrt(1.0 - same**2) * fluctuations(number)
+            fluctuation = same * fluctuation + math.sqrt(1.0 - same**2) * fluctuations(number, PATHS)
             overlap = mean + fluctuation * np.sqrt((1.0 - mean**2) / self.n)
         wrong = (1.0 - np.abs(mean)) / 2.0
         return replace(
             self, memory=memory, wrong_share=float(wrong.mean()), failure=float((wrong >= FAILED).mean())
         )
-
-
-@cache
-def fluctuations(number: int) -> np.ndarray:
-    """(PATHS,) standard normal numbers of a round of all forecasts."""
-    return np.asarray(ndtri(public_words(PATHS, 0, number) / WORD))
 
 
 def plan_vertex(

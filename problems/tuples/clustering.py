@@ -28,7 +28,7 @@ from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import (
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.terms import Terms
 
-from .planning import TuplePlan
+from .planning import LAST, TuplePlan
 
 Array = npt.NDArray[np.float64]
 Clusterer = Callable[[Array], Any]
@@ -75,7 +75,7 @@ def _find(records: Array, plan: TuplePlan, clusterer: Clusterer, bits: RandomBit
     noisy_clip = clip + math.sqrt(drawn.variance) * (math.sqrt(plan.dimension) + 2.0)
     centres, counts = drawn.centres, np.zeros(plan.clusters)
     if centres is not None:
-        for reach, share in ((noisy_clip, 0.4), (clip, 0.6)):
+        for reach, share in ((noisy_clip, 1.0 - LAST), (clip, LAST)):
             better = refine(records, centres, reach, share * plan.budget.rho_then * (1.0 - 1e-12), bits)
             centres, counts = better.centres, better.counts
     return _Drawn(drawn, clip, centres, counts)

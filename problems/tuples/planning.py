@@ -6,23 +6,30 @@ Privacy rests on nothing here: a bad plan leads to refusals or to large errors.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from scipy.stats import chi
 
 import sosdp.privacy.calibrate as calibrate
-from problems.gmm.model import light_share
+from problems.gmm.model import expected_largest, least_favourable, light_share
 from sosdp.model.gathering import gathering
 from sosdp.privacy.inputs import integer
 from sosdp.privacy.mechanisms.propose_test_release.friendly_core import MOST_TUPLES, mean_sensitivity
 from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import (
     ALL_RADII,
+    MARGIN,
     RadiusGrid,
     TupleBudget,
+    radius_losses,
     tuple_budget,
 )
 from sosdp.privacy.mechanisms.propose_test_release.tuple_geometry import SEPARATION
 
 THEN = 0.5
 """Share of the zCDP (after the test) for the step on all records."""
+
+LAST = 0.6
+"""Part of it for the second of two steps."""
 
 _MULTIPLES = (10.0, 8.0, 6.0, 5.0, 4.0, 3.5)
 
@@ -39,7 +46,8 @@ class TuplePlan:
         clip_factor: records are clipped at this many radii of the tuples from their centre.
         separation: about the least distance of two clusters, in within-cluster standard deviations, at which
             tuples are released.
-        error: expected largest distance of a centre in these units.
+        radius: expected radius of the tuples in these units.
+        error: expected largest distance of a centre in these units, of clusters as light as promised.
         feasible: whether there are enough records for the tuples.
         advice: what to change if not, from public facts.
     """
@@ -56,9 +64,19 @@ class TuplePlan:
     budget: TupleBudget
     clip_factor: float
     separation: float
+    radius: float
     error: float
     feasible: bool
     advice: str = ""
+
+    def expected_error(self, variance: float) -> float:
+        """Expected largest distance of a centre, in within-cluster standard deviations, where the sums of the
+        n records have noise of this variance, in units of the clipping radius."""
+        clip, weights = self.clip_factor * self.radius, least_favourable(self.clusters, self.least_weight)
+        scales = [
+            math.hypot(math.sqrt(variance) * clip / (self.n * w), (self.n * w) ** -0.5) for w in weights
+        ]
+        return expected_largest(scales, self.dimension)
 
 
 @dataclass(frozen=True)
@@ -115,9 +133,7 @@ def tuple_plan(n: int, d: int, k: int, epsilon: float, delta: float, *, known: K
         wanted = [math.ceil(factor * reach) for factor in _MULTIPLES] + [fewest]
         roomy = [t for t in wanted if n // t >= 2 * smallest + d and t >= fewest]
         fitting = [
-            t
-            for t in roomy
-            if separation is None or _forecast(n, d, k, light, n // t, t, budget)[0] <= separation
+            t for t in roomy if separation is None or _needed(d, k, light, n // t, t, budget) <= separation
         ]
         count = max(fitting or roomy[-1:] or [fewest])
     else:
@@ -126,7 +142,8 @@ def tuple_plan(n: int, d: int, k: int, epsilon: float, delta: float, *, known: K
     size = n // count
     feasible = size >= smallest
     size = max(size, 1)
-    needed, error = _forecast(n, d, k, light, size, count, budget)
+    needed = _needed(d, k, light, size, count, budget)
+    radius = expected_radius(d, k, count, budget, grid.count) / math.sqrt(light * size)
     advice = ""
     if not feasible:
         advice = f"about {fewest * smallest} records are needed for {fewest} tuples of {k} clusters"
@@ -137,7 +154,7 @@ def tuple_plan(n: int, d: int, k: int, epsilon: float, delta: float, *, known: K
             f"{math.ceil(n * (needed / separation) ** 2)} records; PrivateGaussianMixture needs less where "
             "sigma and separation are known"
         )
-    return TuplePlan(
+    made = TuplePlan(
         n=n,
         dimension=d,
         clusters=k,
@@ -150,23 +167,21 @@ def tuple_plan(n: int, d: int, k: int, epsilon: float, delta: float, *, known: K
         budget=budget,
         clip_factor=0.75 * math.sqrt(light * size),
         separation=needed,
-        error=error,
+        radius=radius,
+        error=0.0,
         feasible=feasible,
         advice=advice,
     )
+    return replace(made, error=made.expected_error(2.0 / (LAST * budget.rho_then)))
 
 
-def _forecast(
-    n: int, d: int, k: int, light: float, size: int, count: int, budget: TupleBudget
-) -> tuple[float, float]:
-    """Separation at which tuples fit, and error of a centre, in within-cluster standard deviations.
+def _needed(d: int, k: int, light: float, size: int, count: int, budget: TupleBudget) -> float:
+    """Separation at which tuples fit, in within-cluster standard deviations.
 
     Two blocks' means of a light cluster differ by a Gaussian vector of variance 2 / (light size) a
     coordinate; the radius is at most 2^(3/2) times the one that most pairs keep.
     """
-    from scipy.stats import chi2
-
-    scatter = math.sqrt(2.0 / max(light * size, 1.0) * float(chi2.ppf(0.98, d)))
+    scatter = math.sqrt(2.0 / max(light * size, 1.0)) * float(chi.ppf(0.98, d))
     used = 2.0**1.5 * scatter
     rough = (
         float(mean_sensitivity(count, budget.rule.reach))
@@ -175,7 +190,15 @@ def _forecast(
         / math.sqrt(2.0 * budget.rho_mean)
         * (math.sqrt(d) + 2.0)
     )
-    separation = SEPARATION * used + 2.0 * scatter
-    clip = 0.75 * math.sqrt(light * size) * used
-    noise = math.sqrt(2.0 / (0.6 * budget.rho_then)) * clip / (n * light) * (math.sqrt(d) + 2.0)
-    return max(separation, 4.0 * rough), math.hypot(noise, math.sqrt((d + 4.0) / (n * light)))
+    return max(SEPARATION * used + 2.0 * scatter, 4.0 * rough)
+
+
+def expected_radius(d: int, k: int, count: int, budget: TupleBudget, radii: int) -> float:
+    """Expected radius of tuples whose points are standard normal vectors about their centres.
+
+    The choice is where h-scores cross half of their threshold (scores of 0 lose all of it), about where so
+    many pairs have some point farther apart; radii of the grid are a factor sqrt(2) from each other.
+    """
+    share = 0.5 * max(radius_losses([0] * radii, count, budget)) / count
+    apart = math.sqrt(2.0) * float(chi.ppf((1.0 - share) ** (1.0 / k), d))
+    return apart * 2.0 ** (MARGIN / 2.0) * (math.sqrt(2.0) - 1.0) / math.log(math.sqrt(2.0))

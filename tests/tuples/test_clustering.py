@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from problems.gmm.model import SphericalMixture, centre_error
+from problems.gmm.model import SphericalMixture, centre_error, expected_largest
 from problems.tuples import PrivateGaussianMixtureFit, PrivateKMeans, recommend, tuple_plan
 from problems.tuples.clustering import kmeans_guarantee
 from sosdp.privacy.mechanisms.basic import clipped_moments
@@ -26,6 +26,7 @@ def test_kmeans_and_mixtures_find_planted_clusters_at_any_scale():
     for scale in (1.0, 1e-3):
         result = PrivateKMeans(3, **FAST, insecure_seed=2).fit(scale * sample.points)
         assert result.released_ and centre_error(result.cluster_centers_ / scale, sample.means) < 0.5
+        assert 0.6 < result.radius_ / scale / result.plan_.radius < 1.6
         assert result.weights_.sum() == pytest.approx(1.0) and abs(result.weights_ - 1 / 3).max() < 0.05
     assert result.advice_ == "" and result.guarantee_.kind == "none"
     labels = result.predict(scale * sample.points)
@@ -89,13 +90,10 @@ def test_clusterers_may_do_anything():
 def test_plans_use_public_facts_and_add_up():
     plan = tuple_plan(40000, 4, 4, 1.0, 1e-6)
     guarantee = kmeans_guarantee(plan)
-    assert plan.feasible and guarantee.kind == "exact"
+    assert plan.feasible and guarantee.kind == "exact" and plan.tuples >= 3 * plan.budget.rule.reach + 3
     assert 0.999 < guarantee.epsilon <= 1.0 and 0.999e-6 < guarantee.delta <= 1e-6
-    assert plan.tuples >= 3 * plan.budget.rule.reach + 3
     few = tuple_plan(500, 4, 4, 1.0, 1e-6)
     assert not few.feasible and "records" in few.advice
-    declined = PrivateKMeans(4).fit(np.zeros((500, 4)))
-    assert not declined.released_ and declined.guarantee_.epsilon == 0.0 and "records" in declined.advice_
     near = tuple_plan(40000, 4, 4, 1.0, 1e-6, separation=5.0)
     assert not near.feasible and "standard deviations" in near.advice
     narrow = tuple_plan(40000, 4, 4, 1.0, 1e-6, sigma=2.0)
@@ -201,3 +199,9 @@ def test_labels_of_fresh_records_do_not_get_worse_with_the_dimension():
         points = generator.normal(size=(20000, d))
         wrong = np.mean(np.linalg.norm(points - second, axis=1) <= np.linalg.norm(points - first, axis=1))
         assert wrong <= math.exp(-(3.0**2) / 2.0)
+
+
+def test_lengths_of_the_largest_error_follow_their_law():
+    drawn = np.random.default_rng(0).standard_normal((100_000, 3, 2)) * np.array([1.0, 1.0, 0.4])[:, None]
+    largest = np.linalg.norm(drawn, axis=2).max(axis=1)
+    assert expected_largest((1.0, 1.0, 0.4), 2) == pytest.approx(largest.mean(), rel=0.01)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -73,8 +74,8 @@ class TupleEstimator(CentresEstimator):
     """The parameter that is k: scikit-learn's estimators have different names for it."""
 
     _forecasts = Forecasts(
-        "at most, largest distance of a centre, in standard deviations of a cluster; columns of one scale "
-        "(divide them by public numbers)",
+        "largest distance of a centre, in standard deviations of a cluster, of clusters as light as "
+        "promised; columns of one scale (divide them by public numbers)",
         "PrivateGaussian: mean and covariance of all records together",
     )
 
@@ -187,7 +188,9 @@ class PrivateGaussianMixtureFit(TupleEstimator):
         ValueError
             Parameters out of range.
         """
-        return super().plan(max(n // 2, 1), d)
+        made = super().plan(max(n // 2, 1), d)
+        # products of records have a third of the last step's noise
+        return replace(made, error=made.expected_error(3.0 / calibrate.zcdp_rho(self.epsilon, self.delta)))
 
     def _through(self, data: npt.NDArray[np.float64], clusterer: Clusterer) -> Release:
         return release_mixture_fit(
