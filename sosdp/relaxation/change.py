@@ -219,7 +219,14 @@ def _divided(p: Polynomial, equations: tuple[Polynomial, ...]) -> tuple[Polynomi
         if not left:
             break
         m = max(left, key=order)
-        hit = next(((j, _quotient(m, lead), lead, h) for j, lead, h in leads if _divides(lead, m)), None)
+        hit = next(
+            (
+                (j, _quotient(m, lead), lead, h)
+                for j, lead, h in leads
+                if all(lead.count(v) <= m.count(v) for v in {*lead})
+            ),
+            None,
+        )
         if hit is None:
             done.add(m)
             continue
@@ -235,10 +242,6 @@ def _divided(p: Polynomial, equations: tuple[Polynomial, ...]) -> tuple[Polynomi
     for j, multiplier in used.items():
         q = q - multiplier * equations[j]
     return q, used
-
-
-def _divides(lead: tuple[int, ...], m: tuple[int, ...]) -> bool:
-    return all(lead.count(v) <= m.count(v) for v in {*lead})
 
 
 def _quotient(m: tuple[int, ...], lead: tuple[int, ...]) -> tuple[int, ...]:

@@ -349,16 +349,14 @@ def unresolved(built: Built, raw: RawSolution) -> float:
             if outside or not any(c.values()):
                 continue
             sizes = {v: abs(a) for v, a in c.items()}
-            noise = _DIGITS * near(sum(at(_absolute(q), sizes) for q in terms))
+            noise = _DIGITS * near(
+                sum(at(Polynomial.from_arrays(q.monos, np.abs(q.coefs)), sizes) for q in terms)
+            )
             table = np.ones(int(max(piece.columns.max(initial=0), *c)) + 1)
             table[[*c]] = [near(a) for a in sizes.values()]
             missed = noise + float(np.abs(residual) @ np.prod(table[piece.columns], axis=1))
             worst = max(worst, missed / max(ENOUGH * variation(p, c, scaling.exponent), 1e-300))
     return worst
-
-
-def _absolute(p: Polynomial) -> Polynomial:
-    return Polynomial.from_arrays(p.monos, np.abs(p.coefs))
 
 
 def compared_at_points(built: Built, raw: RawSolution, asked: float | None) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,9 +29,11 @@ class Bounds:
     answer: Callable[[int], PseudoExpectation]
 
     @classmethod
-    def nothing(cls, count: int, answer: Callable[[int], PseudoExpectation]) -> Bounds:
-        """Of so many objectives, before the first is asked."""
-        return cls(np.full(count, np.nan), np.full(count, np.nan), np.full(count, "", dtype=object), answer)
+    def of(cls, single: Sequence[Numbers], answer: Callable[[int], PseudoExpectation]) -> Bounds:
+        """From the numbers of single answers."""
+        bounds, proofs, status = zip(*single, strict=True) if single else ((), (), ())
+        numbers = np.array(bounds, dtype=float), np.array(proofs, dtype=float)
+        return cls(*numbers, np.array(status, dtype=object), answer)
 
     def __len__(self) -> int:
         return self.bounds.size

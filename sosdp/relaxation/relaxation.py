@@ -46,6 +46,7 @@ from .statement import BOUND, FEASIBLE, Demand, Statement
 from .threshold import Threshold, bisect
 
 ZERO = Polynomial.from_arrays(np.zeros((0, 1), dtype=np.int32), np.zeros(0))
+_LESS = -1 * ONE  # the part of a bound
 
 
 class Relaxation:
@@ -138,13 +139,8 @@ class Relaxation:
         does not depend on it: these are the bounds of single calls.
         """
         asked = [p if isinstance(p, Polynomial) else Polynomial(p) for p in objectives]
-        found = Bounds.nothing(len(asked), lambda k: self.minimize(asked[k], **solver_options))
-        for k, p in enumerate(asked):
-            single = self._bound(p, "minimize", read=in_numbers, **solver_options)
-            proof = single.certified_bound
-            found.bounds[k], found.status[k] = single.bound, single.status
-            found.certified_bounds[k] = np.nan if proof is None else proof
-        return found
+        single = [self._bound(p, "minimize", read=in_numbers, **solver_options) for p in asked]
+        return Bounds.of(single, lambda k: self.minimize(asked[k], **solver_options))
 
     @spelled_out("solve")
     def maximize(
@@ -264,7 +260,7 @@ class Relaxation:
         subject_to: Sequence[ExpectationConstraint] = (),
     ) -> Demand:
         return Demand(
-            (objective, -1 * ONE, *squared),
+            (objective, _LESS, *squared),
             self.system,
             self.degree,
             self.options,

@@ -35,7 +35,7 @@ from .assemble.forced_zeros import without_forced_zeros
 from .assemble.identity import Identity
 from .assemble.plan import Plan, plan
 from .assemble.splitting import split_by_terms
-from .assemble.structure import Structure, recalled, remember, written
+from .assemble.structure import Structure, monomials, recalled, remember, written
 from .assemble.symmetry import with_symmetry
 
 _SHORT = 1000  # denominators of values that rules leave
@@ -70,24 +70,33 @@ class Demand:
     valued: bool = True
 
     @cached_property
-    def key(self) -> Hashable:
-        """What the structure depends on; None where that is more than can be compared."""
+    def key(self) -> tuple[Hashable, Hashable] | None:
+        """What the plan depends on, and the numbers that the structure depends on besides; None where that is
+        more than can be compared."""
         o, system, degree = self.options, self.system, self.degree
         plain = self.closed and not (self.equations or self.labels or self.in_expectation or self.known)
         plain = plain and o.basis is None and o.symmetry in ("sign", "none") and o.quotient != "groebner"
         if not plain or system.foralls or type(degree) is not int:
             return None
         target, *others = self.parts
-        kinds = others, self.like, system.equalities, system.inequalities, system.polynomials
-        exactly = tuple(tuple(written(p) for p in kind) for kind in kinds)  # entries of matrices come last
-        shapes = target.monos.shape, target.monos.tobytes(), tuple(m.shape for m in system.matrices)
+        exactly = tuple(tuple(written(p) for p in kind) for kind in (others, self.like, system.equalities))
+        bodies = system.polynomials[len(system.equalities) :]  # entries of matrices come last
+        numbers = tuple(tuple(p.coefs.tolist()) for p in bodies)
+        shapes = [monomials(target), *map(monomials, bodies)]
+        shapes += [len(bodies), *(m.shape for m in system.matrices)]
         chosen = o.products, o.sparsity, o.symmetry, o.prune, o.quotient, o.term_steps, o.cone
-        return exactly, shapes, degree, self.reduced, chosen
+        fixed = numbers if o.products == "schmudgen" else ()  # terms of products may cancel
+        return (exactly, tuple(shapes), fixed, degree, self.reduced, chosen), numbers
 
     @cached_property
     def shared(self) -> Structure | None:
         """What is remembered of demands of this structure."""
         return None if self.key is None else recalled(self.key)
+
+    @cached_property
+    def similar(self) -> Structure | None:
+        """The last structure whose plan, but for the numbers of inequalities, is that of this demand."""
+        return None if self.key is None else recalled(self.key[0])
 
     @cached_property
     def bounds(self) -> VariableBounds:
@@ -107,14 +116,18 @@ class Demand:
         if known is not None:
             return known
         options = self.options
-        layout = plan(
-            self.system,
-            self.degree,
-            [*self.like, target, *(p for p in unknowns if not p.is_constant or not self.closed)],
-            options,
-            closed=self.closed,
-            in_expectation=self.in_expectation,
-            linear_in=self.labels,
+        layout = (
+            self.similar.layout.about(self.system)
+            if self.similar is not None
+            else plan(
+                self.system,
+                self.degree,
+                [*self.like, target, *(p for p in unknowns if not p.is_constant or not self.closed)],
+                options,
+                closed=self.closed,
+                in_expectation=self.in_expectation,
+                linear_in=self.labels,
+            )
         )
         found = assemble(layout.blocks, layout.equalities, target, unknowns, layout.quotient, layout.ids)
         if layout.terms is not None:

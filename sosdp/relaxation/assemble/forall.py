@@ -56,7 +56,8 @@ def expand(constraint: ForAll, tag: str) -> tuple[np.ndarray, NullSpace]:
     ids = np.array([int(t.variable_ids[0]) for t in free], dtype=mono.MONOMIAL)
     power = mono.exponents(products, over)
     gaussian = np.array(
-        [prod(_double_factorial(int(e)) for e in exponents) for exponents in power], dtype=float
+        [prod(0 if e % 2 else prod(range(1, e, 2)) for e in exponents) for exponents in power.tolist()],
+        dtype=float,
     )
     interior = np.zeros((side, side))
     interior[row, column] = gaussian
@@ -76,11 +77,6 @@ def _add(matrix: np.ndarray, i: int, j: int, p: Polynomial) -> None:
     matrix[i, j] = matrix[i, j] + p
     if i != j:
         matrix[j, i] = matrix[i, j]
-
-
-def _double_factorial(power: int) -> int:
-    """E[g^power] for a standard Gaussian."""
-    return 0 if power % 2 else prod(range(1, power, 2))
 
 
 def _coefficients(constraint: ForAll, over: np.ndarray) -> tuple[np.ndarray, list[Polynomial]]:

@@ -26,7 +26,7 @@ from ...algebra import monomials as mono
 from ...algebra.pickled_by_name import PickledByName
 from ...algebra.polynomial import Polynomial
 from ...conic.program import Cones, check_status
-from ...conic.svec import svec_length, units
+from ...conic.svec import svec_length
 from ...reduction.quotient import Quotient
 
 _SMALL = 20_000  # entries
@@ -280,10 +280,6 @@ class Identity(PickledByName):
             unknown=sp.csr_matrix(self.unknown[:, used]),
         )
         return smaller, used
-
-    def trace_vector(self) -> np.ndarray:
-        """Coefficients of ``sum_blocks <I, multiplier * b b'>``, shape (columns,)."""
-        return self.gram.T @ units(self.sides)
 
 
 def by_side(identity: Identity) -> dict[int, tuple[np.ndarray, np.ndarray]]:

@@ -51,6 +51,14 @@ class Plan:
     terms: np.ndarray | None = None
     faster: bool = False  # whether cliques that were not used would take much less time
 
+    def about(self, system: System) -> Plan:
+        """The plan of the same system with other numbers in its inequalities and matrices."""
+        given = {"inequality": system.inequalities, "psd": system.matrices}
+        blocks = [
+            replace(b, multiplier=given[b.kind][b.index[0]]) if b.kind in given else b for b in self.blocks
+        ]
+        return replace(self, blocks=blocks, report=dict(self.report))
+
 
 def plan(
     system: System,

@@ -2,8 +2,9 @@
 
 Of small programs the last structures are remembered, whatever door asks: a sweep, ``minimize_many``, one more
 call with other numbers assembles nothing, and what solvers and proofs need of the matrices is made once
-(``Identity.derived``). The coefficients of a set are part of its structure. An answer does not depend on what
-was remembered: the same functions were called with the same arguments.
+(``Identity.derived``). The coefficients of a set are part of its structure; those of inequalities and
+matrices are not part of its plan (``Plan.about``), which a set with other ones takes over. An answer does not
+depend on what was remembered: the same functions were called with the same arguments, or plan the same.
 """
 
 from __future__ import annotations
@@ -67,12 +68,14 @@ def recalled(key: Hashable) -> Structure | None:
         return structure
 
 
-def remember(key: Hashable, made: Structure) -> None:
-    """Remember a small structure, in the place of the one that was asked for longest ago."""
+def remember(key: tuple[Hashable, Hashable], made: Structure) -> None:
+    """Remember a small structure, and as the last one of its plan, in the place of those that were asked for
+    longest ago."""
     with _lock:
         if made.identity.gram.nnz <= _LARGE:
-            _kept[key] = made
-        if len(_kept) > _MOST:
+            _kept.pop(key[0], None)
+            _kept.update({key: made, key[0]: made})
+        while len(_kept) > _MOST:
             del _kept[next(iter(_kept))]
 
 
@@ -82,6 +85,11 @@ def forget() -> None:
         _kept.clear()
 
 
+def monomials(p: Polynomial) -> Hashable:
+    """Those of a polynomial as a key."""
+    return p.monos.shape, p.monos.tobytes()
+
+
 def written(p: Polynomial) -> Hashable:
     """A polynomial as a key: monomials and exact coefficients."""
-    return p.monos.shape, p.monos.tobytes(), tuple(p.coefs.tolist())
+    return monomials(p), tuple(p.coefs.tolist())

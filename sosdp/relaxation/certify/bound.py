@@ -21,9 +21,9 @@ import scipy.sparse as sp
 
 from ...conic.breakdown import OTHER_UNITS
 from ...conic.rigorous import UNIT, least_eigenvalue_bounds, norms, shift_to_positive_semidefinite
-from ...conic.svec import smat, svec
+from ...conic.svec import smat, svec, svec_length
 from ...reduction.bounds import VariableBounds
-from ..assemble.identity import Identity, Table, by_side, tabled
+from ..assemble.identity import Identity, Table, by_side
 from .free_directions import NullConditions, null_conditions
 
 _OUTWARD = 1 + 1e-12
@@ -199,9 +199,9 @@ class Group:
         return least_eigenvalue_bounds(self.matrices(gram))
 
 
-def _groups(identity: Identity, chosen: list[int]) -> list[Group]:
-    """The chosen blocks by side."""
-    every = [(n, k, rows, np.isin(k, chosen)) for n, (k, rows) in identity.derive(by_side).items()]
+def _groups(identity: Identity, chosen: np.ndarray) -> list[Group]:
+    """The chosen blocks (boolean) by side."""
+    every = [(n, k, rows, chosen[k]) for n, (k, rows) in identity.derive(by_side).items()]
     return [Group(n, k[here], rows[here]) for n, k, rows, here in every if here.any()]
 
 
@@ -244,39 +244,32 @@ def plain_groups(identity: Identity) -> list[Group]:
 
 
 def _make_parts(identity: Identity) -> _Parts:
-    plain = np.zeros(identity.gram.shape[0], dtype=bool)
-    for block, rows in zip(identity.blocks, identity.slices(), strict=True):
-        if block.kind == "sos":
-            plain[rows] = True
-    absorb = identity.gram if plain.all() else sp.csr_matrix(identity.gram[plain])
-    weight = np.zeros(identity.columns.shape[0])
-    weight += np.bincount(absorb.indices, weights=absorb.data**2, minlength=weight.size)
+    gram, tables = identity.gram, identity.tables
+    squares = np.array([b.kind == "sos" for b in identity.blocks], dtype=bool)
+    others = ~squares & np.array([not b.has_free_directions for b in identity.blocks], dtype=bool)
+    plain = np.repeat(squares, np.array([svec_length(n) for n in identity.sides], dtype=int))
+    absorb, absorb_size = (m if plain.all() else m[plain] for m in (tables.gram, tables.gram_size))
+    weights = np.where(np.repeat(plain, np.diff(gram.indptr)), gram.data, 0.0) ** 2
+    weight = np.bincount(gram.indices, weights=weights, minlength=gram.shape[1])
     reached = weight > 0
-    up = _upright(identity)
     return _Parts(
-        up=tabled(up),
-        size=tabled(abs(up)),
+        up=_upright(tables.gram, tables.free, -tables.unknown),
+        size=_upright(tables.gram_size, tables.free_size, tables.unknown_size),
         plain=plain,
-        absorb=tabled(absorb),
-        absorb_size=tabled(abs(absorb)),
+        absorb=absorb,
+        absorb_size=absorb_size,
         reached=reached,
         inverse=np.divide(1.0, weight, out=np.zeros_like(weight), where=reached),
-        terms=np.diff(up.indptr),
-        squares=_groups(identity, [k for k, b in enumerate(identity.blocks) if b.kind == "sos"]),
-        others=_groups(
-            identity,
-            [k for k, b in enumerate(identity.blocks) if b.kind != "sos" and not b.has_free_directions],
-        ),
+        terms=sum(m.getnnz(axis=0) for m in (gram, identity.free, identity.unknown)),
+        squares=_groups(identity, squares),
+        others=_groups(identity, others),
         null=null_conditions(identity),
         null_columns=identity.null_columns(),
     )
 
 
-def _upright(identity: Identity) -> sp.csr_matrix:
+def _upright(*parts: Table) -> Table:
     """The transposed matrix of all multipliers: one product instead of three."""
-    gram, free, unknown = identity.gram, identity.free, identity.unknown
-    data = np.concatenate([gram.data, free.data, -unknown.data])
-    indices = np.concatenate([gram.indices, free.indices, unknown.indices])
-    ends = (gram.indptr, free.indptr[1:] + gram.nnz, unknown.indptr[1:] + (gram.nnz + free.nnz))
-    pointers = np.concatenate(ends)
-    return sp.csc_matrix((data, indices, pointers), shape=(gram.shape[1], pointers.size - 1)).tocsr()
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return np.vstack(parts).T
+    return sp.csr_matrix(sp.vstack([sp.csr_matrix(part) for part in parts]).T)

@@ -50,7 +50,9 @@ def _directions(form: list[Term], degree: int) -> Iterator[tuple[list[Term], dic
         yield terms, {i: Fraction(1)}
         # where the term of x_i alone is about one
         (_, coef), *_ = terms
-        size[i] = Fraction(2) ** round(-_log2(coef) / degree)
+        size[i] = Fraction(2) ** round(
+            (coef.denominator.bit_length() - abs(coef.numerator).bit_length()) / degree
+        )
     for pair in [s for s in supports if len(s) == 2]:
         i, j = sorted(pair)
         terms = [*alone.get(i, []), *alone.get(j, []), *supports[pair]]
@@ -70,8 +72,3 @@ def _directions(form: list[Term], degree: int) -> Iterator[tuple[list[Term], dic
                 form,
                 {i: Fraction(round(v * 2**_BITS)) * size[i] for i, v in zip(every, lowest, strict=True)},
             )
-
-
-def _log2(value: Fraction) -> int:
-    """About the logarithm of a number of any size."""
-    return abs(value.numerator).bit_length() - value.denominator.bit_length()

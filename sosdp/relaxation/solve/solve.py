@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from ...conic import newton_cg
 from ...conic.choose import INTERIOR_POINT_SIDE, backend, check_memory, choose, is_installed
 from ...conic.plugins import name_of
-from ...conic.svec import svec_length
+from ...conic.svec import svec_length, units
 from ..assemble.identity import GramProgram, Identity, RawSolution, unanswered
 from .forms import gram_form, moment_form, read_gram_form, read_moment_form
 from .sos_cone.choose import prefers
@@ -202,6 +202,6 @@ def _unproduced(identity: Identity) -> tuple[np.ndarray, np.ndarray]:
 def with_margin(identity: Identity, keep_unknowns: bool = False) -> Identity:
     """The identity with one more unknown t (the last): every Gram matrix is t I plus a positive semidefinite
     one."""
-    trace = sp.csr_matrix(-identity.trace_vector())
+    trace = sp.csr_matrix(-(identity.gram.T @ units(identity.sides)))
     unknown = sp.vstack([identity.unknown, trace], format="csr") if keep_unknowns else trace
     return replace(identity, unknown=unknown)

@@ -31,7 +31,7 @@ def _in_cliques(statement: Statement) -> Statement | None:
     asked = demand.system, demand.degree, list(demand.parts[:1]), demand.options, demand.in_expectation
     if statement.kind not in (BOUND, FEASIBLE) or statement.curves:
         return None
-    if not (has_faster_cliques(*asked) if demand.shared is None else demand.shared.layout.faster):
+    if not (has_faster_cliques(*asked) if demand.similar is None else demand.similar.layout.faster):
         return None
     options = replace(demand.options, sparsity="correlative")
     return replace(statement, demands=(replace(demand, options=options),))

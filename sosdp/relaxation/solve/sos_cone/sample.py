@@ -131,7 +131,7 @@ def _components(identity: Identity) -> list[tuple[np.ndarray, list[int]]]:
         return [(np.arange(columns), list(range(len(slices))))]
     owner = np.repeat(np.arange(len(slices)), [s.stop - s.start for s in slices])
     entries = identity.gram.tocoo()
-    rows = np.concatenate([owner[entries.row], entries_of(identity.free, len(slices))])
+    rows = np.concatenate([owner[entries.row], identity.free.tocoo().row + len(slices)])
     cols = np.concatenate([entries.col, identity.free.tocoo().col])
     height = len(slices) + identity.free.shape[0]
     graph = sp.coo_matrix((np.ones(rows.size), (rows, cols + height)), shape=(height + columns,) * 2)
@@ -143,8 +143,3 @@ def _components(identity: Identity) -> list[tuple[np.ndarray, list[int]]]:
             raise NotSampled("equations between coefficients")
         found.append((np.flatnonzero(label[height:] == name), blocks))
     return found
-
-
-def entries_of(free: sp.csr_matrix, offset: int) -> np.ndarray:
-    """Row numbers of the entries of ``free``, counted from ``offset``."""
-    return np.asarray(free.tocoo().row) + offset
