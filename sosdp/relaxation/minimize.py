@@ -13,7 +13,7 @@ from ..algebra.chebyshev import ChebyshevPolynomial
 from ..algebra.complex import ComplexPolynomial
 from ..algebra.constraint import PSD, Equality, Inequality
 from ..algebra.operator import OperatorPolynomial
-from ..algebra.polynomial import Polynomial
+from ..algebra.polynomial import Polynomial, coerce
 from ..model.option_names import check_options
 from ..model.options import (
     AllOptions,
@@ -79,12 +79,6 @@ def relaxation_of(problem: Problem) -> Relaxation:
         raise ValueError("only problems in monomials that minimise, maximise or ask feasibility have one")
     building, _ = problem.engine_options()
     return relaxation_for(problem.system, problem.objective, problem.degree, **building)
-
-
-def _as_polynomial(p: Any) -> Polynomial:
-    if isinstance(p, Polynomial):
-        return p
-    return Polynomial(p)
 
 
 def _in_chebyshev(
@@ -254,7 +248,7 @@ def _bound(
     if isinstance(objective, ComplexPolynomial):
         return minimize_complex(objective, system, degree, sense=sense, **given)
     building, solving = _split(sense, given, "system", "degree", "subject_to")
-    objective = _as_polynomial(objective)
+    objective = coerce(objective)
     relaxation = relaxation_for(as_system(system), objective, degree, **building)
     found = (relaxation.maximize if sense == "maximize" else relaxation.minimize)(objective, **solving)
     return _advised(found, objective, solving)
@@ -315,6 +309,6 @@ def prove_sos(
     if entries is not None and entries.ndim:
         p = quadratic_form(entries, "sosdp_y_")
         degree = None if degree is None else degree + 2
-    p = _as_polynomial(p)
+    p = coerce(p)
     relaxation = relaxation_for(as_system(system), p, degree, **building)
     return prove_sum_of_squares(relaxation, p, zeros, exactly, **solving)

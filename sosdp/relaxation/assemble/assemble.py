@@ -27,12 +27,10 @@ class Multiplied(Protocol):
         self, left: np.ndarray, i: np.ndarray, right: np.ndarray, j: np.ndarray, terms: np.ndarray
     ) -> None:
         """The products of the pairs (i, j), each with every row of ``terms``, pair by pair."""
-        ...
 
     def placed(self) -> tuple[np.ndarray | None, np.ndarray, np.ndarray | None, np.ndarray]:
         """Of every term of a product that product's number (None: one term each), its column (-1: vanishes)
         and factor (None: all 1), and the columns."""
-        ...
 
 
 class Collector:

@@ -113,11 +113,9 @@ class Reduction(Protocol):
 
     def reduce(self, identity: Identity) -> Identity:
         """The identity that a solver gets."""
-        ...
 
     def lift(self, program: GramProgram, raw: RawSolution) -> RawSolution:
         """A solution of the reduced program as one of the whole."""
-        ...
 
 
 def slices_of(arrays: Iterable[np.ndarray]) -> list[slice]:
@@ -132,22 +130,18 @@ class SymmetryReduction(Reduction, Protocol):
     @property
     def variables(self) -> np.ndarray:
         """Orbit of each variable, by id."""
-        ...
 
     @property
     def column(self) -> np.ndarray:
         """Orbit of each column."""
-        ...
 
     @property
     def sides(self) -> list[int]:
         """Sides of the blocks that a solver gets."""
-        ...
 
     @property
     def report(self) -> dict[str, Any]:
         """What ``sizes`` says about it."""
-        ...
 
 
 class ConeReduction(Reduction, Protocol):
@@ -155,19 +149,15 @@ class ConeReduction(Reduction, Protocol):
 
     def scaled(self, identity: Identity, gram: np.ndarray) -> ConeReduction:
         """The same cones for an identity whose rows are divided by ``gram``."""
-        ...
 
     def select(self, identity: Identity, blocks: list[int], orbits: np.ndarray) -> ConeReduction:
         """The cones of some of the blocks."""
-        ...
 
     def pieces(self, identity: Identity) -> list[tuple[sp.csr_matrix, tuple[int, ...]]]:
         """For every block the pieces that its Gram matrix is a sum of."""
-        ...
 
     def count(self, identity: Identity) -> int:
         """Number of pieces that a solver gets."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,7 +312,6 @@ class OwnProof(Protocol):
 
     def loss(self) -> float:
         """A number with ``target + sum_k u_k unknown_k >= -loss`` on the set; infinite: nothing is proven."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

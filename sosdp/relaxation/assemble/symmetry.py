@@ -235,11 +235,9 @@ class Acts(Protocol):
 
     def __call__(self, monos: np.ndarray, /) -> np.ndarray:
         """Images of rows."""
-        ...
 
     def block_index(self, kind: str, index: tuple[int, ...], /) -> tuple[int, ...]:
         """The number of the constraint that a constraint goes to."""
-        ...
 
 
 class Sites:
