@@ -108,8 +108,7 @@ def _median(values: list[float]) -> float | None:
 def least_squares(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The sample's own coefficients."""
     full = np.column_stack([X, np.ones(len(y))])
-    result: np.ndarray = np.linalg.lstsq(full, y, rcond=None)[0][:-1]
-    return result
+    return np.asarray(np.linalg.lstsq(full, y, rcond=None)[0][:-1])
 
 
 def conditions(runs: int) -> Table:

@@ -37,8 +37,7 @@ def adassp(X: Array, y: Array, epsilon: float, delta: float, g: np.random.Genera
     least = max(np.linalg.eigvalsh(gram)[0] + unit * g.normal() - log / part * radius**2, 0.0)
     ridge = max(0.0, math.sqrt(d * log * math.log(2 * d * d / 0.05)) * radius**2 / part - least)
     moments = Z.T @ v + unit * target / radius * g.normal(size=d)
-    result: Array = np.linalg.solve(gram + unit * _symmetric(d, g) + ridge * np.eye(d), moments) / scale
-    return result
+    return np.asarray(np.linalg.solve(gram + unit * _symmetric(d, g) + ridge * np.eye(d), moments) / scale)
 
 
 def gradient_descent(X: Array, y: Array, epsilon: float, delta: float, g: np.random.Generator) -> Array:
@@ -76,8 +75,7 @@ def tukey_em(X: Array, y: Array, epsilon: float, delta: float, g: np.random.Gene
         point = low + g.random(d + 1) * (high - low)
         if j + 1 > half or not ((point >= fits[j]) & (point <= fits[parts - j - 1])).all():
             break
-    result: Array = point[:d]
-    return result
+    return np.asarray(point[:d])
 
 
 def _distance(volumes: Array, t: int, share: float, delta: float) -> int:
@@ -97,8 +95,7 @@ def analyze_gauss(X: Array, k: int, epsilon: float, delta: float, g: np.random.G
     away = X - X.mean(axis=0)
     radius = np.linalg.norm(away, axis=1).max()
     noisy = away.T @ away + gaussian_sigma_tight(epsilon, delta) * radius**2 * _symmetric(X.shape[1], g)
-    result: Array = np.linalg.eigh(noisy)[1][:, ::-1][:, :k].T
-    return result
+    return np.asarray(np.linalg.eigh(noisy)[1][:, ::-1][:, :k].T)
 
 
 RIVALS = {"AdaSSP": adassp, "gradient descent": gradient_descent, "Tukey EM": tukey_em}

@@ -64,8 +64,7 @@ class Logistic(Family):
     def spread(self, eta: np.ndarray) -> np.ndarray:
         """p (1 - p)."""
         p = expit(eta)
-        result: np.ndarray = p * (1.0 - p)
-        return result
+        return np.asarray(p * (1.0 - p))
 
     def residuals(self, eta: np.ndarray, y: np.ndarray, k: float) -> tuple[np.ndarray, np.ndarray]:
         """See `Family`; two terms, exactly."""
@@ -86,8 +85,7 @@ class Poisson(Family):
 
     def spread(self, eta: np.ndarray) -> np.ndarray:
         """exp(eta)."""
-        result: np.ndarray = np.exp(eta)
-        return result
+        return np.asarray(np.exp(eta))
 
     def residuals(self, eta: np.ndarray, y: np.ndarray, k: float) -> tuple[np.ndarray, np.ndarray]:
         """See `Family`; by the distribution function."""
@@ -114,15 +112,13 @@ class Poisson(Family):
 
 def _below(j: np.ndarray, mu: np.ndarray) -> np.ndarray:
     """P(Y <= j), Y Poisson of mean mu."""
-    result: np.ndarray = np.where(j < 0.0, 0.0, pdtr(np.maximum(j, 0.0), mu))
-    return result
+    return np.asarray(np.where(j < 0.0, 0.0, pdtr(np.maximum(j, 0.0), mu)))
 
 
 def _mass(j: np.ndarray, mu: np.ndarray) -> np.ndarray:
     """P(Y = j)."""
     at = np.maximum(j, 0.0)
-    result: np.ndarray = np.where(j < 0.0, 0.0, np.exp(at * np.log(mu) - mu - gammaln(at + 1.0)))
-    return result
+    return np.asarray(np.where(j < 0.0, 0.0, np.exp(at * np.log(mu) - mu - gammaln(at + 1.0))))
 
 
 @dataclass

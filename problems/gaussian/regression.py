@@ -92,8 +92,7 @@ class Pilot:
 
     def inverse(self) -> np.ndarray:
         """(d, d): z = inverse (x - centre) has covariance 1."""
-        result: np.ndarray = solve_triangular(self.root.T, np.eye(len(self.root)), lower=True)
-        return result
+        return np.asarray(solve_triangular(self.root.T, np.eye(len(self.root)), lower=True))
 
 
 def _rooted(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -386,8 +385,7 @@ def tilted(tilt: np.ndarray, left: np.ndarray, root: np.ndarray | None = None) -
 
 def _deviations(covariance: np.ndarray, jacobian: np.ndarray) -> np.ndarray:
     """Deviations (d,) of coefficients, of the covariance (d + 1, d + 1) of the correction."""
-    result: np.ndarray = np.sqrt(np.diag(jacobian @ covariance[:-1, :-1] @ jacobian.T))
-    return result
+    return np.asarray(np.sqrt(np.diag(jacobian @ covariance[:-1, :-1] @ jacobian.T)))
 
 
 def z_and_one(z: np.ndarray) -> np.ndarray:

@@ -141,13 +141,12 @@ def edges_of_file(
         if pairs is not None and not isinstance(nodes, Sequence):
             return _of_pairs(pairs, nodes)
     rows = [row for row in _rows(source, header) if row is not None]
-    result = read_edges(
+    return read_edges(
         [row[0] for row in rows],
         [row[1] for row in rows],
         np.array([row[2] for row in rows]) if weighted else None,
         nodes,
     )
-    return result
 
 
 def _of_pairs(pairs: npt.NDArray[Any], nodes: int | None) -> Edges:

@@ -192,8 +192,7 @@ class PrivatePCA(PrivateGaussian):
         mean."""
         entries = self._rows(X)
         away = np.where(np.isfinite(entries), entries - self.mean_, 0.0) / self.scale_
-        result: np.ndarray = away @ self.components_.T
-        return result
+        return np.asarray(away @ self.components_.T)
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """`fit`, then `transform` of the same rows: the coordinates themselves are not private."""
@@ -214,5 +213,4 @@ def squared_tilts(values: np.ndarray, error: float) -> np.ndarray:
     gaps = np.maximum(np.abs(values[:, None] - values) - doubt, 0.0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         tilts = np.outer(values, values) * variance / gaps**2
-    result: np.ndarray = np.where(np.eye(d, dtype=bool), 0.0, np.where(gaps == 0.0, 1.0, tilts))
-    return result
+    return np.asarray(np.where(np.eye(d, dtype=bool), 0.0, np.where(gaps == 0.0, 1.0, tilts)))

@@ -103,10 +103,9 @@ class _OnRegressors(TableEstimator):
     def _linear(self, X: Any) -> np.ndarray:
         """(n,) linear predictors of rows X (n, d); a missing entry counts as 0."""
         entries = self._rows(X)
-        result: np.ndarray = np.where(np.isfinite(entries), entries, 0.0) @ np.ravel(self.coef_) + np.ravel(
-            self.intercept_
+        return np.asarray(
+            np.where(np.isfinite(entries), entries, 0.0) @ np.ravel(self.coef_) + np.ravel(self.intercept_)
         )
-        return result
 
     def plan(self, n: int, d: int) -> Plan:
         """Shares and predicted excess error for n records of d regressors; raises as `fit` does."""
@@ -285,8 +284,7 @@ class PrivateLogisticRegression(_OnRegressors):
     def predict(self, X: Any) -> np.ndarray:
         """(n,) likelier classes of rows X (n, d). Post-processing."""
         second = (self._linear(X) > 0.0).astype(int)  # says first where nothing is fitted
-        result: np.ndarray = self.classes_[second]
-        return result
+        return np.asarray(self.classes_[second])
 
     def score(self, X: Any, y: Any) -> float:
         """Share of labels that are predicted. **Not private**: a function of the rows that are given."""
@@ -315,8 +313,7 @@ class PrivatePoissonRegression(_OnRegressors):
 
     def predict(self, X: Any) -> np.ndarray:
         """(n,) means of the counts for rows X (n, d). Post-processing."""
-        result: np.ndarray = np.exp(np.minimum(self._linear(X), 700.0))
-        return result
+        return np.asarray(np.exp(np.minimum(self._linear(X), 700.0)))
 
     def score(self, X: Any, y: Any) -> float:
         """D^2, the share of deviance explained. **Not private**: a function of the rows that are given."""

@@ -126,8 +126,7 @@ class LiteralSoSScore:
         if self.features == "identity":
             return x
         i, j = np.triu_indices(self.dimension)
-        result: np.ndarray = x[:, i] * x[:, j] * np.where(i == j, 1.0, math.sqrt(2.0))
-        return result
+        return np.asarray(x[:, i] * x[:, j] * np.where(i == j, 1.0, math.sqrt(2.0)))
 
     def _integral(self, rows: np.ndarray, theta: np.ndarray) -> int:
         """The least number of whole records to give up so that the rest can be completed, proven; n at most.
