@@ -329,12 +329,11 @@ def reach(quick: bool) -> tuple[Table, list[list[Any]]]:
             done = subprocess.run(
                 [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=REACH_LIMIT
             )
+            failed = (done.stderr.strip().splitlines() or ["no output"])[-1] if done.returncode else ""
         except subprocess.TimeoutExpired:
-            rows.append([title, f"stopped after {REACH_LIMIT:g} s", *[None] * 9])
-            goals.append([f"reach: {title}, CPU s", f"<= {wanted:g}", None, None, None, 1, False])
-            continue
-        if done.returncode:
-            rows.append([title, (done.stderr.strip().splitlines() or ["no output"])[-1], *[None] * 9])
+            failed = f"stopped after {REACH_LIMIT:g} s"
+        if failed:
+            rows.append([title, failed, *[None] * 9])
             goals.append([f"reach: {title}, CPU s", f"<= {wanted:g}", None, None, None, 1, False])
             continue
         r = json.loads(done.stdout.strip().splitlines()[-1])

@@ -203,23 +203,30 @@ def _verdict(weights: Weights, model: Ising) -> tuple[float, int]:
 # Peers
 
 
-def scikit_learn(table: np.ndarray, model: Ising, seed: int) -> Weights:
-    """l1-regularised logistic regression a node, not private; the largest C whose norm fits the width."""
-    from sklearn.linear_model import LogisticRegression
-
+def by_node(table: np.ndarray, fit: Callable[[np.ndarray, np.ndarray], Any]) -> Weights:
+    """Symmetrised weights of a regression of every node on the others."""
     p = table.shape[1]
     weights = np.zeros((p, p))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for i in range(p):
             others = [j for j in range(p) if j != i]
-            for strength in (10.0, 1.0, 0.1, 0.03, 0.01, 0.003):
-                fitted = LogisticRegression(l1_ratio=1.0, C=strength, solver="liblinear")
-                fitted.fit(table[:, others], table[:, i])
-                if np.abs(fitted.coef_).sum() + abs(fitted.intercept_[0]) <= 2.02 * model.width:
-                    break
-            weights[i, others] = fitted.coef_[0] / 2.0
+            weights[i, others] = fit(table[:, others], table[:, i]).coef_[0] / 2.0
     return (weights + weights.T) / 2.0
+
+
+def scikit_learn(table: np.ndarray, model: Ising, seed: int) -> Weights:
+    """l1-regularised logistic regression a node, not private; the largest C whose norm fits the width."""
+    from sklearn.linear_model import LogisticRegression
+
+    def fit(others: np.ndarray, node: np.ndarray) -> Any:
+        for strength in (10.0, 1.0, 0.1, 0.03, 0.01, 0.003):
+            fitted = LogisticRegression(l1_ratio=1.0, C=strength, solver="liblinear").fit(others, node)
+            if np.abs(fitted.coef_).sum() + abs(fitted.intercept_[0]) <= 2.02 * model.width:
+                break
+        return fitted
+
+    return by_node(table, fit)
 
 
 def diffprivlib_nodes(table: np.ndarray, model: Ising, seed: int) -> Weights:
@@ -227,15 +234,8 @@ def diffprivlib_nodes(table: np.ndarray, model: Ising, seed: int) -> Weights:
     from diffprivlib.models import LogisticRegression
 
     p = table.shape[1]
-    weights = np.zeros((p, p))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for i in range(p):
-            others = [j for j in range(p) if j != i]
-            fitted = LogisticRegression(epsilon=1.0 / p, data_norm=p**0.5, random_state=seed)
-            fitted.fit(table[:, others].astype(float), table[:, i])
-            weights[i, others] = fitted.coef_[0] / 2.0
-    return (weights + weights.T) / 2.0
+    made = LogisticRegression(epsilon=1.0 / p, data_norm=p**0.5, random_state=seed)
+    return by_node(table, lambda others, node: made.fit(others.astype(float), node))
 
 
 def mbi_moments(table: np.ndarray, model: Ising, seed: int) -> Weights:

@@ -80,9 +80,10 @@ def one_graph(n: int, d: float, seed: int, draws: int) -> dict[tuple[float, str]
     graph = canonical_graph(sample.adjacency)
     errors: dict[tuple[float, str], list[float]] = {}
 
-    def note(epsilon: float, method: str, labels: Any) -> None:
+    def note(epsilon: float, method: str, labels: Any) -> float:
         error = np.nan if labels is None else error_rate(np.array(labels), sample.labels)
         errors.setdefault((epsilon, method), []).append(error)
+        return error
 
     note(0.0, "spectral", SpectralRecovery(d).fit(sample.adjacency).labels_)
     certified = CertificateRecovery(1.0, DELTA, average_degree=d)._search(graph)
@@ -92,14 +93,14 @@ def one_graph(n: int, d: float, seed: int, draws: int) -> dict[tuple[float, str]
         halves = voting(1.0, d, "split", noise_seed)._prepare(graph)
         for epsilon in EPSILONS:
             certificate = CertificateRecovery(epsilon, DELTA, average_degree=d, insecure_seed=noise_seed)
-            note(epsilon, "certificate", certificate._publish(graph, *certified).value["labels"])
             flips = RandomizedResponseRecovery(epsilon, average_degree=d, insecure_seed=noise_seed)
-            result = {"certificate": errors[epsilon, "certificate"][-1]}
-            note(epsilon, "edge flips", flips.fit(sample.adjacency).labels_)
-            result["edge flips"] = errors[epsilon, "edge flips"][-1]
             rounds = RoundsRecovery(epsilon, DELTA, GAMMA, d, insecure_seed=noise_seed)
-            note(epsilon, "rounds", rounds.fit(sample.adjacency).labels_)
-            result["rounds"] = errors[epsilon, "rounds"][-1]
+            labels = {
+                "certificate": certificate._publish(graph, *certified).value["labels"],
+                "edge flips": flips.fit(sample.adjacency).labels_,
+                "rounds": rounds.fit(sample.adjacency).labels_,
+            }
+            result = {name: note(epsilon, name, each) for name, each in labels.items()}
             # What AutoRecovery runs is one of these with the same seed: what it chooses is enough.
             best = chosen_method(recommend(n, d, GAMMA, epsilon, DELTA, goal="exact"), weighted=False)
             errors.setdefault((epsilon, "auto"), []).append(result[best])
