@@ -30,7 +30,7 @@ def compare(certificate: Mapping[str, Any], here: Goal, problem: Any) -> None:
         raise Unreadable(f"problem: {error}") from None
     if "measures" in problem:
         try:
-            refuted = kernel.replay(problem, certificate).end is None
+            refuted = kernel.replay(problem, certificate).bound is None
         except _ERRORS as error:
             raise Invalid(f"{_OTHER}{error}") from None
         polynomials, value = _dual(there, refuted)

@@ -92,8 +92,7 @@ def check_certificate(
     """
     said: list[str] = []
     try:
-        # read once: an object of another class may say something else each time
-        certificate = json.loads(json.dumps(certificate))
+        certificate, against = kernel.plain(certificate), kernel.plain(against)
         operators = isinstance(certificate, dict) and certificate.get("format") == WORDS
         (_operators if operators else _polynomials)(certificate, against, Meter(work), said)
         if "digest" in certificate and certificate["digest"] != digest(certificate):

@@ -5,7 +5,7 @@ Data only: `certificates.proof.Proof` verifies and shows it, `certificates.write
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from certificates.exact import Monomial, Terms, add_to, monos_of, polynomial_of, rational, terms_of
-from certificates.into_kernel import exact_squares
+from certificates.into_kernel import Square, exact_squares
 from sosdp.algebra.pickled_by_name import PickledByName
 from sosdp.algebra.polynomial import Polynomial
 
@@ -215,8 +215,8 @@ class Multiplier(PickledByName):
         basis, entry = tuple(self.basis[k] for k in kept), tuple(self.entry[k] for k in kept if self.entry)
         return replace(self, basis=basis, gram=gram, entry=entry) if kept else None
 
-    def squares(self) -> list[tuple[Fraction, Polynomial]]:
-        """[(d, q), ...], d > 0, with sum of d q^2 equal to the multiplier, by exact LDL^T.
+    def squares(self, of: Callable[[list], list[Square]] = exact_squares) -> list[tuple[Fraction, Any]]:
+        """[(d, q), ...], d > 0, with sum of d q^2 equal to the multiplier, by exact LDL^T (or by `of`).
 
         Raises ValueError for kinds "psd" and "equality", and when the matrix is not positive semidefinite.
         Cost: cubic in the side with growing rationals; meant for small proofs.
@@ -224,7 +224,7 @@ class Multiplier(PickledByName):
         if self.kind.endswith("psd") or self.kind in FREE_KINDS:
             raise ValueError(f"a multiplier of kind {self.kind!r} is not a single sum of squares")
         monos = monos_of(list(self.basis))
-        return [(w, Polynomial.from_arrays(monos, row)) for w, row in exact_squares(self.matrix.tolist())]
+        return [(w, Polynomial.from_arrays(monos, row)) for w, row in of(self.matrix.tolist())]
 
 
 @dataclass(frozen=True, eq=False)

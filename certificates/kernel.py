@@ -27,7 +27,7 @@ from types import MappingProxyType
 from typing import Any
 
 _KEY = object()  # it makes values
-_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]{0,199}")
+NAME = re.compile("[A-Za-z_][A-Za-z0-9_]{0,199}")
 _NUMERAL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?0*(?:1000|[0-9]{1,3})(?![0-9]))?"
 _NUMBER = re.compile(rf"[ \t\r\n]*([-+]?{_NUMERAL})[ \t\r\n]*(?:/[ \t\r\n]*([0-9]+)[ \t\r\n]*)?")
 _TOKEN = re.compile(rf"[ \t\r\n]*({_NUMERAL}|[A-Za-z_][A-Za-z0-9_]*|\*\*|[-+*/()]|\Z)")
@@ -183,7 +183,7 @@ def polynomial(terms: Mapping[tuple[str, ...], Any]) -> Polynomial:
     """The polynomial with these coefficients (see `number`) of these monomials (tuples of names)."""
     listed = [(tuple(monomial), number(c)) for monomial, c in terms.items()]
     names = [n for m, _ in listed for n in m]
-    _need(all(type(n) is str and _NAME.fullmatch(n) for n in names), "a name is an ASCII identifier")
+    _need(all(type(n) is str and NAME.fullmatch(n) for n in names), "a name is an ASCII identifier")
     return _sum([(c, _made({tuple(sorted(m)): 1}, 1)) for m, c in listed])
 
 
@@ -295,19 +295,19 @@ def _semidefinite(matrix: Iterable[Iterable[Any]]) -> tuple[tuple[Fraction, ...]
     _need(rows == tuple(zip(*rows, strict=True)), "a Gram matrix is symmetric")
     den = _common({v.denominator for row in rows for v in row}, len(rows) ** 2)
     whole = [[v.numerator * (den // v.denominator) for v in row] for row in rows]
-    good = _rank(whole, PLACES) is not None or _rank(whole) is not None
+    good = rank(whole, PLACES) is not None or rank(whole) is not None
     _need(good, "a Gram matrix is not positive semidefinite")
     return rows
 
 
-def _rank(whole: list[list[int]], places: int | None = None) -> int | None:
+def rank(whole: list[list[int]], places: int | None = None) -> int | None:
     """The rank of a symmetric matrix of integers, None if elimination without fractions (Bareiss) finds a
     negative minor.  With `places`, entries are rounded down to so many binary ones, and the diagonal pays for
     what that adds, less than 1 an entry: a rank is then no more than the true one, and None says nothing."""
     bits = max((abs(v).bit_length() for row in whole for v in row), default=0)
-    left, last, rank = [[v << (places or 0) for v in row[i:]] for i, row in enumerate(whole)], 1, 0
+    left, last, count = [[v << (places or 0) for v in row[i:]] for i, row in enumerate(whole)], 1, 0
     while left:  # rows from the diagonal on
-        words = (bits * (rank + 1) if places is None else bits + places) >> 6
+        words = (bits * (count + 1) if places is None else bits + places) >> 6
         _spend(len(left) ** 2 * (30 + words + (words * words >> 2)) // 100)
         (p, *top), *rest = left
         if p < 0 or any(c * c > p * row[0] for c, row in zip(top, rest, strict=True)):
@@ -318,19 +318,17 @@ def _rank(whole: list[list[int]], places: int | None = None) -> int | None:
             else:
                 rest[i] = [v - c * t // p for v, t in zip(row, top[i:], strict=True)]
                 rest[i][0] -= len(rest)
-        left, last, rank = rest, p or last, rank + (p > 0)
-    return rank
+        left, last, count = rest, p or last, count + (p > 0)
+    return count
 
 
 def integral(p: Polynomial, measure: str = "E") -> Polynomial:
     """mu[p], linear in the moments mu[x^2 y], which are variables; E is a probability measure: E[1] is 1.  (A
     measure that a problem calls E is E'.)"""
-    names = {n for m, _ in _is(p, Polynomial).pairs for n in m}
-    named = _NAME.fullmatch(_is(measure, str).removesuffix("'"))
-    _need(named and not any("[" in n for n in names), "moments have no integral")
-    return _made(
-        {(f"{measure}[{_shown(m) or 1}]",) if m or measure != "E" else (): c for m, c in p.pairs}, p.den
-    )
+    named = NAME.fullmatch(_is(measure, str).removesuffix("'"))
+    _need(named and not any("[" in n for n in _names(_is(p, Polynomial))), "moments have no integral")
+    moments = {(f"{measure}[{_shown(m) or 1}]",) if m or measure != "E" else (): c for m, c in p.pairs}
+    return _made(moments, p.den)
 
 
 def average(theorem: Theorem, measure: str = "E") -> Theorem:
@@ -376,7 +374,7 @@ class Goal(_Sealed):
         """What is said with this bound (None: that nothing is feasible): every hypothesis, every number."""
         lines = dict[str, list[str]]()
         for text, _, hypotheses in self.parts:
-            where = " and ".join(sorted(map(_said, hypotheses)))
+            where = " and ".join(sorted(map(spelled, hypotheses)))
             lines.setdefault(f" where {where}" if where else "", []).append(text)
         if end is None:
             return f"there are no {self.about}{' and no '.join(lines)}"
@@ -386,25 +384,21 @@ class Goal(_Sealed):
 
 
 class Answer(_Sealed):
-    """A goal that is settled: `end` is the bound (0 if none was asked for), None if nothing is feasible."""
+    """A goal that is settled: its `bound` (0 if none was asked for), None if nothing is feasible."""
 
-    __slots__, (goal, end) = (), _fields(2)
-
-    @property
-    def bound(self) -> Fraction | None:
-        """The bound, or None where nothing is feasible."""
-        return None if self.end is None else self.end.terms.get((), Fraction(0))
+    __slots__, (goal, bound) = (), _fields(2)
 
     def show(self) -> str:
         """The whole statement, which is proven."""
         return str(self.goal.show(self.bound))
 
 
-def _said(hypothesis: tuple[str, Any]) -> str:
+def spelled(hypothesis: tuple[str, Any]) -> str:
+    """A hypothesis in words."""
     kind, body = hypothesis
     if kind == "psd":
         return f"[{'; '.join(', '.join(map(str, row)) for row in body)}] is positive semidefinite"
-    return f"{kind[3:]} is on {_said(body)}" if kind[:3] == "on " else f"{body} {kind} 0"
+    return f"{kind[3:]} is on {spelled(body)}" if kind[:3] == "on " else f"{body} {kind} 0"
 
 
 def settle(goal: Goal, facts: Iterable[Theorem], bound: Any = None, empty: bool = False) -> Answer:
@@ -413,8 +407,8 @@ def settle(goal: Goal, facts: Iterable[Theorem], bound: Any = None, empty: bool 
     refuted = _is(goal, Goal).question == "feasible" or empty is True
     asked = goal.question in ("minimize", "maximize") and not refuted
     _need(asked == (bound is not None), "minimize and maximize, and nothing else, are answered by a bound")
-    end, sign = _sum([(number(bound or 0), ONE)]), -1 if goal.question == "maximize" else 1
-    targets = [(_sum([(sign, p), (-sign, end)]), h) for _, p, h in goal.parts]
+    end, sign = number(bound or 0), -1 if goal.question == "maximize" else 1
+    targets = [(_sum([(sign, p), (-sign * end, ONE)]), h) for _, p, h in goal.parts]
     targets = [*dict.fromkeys((ZERO - ONE, h) for _, h in targets)] if refuted else targets
     for fact, (target, hypotheses) in zip(tuple(facts), targets, strict=True):
         known = _is(fact, Theorem).hypotheses <= hypotheses
@@ -513,37 +507,55 @@ class _Reader:
             _need({_is(n, str) for n in _is(over, list)} <= {*self.known}, "a quantified name is no variable")
             _need(not any(n.startswith(FREE) for n in self.known), "a name is reserved")
             matrices.append(for_all(self.read(q), over, f"{'se'[mean]}{k}"))
-        forms = [quadratic_form([[of(p) for p in row] for row in rows], (), (), ()) for rows in matrices]
-        found = [form.hypotheses for form in forms]
+        facts = [quadratic_form([[of(p) for p in row] for row in rows], (), (), ()) for rows in matrices]
         for item in _is(stated.get("subject_to", []), list):
             text = type(item) is str
-            parts = re.split("(<=|>=|==)", item) if text else [_is(item, list)[0], *_relation(item[1])]
-            _need(len(parts) == 3 and (text or parts[2] == "0"), "a constraint is p <= q or [p, '>= 0']")
-            left, relation, right = parts
-            sign = -1 if relation == "<=" else 1
-            p = _sum([(sign, self.read(left)), (-sign, self.read(right))])
-            found.append(assume("==" if relation == "==" else ">=", of(p)).hypotheses)
-        return frozenset().union(*found)
+            parts = re.split("(<=|>=|==)", item) if text else _is(item, list)
+            _need(len(parts) == (3 if text else 2), "a constraint is p <= q or [p, '>= 0']")
+            left, said, right = parts if text else (parts[0], *_relation(parts[1]))
+            _need(text or right == "0", "a constraint is p <= q or [p, '>= 0']")
+            relation, p = _compared(self.read(left), said, self.read(right))
+            facts.append(assume(relation, of(p)))
+        return frozenset().union(*(fact.hypotheses for fact in facts))
 
 
 def _relation(text: Any) -> tuple[str, ...]:
     return _is(_RELATION.fullmatch(_is(text, str)), re.Match).groups()
 
 
+def _compared(left: Polynomial, said: str, right: Polynomial) -> tuple[str, Polynomial]:
+    """left <=, >= or == right as p >= 0 or p == 0."""
+    sign = -1 if said == "<=" else 1
+    return "==" if said == "==" else ">=", _sum([(sign, left), (-sign, right)])
+
+
+def plain(value: Any) -> Any:
+    """A copy in exact types of JSON and fractions, read once: what it says it goes on saying."""
+    if isinstance(value, dict):
+        return {_is(key, str): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    _need(value is None or type(value) in (bool, int, float, str, Fraction), "this is no JSON")
+    return value
+
+
 @within(WORK)
 def state(problem: Mapping[str, Any], values: Mapping[str, Any] | None = None) -> Goal:
     """The goal of a problem ("sosdp-problem/1", decimals as fractions), with `values` for its unknowns; keys
     beside the engine's: "in_expectation", "squares" and "on" (docs/certificates.md)."""
-    stated = {_is(k, str): v for k, v in dict(problem).items()}
+    stated = plain(dict(problem))
     given = {_is(n, str): number(v) for n, v in dict(values or {}).items()}
     about = {"measures", "subject_to"} if "measures" in stated else {"subject_to", "psd", "for_all"}
     mean = stated.keys() & {"in_expectation", "squares"}
     more = mean or {"unknowns", "on"} if "psd" in about else set()
-    _need(stated.keys() <= _PLAIN | _ASKED | about | more, "a key is not known")
+    others = stated.keys() - (_PLAIN | _ASKED | about | more)
+    _need(not others, f"a problem has no key {', '.join(sorted(others))} here")
     _need(stated.get("format", "sosdp-problem/1") == "sosdp-problem/1", "this is no problem")
+    inner = [*_is(stated.get("on", []), list), stated.get("in_expectation", {})]
+    _need(all(_is(part, dict).keys() <= about for part in inner), "a part of a problem has an unknown key")
     names, unknowns = (_is(stated.get(k, []), list) for k in ("variables", "unknowns"))
     every = [_is(n, str) for n in [*names, *unknowns]]
-    _need(all(map(_NAME.fullmatch, every)) and len({*every}) == len(every), "names are not names")
+    _need(all(map(NAME.fullmatch, every)) and len({*every}) == len(every), "names are not names")
     known = {n: polynomial({(n,): 1}) for n in every}
     asked = sorted(_ASKED & stated.keys())
     question = asked.pop() if asked else ""
@@ -582,14 +594,12 @@ def state(problem: Mapping[str, Any], values: Mapping[str, Any] | None = None) -
 
 def _measured(stated: dict, question: str, known: dict) -> Goal:
     """The goal of a problem about measures: integrals are linear in the moments."""
-    readers: dict[str, _Reader] = {}
-    hypotheses, more = frozenset[Any](), []
-    labels = {_is(n, str): "E'" if n == "E" else n for n in _is(stated["measures"], dict)}
+    readers, hypotheses, more = dict[str, _Reader](), frozenset[Any](), []
+    labels = {n: "E'" if n == "E" else n for n in _is(stated["measures"], dict)}
     for name, about in stated["measures"].items():
-        own = about.get("variables", stated["variables"])
-        readers[name] = _Reader({n: known[n] for n in own})
         _need(_is(about, dict).keys() <= _MEASURE, "a measure has a key that is not known")
-        _need(_NAME.fullmatch(name) and name not in known, "the name of a measure is none, or taken")
+        _need(NAME.fullmatch(name) and name not in known, "the name of a measure is none, or taken")
+        readers[name] = _Reader({n: known[n] for n in about.get("variables", stated["variables"])})
         hypotheses |= {(f"on {labels[name]}", h) for h in readers[name].set(about)}
         if about.get("mass") is not None:
             more.append(("==", integral(ONE, labels[name]) - _sum([(number(about["mass"]), ONE)])))
@@ -599,9 +609,7 @@ def _measured(stated: dict, question: str, known: dict) -> Goal:
 
     for parts, said in _is(stated.get("subject_to", []), list):
         relation, right = _relation(said)
-        sign = -1 if relation == "<=" else 1
-        p = _sum([(sign, moments(_is(parts, dict))), (-sign * number(right), ONE)])
-        more.append(("==" if relation == "==" else ">=", p))
+        more.append(_compared(moments(_is(parts, dict)), relation, _sum([(number(right), ONE)])))
     _need(question in ("minimize", "maximize") or stated[question] is True, "measures are for one objective")
     wanted = ZERO if question == "feasible" else moments(_is(stated[question], dict))
     hypotheses = hypotheses.union(*(assume(*m).hypotheses for m in more))
@@ -611,6 +619,8 @@ def _measured(stated: dict, question: str, known: dict) -> Goal:
 
 def replay(problem: Any, proof: Mapping[str, Any]) -> Answer:
     """The answer that a certificate ("sosdp-certificate/1") gives to a problem, or to its goal."""
+    good = proof.get("format", "sosdp-certificate/1") == "sosdp-certificate/1"
+    _need(good, "this is no certificate of polynomials (for operators: kernel_words.py)")
     claim, names = proof["claim"], proof["variables"]
     _need(claim["kind"] != "no_certificate", "there is no rule for the absence of certificates")
     unknowns = [_pick(names, v) for v in claim.get("unknowns", [])]
@@ -619,9 +629,9 @@ def replay(problem: Any, proof: Mapping[str, Any]) -> Answer:
     if type(problem) is not Goal:
         goal = state(problem, {n: values.get(n, 0) for n in problem.get("unknowns", [])})
     proven, means = [list[Any]() for _ in claim.get("objectives", [0])], list[Any]()
-    used = [block["index"][0] for block in proof["multipliers"] if block["kind"] == "square"]
-    rest = [k for k in range(len(claim.get("squares", []))) if k not in used]
-    unused = [{"kind": "square", "index": [k], "polynomial": []} for k in rest]
+    used = [block["index"] for block in proof["multipliers"] if block["kind"] == "square"]
+    rest = [[k] for k in range(len(claim.get("squares", []))) if [k] not in used]
+    unused = [{"kind": "square", "index": index, "polynomial": []} for index in rest]
     for place, block in enumerate([*proof["multipliers"], *unused]):
         mean = block["kind"].startswith("expectation") or block["kind"] == "square"
         try:
@@ -631,31 +641,33 @@ def replay(problem: Any, proof: Mapping[str, Any]) -> Answer:
         (means if mean else _pick(proven, block.get("target", 0))).append(fact)
     facts = [weighted_sum(found) for found in proven]
     if "root" in claim:
-        _need(
-            len(_is(claim["root"], list)) == 3, "a root is a variable, a number below and a number above it"
-        )
         k, low, high = claim["root"]
         facts = [root(fact, _pick(names, k), low, high) for fact in facts]
     bound, empty = claim.get("bound"), claim["kind"] == "infeasible"
     if goal.about == "probability distributions":
         facts = [weighted_sum([(1, average(fact)), *means]) for fact in facts]
-    if goal.about.startswith("measures "):  # weak duality: what relations leave is proven on every support
+    if goal.about.startswith("measures "):
         constants = any(() in p.terms for _, p in goal.more)
         empty = goal.question == "feasible" or (claim["objective"] == [] and constants)
-        sign = -1 if goal.question == "maximize" and not empty else 1
-        weights = [sign * number(values.get(f"{MULTIPLIER}{k}", 0)) for k in range(len(goal.more))]
-        total = weighted_sum([(w, assume(*m)) for w, m in zip(weights, goal.more, strict=True)])
-        left = (ZERO if empty else _sum([(sign, goal.parts[0][1])])) - total.conclusion
-        for name in goal.about.removeprefix("measures ").split(", "):
-            p = _made({m: c for m, c in left.pairs if m and m[0].startswith(f"{name}[")}, left.den)
-            of = next((a for f in facts if (a := average(f, name)).conclusion == p), weighted_sum([]))
-            total = weighted_sum([(1, total), (1, of)])
-        value = abs(total.conclusion.terms.get((), 0)) if empty else 1
-        facts = [weighted_sum([(1 / number(value or 1), total)])]
+        weights = [number(values.get(f"{MULTIPLIER}{k}", 0)) for k in range(len(goal.more))]
+        facts = [_dual(goal, weights, facts, empty)]
     elif goal.more[0] is not None:
         _need(number(bound) == goal.more[0].terms.get((), 0), "the value of the objective is another")
     bounded = goal.question in ("minimize", "maximize") and not empty
     return settle(goal, facts, bound if bounded else None, empty)
+
+
+def _dual(goal: Goal, weights: list[Fraction], facts: list[Theorem], empty: bool) -> Theorem:
+    """Weak duality: weighted relations, and what they leave, which `facts` prove on every support."""
+    sign = -1 if goal.question == "maximize" and not empty else 1
+    total = weighted_sum([(sign * w, assume(*m)) for w, m in zip(weights, goal.more, strict=True)])
+    left = (ZERO if empty else _sum([(sign, goal.parts[0][1])])) - total.conclusion
+    for name in goal.about.removeprefix("measures ").split(", "):
+        p = _made({m: c for m, c in left.pairs if m and m[0].startswith(f"{name}[")}, left.den)
+        of = next((a for f in facts if (a := average(f, name)).conclusion == p), weighted_sum([]))
+        total = weighted_sum([(1, total), (1, of)])
+    value = abs(total.conclusion.terms.get((), 0)) if empty else 1
+    return weighted_sum([(1 / number(value or 1), total)])
 
 
 def _pick(listed: Any, k: Any) -> Any:
@@ -668,7 +680,7 @@ def _multiplier(block: dict, claim: dict, names: list[str], mean: bool) -> Theor
     source = claim.get("in_expectation", {}) if mean else claim
     kind, index = re.sub("expectation(_|$)", "", block["kind"]) or "inequality", block.get("index", [])
 
-    def plain(p: list) -> Polynomial:
+    def listed(p: list) -> Polynomial:
         places = [(c, [(_pick(names, v), _is(k, int)) for v, k in m]) for c, m in p]
         degrees = [sum(k for _, k in m if 0 < k) for _, m in places]
         good = all(len(dict(m)) == len(m) and all(0 < k for _, k in m) for _, m in places)
@@ -677,16 +689,16 @@ def _multiplier(block: dict, claim: dict, names: list[str], mean: bool) -> Theor
         return _sum([(1, polynomial({tuple(n for n, k in m for _ in range(k)): c})) for c, m in places])
 
     def read(p: list) -> Polynomial:
-        return integral(plain(p)) if mean else plain(p)
+        return integral(listed(p)) if mean else listed(p)
 
     if kind == "square":
         w, p = _pick(claim["squares"], *index)
         _need(number(w) > 0, "the weight of a square is positive")
-        half = _sum([(1 / (2 * number(w)), plain(block["polynomial"]))])
+        half = _sum([(1 / (2 * number(w)), listed(block["polynomial"]))])
         return weighted_sum([(w, square(read(p) - half))])
     if kind == "equality":
-        return multiple(assume("==", read(_pick(source["equalities"], *index))), plain(block["polynomial"]))
-    basis = [plain([["1", m]]) for m in block["basis"]]
+        return multiple(assume("==", read(_pick(source["equalities"], *index))), listed(block["polynomial"]))
+    basis = [listed([["1", m]]) for m in block["basis"]]
     if kind == "psd":
         rows = [[read(p) for p in row] for row in _pick(source["psd"], *index)]
         return quadratic_form(rows, basis, block["gram"], block["entry"])
@@ -705,7 +717,8 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 if __name__ == "__main__":
     _exact = partial(json.loads, parse_float=number, parse_constant=number, object_pairs_hook=_once)
     try:
+        _need(len(sys.argv) == 3, "it takes two files: python kernel.py PROBLEM.sos.json PROOF.json")
         with within(LONG):
             print(replay(*(_exact(Path(name).read_text("utf-8-sig")) for name in sys.argv[1:])).show())
-    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as why:
-        sys.exit(f"not proven: {why}")
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError, MemoryError) as why:
+        sys.exit(f"not proven: {why} ({type(why).__name__})")

@@ -23,7 +23,7 @@ from math import lcm, prod
 from pathlib import Path
 from typing import Any
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}(\[[0-9]{1,9}\]){0,9}(\.[A-Za-z]{1,9})?")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}(\[[0-9]{1,9}\]){0,9}(\.[A-Za-z]{1,9})?")
 _NUMBER = re.compile("(-?[0-9]{1,4000})(?:/(?=0*[1-9])([0-9]{1,4000}))?")
 _EMPTY = {"adjoints": {}, "relations": {}, "trace": False, "hypotheses": {}, "objective": {}}
 DEGREE, BITS, WORK = 1000, 1 << 16, 1 << 23
@@ -92,7 +92,7 @@ class Problem:
         self._names = {a: k for k, a in enumerate(a for names in lists for a in names)}
         self._party = [k for k, names in enumerate(lists) for _ in names]
         _need(len(self._names) == len(self._party), "a name stands twice")
-        _need(all(map(_NAME.fullmatch, self._names)), "names are not names")
+        _need(all(map(NAME.fullmatch, self._names)), "names are not names")
         self._rules, self._known, self._left = dict[tuple, list](), dict[tuple, _Terms](), WORK
         self._facts = list[tuple[str, tuple, bool]]()
         for text, p in [("i i", {"": -1}), *s["relations"].items()]:
@@ -249,6 +249,7 @@ class Problem:
 
 def replay(proof: Any) -> str:
     """The claim of {"claim": ..., "lines": [[rule, argument, ...], ...]}, which the last line settles."""
+    _need(proof.get("format", "sosdp-words/1") == "sosdp-words/1", "this is no proof about operators")
     problem, said = Problem(proof["claim"]), None
     for rule, *arguments in proof["lines"]:
         _need(_is(rule, str) in vars(Problem) and rule[0] != "_", "there is no such rule")
@@ -258,7 +259,7 @@ def replay(proof: Any) -> str:
 
 if __name__ == "__main__":
     try:
-        text = Path(sys.argv[1]).read_text("utf-8")
-        print("proven:", replay(json.loads(text, object_pairs_hook=_once)))
-    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as why:
-        sys.exit(f"not proven: {why}")
+        _need(len(sys.argv) == 2, "it takes one file: python kernel_words.py PROOF.json")
+        print("proven:", replay(json.loads(Path(sys.argv[1]).read_text("utf-8"), object_pairs_hook=_once)))
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError, MemoryError) as why:
+        sys.exit(f"not proven: {why} ({type(why).__name__})")

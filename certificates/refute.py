@@ -16,7 +16,7 @@ from typing import Any
 
 from certificates.checker.reading import WORK, Invalid, Meter, Terms, common_denominator
 from certificates.checker.semidefinite import rank_of
-from certificates.kernel import ONE, Goal, Polynomial, _said
+from certificates.kernel import ONE, Goal, Polynomial, spelled
 
 Monomial = tuple[str, ...]  # sorted names, with repetition: of the kernel
 Values = dict[Monomial, int]  # a functional times a positive number
@@ -46,14 +46,14 @@ def separates(goal: Goal, degree: int, names: list[str], functional: Terms, mete
         if kind == "==":
             for shift in _monomials_up_to(names, degree - body.degree, meter):
                 if _pairing(body, values, shift, meter) != 0:
-                    raise Invalid(f"the functional does not vanish on a multiple of {_said((kind, body))}")
+                    raise Invalid(f"the functional does not vanish on a multiple of {spelled((kind, body))}")
             continue
         rows = body if kind == "psd" else ((body,),)
         # row by row: the basis of row e has the monomials b with 2 deg b + deg G_ee <= degree
         tops = [(degree - rows[e][e].degree) // 2 for e in range(len(rows))]
         bases = [_monomials_up_to(names, top, meter) for top in tops]
         if not _localizing_is_semidefinite(rows, bases, values, meter):
-            raise Invalid(f"the functional is negative on a square times the left of {_said((kind, body))}")
+            raise Invalid(f"the functional is negative on a square times the left of {spelled((kind, body))}")
 
 
 def _values(functional: Terms, names: list[str], meter: Meter) -> Values:

@@ -25,5 +25,5 @@ def definite(matrix: list[list[int]], meter: Meter) -> bool:
 def rank_of(matrix: list[list[int]], meter: Meter) -> int | None:
     """The rank of a symmetric integer matrix, or None where it is not positive semidefinite."""
     with meter.kernel():
-        rank = kernel._rank(matrix, kernel.PLACES)
-        return rank if rank == len(matrix) else kernel._rank(matrix)
+        rank = kernel.rank(matrix, kernel.PLACES)
+        return rank if rank == len(matrix) else kernel.rank(matrix)

@@ -30,7 +30,7 @@ from certificates.checker.reading import (
     polynomial_of,
     rational,
 )
-from certificates.kernel import _NAME
+from certificates.kernel import NAME
 
 
 @dataclass
@@ -240,7 +240,7 @@ def read(certificate: Any, meter: Meter) -> tuple[Stated, list[Block], list[str]
         if not isinstance(certificate.get(key, ""), str):
             raise Unreadable(f"{key}: expected a string, got {brief(certificate[key])}")
     names = list_of(certificate["variables"], "variables")
-    if not all(isinstance(name, str) and _NAME.fullmatch(name) for name in names) or len({*names}) < len(
+    if not all(isinstance(name, str) and NAME.fullmatch(name) for name in names) or len({*names}) < len(
         names
     ):
         raise Unreadable("variables: names are ASCII identifiers, at most 200 letters long, each once")

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
 from certificates.checker.words import refutes
-from certificates.kernel_words import Problem
+from certificates.kernel_words import NAME, Problem
 from sosdp.model.problem_file import load_problem
 from sosdp.relaxation.operators.stated import read
 
 BITS = 40  # binary places of rounded numbers
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}(\[[0-9]{1,9}\]){0,9}(\.[A-Za-z]{1,9})?")
 Word = tuple[int, ...]  # places of letters in the kernel: 0 is i
 Terms = tuple[tuple[Word, Fraction], ...]
 
@@ -25,7 +23,7 @@ class Claimed:
         algebra = stated.algebra
         found = algebra.names
         names = [
-            n if _NAME.fullmatch(n) and n != "i" and found.count(n) == 1 else f"letter_{k}"
+            n if NAME.fullmatch(n) and n != "i" and found.count(n) == 1 else f"letter_{k}"
             for k, n in enumerate(found)
         ]
         parties = range(len(algebra.parties))

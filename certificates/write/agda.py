@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable
 from fractions import Fraction
 
-from certificates.exact import monomials_of, monos_of
-from certificates.identity import Identity, Multiplier
+from certificates.exact import monomials_of
+from certificates.identity import Identity
 from certificates.into_kernel import squares_of
 from certificates.summands import Summand, summands
 from sosdp.algebra.polynomial import Polynomial
@@ -37,7 +37,7 @@ def proof_agda(proof: Identity, name: str = "Claim") -> str:
     if claim.kind not in CLAIMS or len(claim.targets) != 1:
         raise NoAgda(f"a claim of kind {claim.kind!r} is not a single polynomial inequality")
     try:
-        parts = summands(proof, squares=_short_squares)
+        parts = summands(proof, squares=lambda m: m.squares(squares_of))
     except ValueError as error:
         raise NoAgda(str(error)) from None
     if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name) or name == "Sos":
@@ -81,12 +81,6 @@ def proof_agda(proof: Identity, name: str = "Claim") -> str:
         f"  Soundness.sound O ρ hypotheses equalities {scale - 1} target certificate multiples valid",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _short_squares(multiplier: Multiplier) -> list[tuple[Fraction, Polynomial]]:
-    """A Gram matrix as squares with short numbers."""
-    monos = monos_of(list(multiplier.basis))
-    return [(w, Polynomial.from_arrays(monos, row)) for w, row in squares_of(multiplier.matrix.tolist())]
 
 
 def _polynomials(proof: Identity, parts: list[Summand]) -> Iterable[Polynomial]:

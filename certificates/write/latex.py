@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Iterable
 from fractions import Fraction
 
@@ -64,7 +65,7 @@ def one_line(proof: Identity, largest: int = 6) -> str:
 
 def document(proof: Identity, claim: str, largest: int = 6) -> str:
     """A LaTeX document with the claim (in the checker's words) and the identity that proves it."""
-    words = _folded(claim.replace("**", "^"))
+    words = "\n".join(textwrap.wrap(claim.replace("**", "^"), 90, break_long_words=False))
     return (
         "\\documentclass{article}\n\\usepackage{amsmath}\n\\begin{document}\n"
         f"\\begin{{verbatim}}\n{words}\n\\end{{verbatim}}\n"
@@ -116,12 +117,6 @@ def printed_width(text: str) -> int:
     return len(re.sub(r"[{}^_\\ ]", "", text)) + text.count(" + ") + text.count(" - ")
 
 
-def _folded(words: str, width: int = 90) -> str:
-    import textwrap
-
-    return "\n".join(textwrap.wrap(words, width, break_long_words=False))
-
-
 def _summand(claim: Claim, multiplier: Multiplier, k: int, largest: int) -> str:
     if multiplier.kind in ("equality", "expectation_equality"):
         assert multiplier.polynomial is not None
@@ -149,13 +144,8 @@ def _summand(claim: Claim, multiplier: Multiplier, k: int, largest: int) -> str:
     if not factors:
         return " + ".join(parts)
     if len(parts) == 1:
-        return _product(parts[0], factors)
+        return factors if parts[0] == "1" else parts[0] + factors  # no parentheses, and no square of 1
     return rf"\Bigl({' + '.join(parts)}\Bigr){factors}" if parts else ""
-
-
-def _product(square: str, factors: str) -> str:
-    """A single square times factors needs no parentheses around it, and the square of 1 is not written."""
-    return factors if square == "1" else square + factors
 
 
 def _square(weight: Fraction, polynomial: Polynomial) -> str:

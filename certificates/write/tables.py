@@ -36,8 +36,7 @@ class LabelledMatrix:
         lines = ["  ".join(v.rjust(w) for v, w in zip(row, widths, strict=True)) for row in rows]
         return "\n".join([*([self.caption] if self.caption else []), *lines, *self._rest()])
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
     def _rest(self) -> list[str]:
         more = len(self.labels) - SHOWN

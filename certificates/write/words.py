@@ -17,13 +17,16 @@ def describe(identity: Identity, verdict: Verdict) -> str:
             f"Proof: a linear functional, given by its values on {identity.functional.coefs.size} monomials, "
             "is nonnegative on everything a certificate is made of and negative on the polynomial."
         )
-        lines.append(f"Checked exactly: {verdict}.")
-        return "\n".join(lines)
-    lines.append(f"Proof: {_target_words(identity.claim)} equals the sum of")
-    for multiplier in identity.multipliers:
-        lines.append(f"  - {_multiplier_words(identity.claim, multiplier)}")
-    digits = max((math.ceil(m.denominator.bit_length() * 0.30103) for m in identity.multipliers), default=1)
-    lines.append(f"Degree {identity.degree}; denominators of at most {digits} digit{'s' * (digits != 1)}.")
+    else:
+        lines.append(f"Proof: {_target_words(identity.claim)} equals the sum of")
+        lines += [
+            f"  - {_multiplier_words(identity.claim, multiplier)}" for multiplier in identity.multipliers
+        ]
+        sizes = [math.ceil(m.denominator.bit_length() * 0.30103) for m in identity.multipliers]
+        digits = max(sizes, default=1)
+        lines.append(
+            f"Degree {identity.degree}; denominators of at most {digits} digit{'s' * (digits != 1)}."
+        )
     lines.append(f"Checked exactly: {verdict}.")
     return "\n".join(lines)
 

@@ -187,7 +187,7 @@ def test_a_refutation():
 
 def test_what_uses_a_support_is_proven_on_it_only():
     asked = {"variables": ["x"], "feasible": True, "subject_to": [[{"mu": "x"}, ">= 3"]]}
-    assert kernel.replay({**asked, "measures": PROBLEM["measures"]}, refutation({})).end is None
+    assert kernel.replay({**asked, "measures": PROBLEM["measures"]}, refutation({})).bound is None
     for support in ([], ["x**2 <= 2"]):
         with pytest.raises(kernel.NotProven, match="hypothesis"):
             kernel.replay({**asked, "measures": {"mu": {"subject_to": support, "mass": 2}}}, refutation({}))

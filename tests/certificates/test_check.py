@@ -225,7 +225,7 @@ def test_the_quick_test_never_accepts_an_indefinite_matrix():
         minus = [[v - (i == j) for j, v in enumerate(row)] for i, row in enumerate(scaled)]
         assert is_positive_semidefinite(plus)
         assert not is_positive_semidefinite(minus)
-        assert kernel._rank(minus, kernel.PLACES) is None and definite(plus, Meter(WORK))
+        assert kernel.rank(minus, kernel.PLACES) is None and definite(plus, Meter(WORK))
 
 
 def hilbert(size):
@@ -239,12 +239,12 @@ def test_matrices_beyond_doubles_need_no_elimination(size):
     """Rounded elimination decides matrices whose smallest eigenvalue is 1e-22 to 1e-59 of the largest, and
     refuses them just beyond the boundary of the cone."""
     matrix = [[v << 40 for v in row] for row in hilbert(size)]
-    assert kernel._rank(matrix, kernel.PLACES) == size
+    assert kernel.rank(matrix, kernel.PLACES) == size
     assert definite(matrix, Meter(WORK))
     # the inverse of the Hilbert matrix begins with size^2: less 1 / size^2 there it is singular, and less
     # another unit of the last place indefinite
     matrix[0][0] -= matrix[0][0] // size**2 + 1
-    assert kernel._rank(matrix, kernel.PLACES) is None
+    assert kernel.rank(matrix, kernel.PLACES) is None
     if size < 40:
         assert not is_positive_semidefinite(matrix)
 
@@ -260,14 +260,14 @@ def test_what_a_rounded_elimination_accepts_is_semidefinite():
             whole = a * (d * f - e * e) - b * (b * f - c * e) + c * (b * e - c * d)
             good = min(*minors, whole) >= 0
             rank = 3 if whole else 2 if any(minors[3:]) else int(any(map(any, matrix)))
-            assert kernel._rank(matrix) == (rank if good else None)
+            assert kernel.rank(matrix) == (rank if good else None)
             for places in range(3):
-                rounded = kernel._rank(matrix, places)
+                rounded = kernel.rank(matrix, places)
                 passed += rounded is not None
                 assert rounded is None or (good and rounded <= rank), (matrix, places)
     assert passed > 500
     ones = [[10, 3, 3, 3], [3, 1, 0, 0], [3, 0, 1, 0], [3, 0, 0, 1]]  # 9/10 is rounded to 0 in nine entries
-    assert kernel._rank(ones, 0) is None and kernel._rank(ones) is None
+    assert kernel.rank(ones, 0) is None and kernel.rank(ones) is None
 
 
 def test_numbers_of_a_matrix_far_from_semidefinite_stay_short():
@@ -275,7 +275,7 @@ def test_numbers_of_a_matrix_far_from_semidefinite_stay_short():
     elimination would double their length."""
     size = 40
     matrix = [[1 << 100_000 if i != j else 1 for j in range(size)] for i in range(size)]
-    assert kernel._rank(matrix, kernel.PLACES) is None and kernel._rank(matrix) is None
+    assert kernel.rank(matrix, kernel.PLACES) is None and kernel.rank(matrix) is None
 
 
 # --------------------------------------------------------------------------------------------------- files

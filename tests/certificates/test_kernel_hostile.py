@@ -306,8 +306,15 @@ def test_no_public_function_proves_what_is_false(name):
         if type(value) is Theorem:
             assert settled(value) == [], (argument, kind)
         if type(value) is kernel.Answer:
-            assert value.end is not None and "minimize" == value.goal.question, (argument, kind)
+            assert value.bound is not None and "minimize" == value.goal.question, (argument, kind)
         assert not isinstance(value, Theorem) or type(value) is Theorem
+
+
+def test_a_problem_is_read_once():
+    """Text and polynomial of a goal were read one after the other: x^2 >= 1 was proven of all real points."""
+    other = type("Other", (list,), {"__iter__": lambda self: iter(self.pop())})([["1", {}], ["1", {"x": 2}]])
+    ((text, p, _),) = kernel.state({"variables": ["x"], "minimize": [other]}).parts
+    assert text == str(p)
 
 
 def test_values_do_not_change_through_what_they_give_away():

@@ -162,7 +162,7 @@ def test_mutants_of_roots_in_files_are_judged_as_by_fractions(scheiderer, tmp_pa
         except (ValueError, TypeError, LookupError):
             continue
         valid[1] += 1
-        assert answer.end is not None and (answer.bound or 0) <= 0, json.dumps(
+        assert answer.bound is not None and (answer.bound or 0) <= 0, json.dumps(
             content
         )  # 0 is its least value
     assert min(valid) > 5

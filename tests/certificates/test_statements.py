@@ -48,7 +48,7 @@ def test_a_statement(stated, end):
         return
     answer = kernel.replay(problem_of(content) if file is None else file, content)
     assert answer.show()
-    assert (answer.end is None) == (end == "empty")
+    assert (answer.bound is None) == (end == "empty")
     if end in ("empty", "sos"):
         assert end == "empty" or claim["kind"] == "sos"
         return
