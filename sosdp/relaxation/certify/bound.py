@@ -259,7 +259,9 @@ def _make_parts(identity: Identity) -> _Parts:
         absorb=absorb,
         absorb_size=absorb_size,
         reached=reached,
-        inverse=np.divide(1.0, weight, out=np.zeros_like(weight), where=reached),
+        inverse=np.divide(
+            1.0, weight, out=np.zeros(weight.size), where=reached
+        ),  # of nothing they are integers
         terms=sum(m.getnnz(axis=0) for m in (gram, identity.free, identity.unknown)),
         squares=_groups(identity, squares),
         others=_groups(identity, others),

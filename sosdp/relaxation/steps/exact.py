@@ -133,7 +133,8 @@ def _plain(program: GramProgram) -> ConicProgram | None:
 
 def _exact_data(built: Built) -> Stated:
     """The program with the entries that were stated: after the move, which is exact, where its entries are
-    short, else in the variables that were given."""
+    short, else in the variables that were given (``-x**3/7 - c`` on ``x >= 123456 + 1/7``, which no c makes
+    non-negative)."""
     stated = as_stated(built.program, *built.statement.coefficients, parts=built.pieces)
     if not stated.off or built.change.trivial:
         return stated
