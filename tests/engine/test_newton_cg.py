@@ -11,57 +11,8 @@ import sosdp as sd
 from benchmarks.engine import broyden_banded, dense_quartic
 from benchmarks.sos_cone import box
 from sosdp.conic import clarabel, newton_cg
-from sosdp.conic.positive_part import layout, positive_part
 from sosdp.conic.program import Cones, ConicProgram
-from sosdp.conic.svec import smat, svec
 from tests.engine.test_backends import assert_optimal, random_program
-
-CONES = Cones(zero=2, nonnegative=3, psd=(4, 1, 3, 4))
-
-
-def clipped(vector):
-    """The projection, block by block, from the definition."""
-    found = vector.copy()
-    found[2:5] = np.maximum(found[2:5], 0)
-    for side, rows in zip(CONES.psd, CONES.psd_slices(), strict=True):
-        values, vectors = np.linalg.eigh(smat(vector[rows], side))
-        found[rows] = svec((vectors * np.maximum(values, 0)) @ vectors.T)
-    return found
-
-
-def with_signs(rng, below):
-    """A vector of the cones whose matrices have so many negative eigenvalues (at most their side)."""
-    parts = [rng.standard_normal(5)]
-    for side in CONES.psd:
-        vectors = np.linalg.qr(rng.standard_normal((side, side)))[0]
-        signs = np.where(np.arange(side) < below, -1.0, 1.0)
-        parts.append(svec((vectors * signs * (0.5 + rng.random(side))) @ vectors.T))
-    return np.concatenate(parts)
-
-
-def test_the_layout_is_an_isometry_and_its_views_are_the_matrices():
-    where, rng = layout(CONES), np.random.default_rng(0)
-    vector = rng.standard_normal(CONES.rows)
-    full = where.unpack @ vector
-    assert np.allclose(where.unpack.T @ full, vector, atol=1e-15)
-    assert full @ full == pytest.approx(vector @ vector, rel=1e-14)
-    groups = where.matrices(full)
-    assert where.groups == ((1, 1), (3, 1), (4, 2))
-    fours = [smat(vector[CONES.psd_slices()[k]], 4) for k in (0, 3)]
-    assert np.allclose(groups[2], fours, atol=1e-15)
-    assert np.shares_memory(groups[1], full)
-
-
-@pytest.mark.parametrize("below", range(5))
-def test_the_projection_and_its_derivative(below):
-    where, rng = layout(CONES), np.random.default_rng(below)
-    vector, direction = with_signs(rng, below), rng.standard_normal(CONES.rows)
-    part = positive_part(where, where.unpack @ vector, derivative=True)
-    assert np.allclose(where.unpack.T @ part.value, clipped(vector), atol=1e-14)
-    h = 1e-6
-    expected = (clipped(vector + h * direction) - clipped(vector - h * direction)) / (2 * h)
-    found = where.unpack.T @ part.derivative(where.unpack @ direction)
-    assert np.allclose(found, expected, atol=1e-8)
 
 
 @pytest.mark.parametrize("shape", [(20, 12), (0, 0)])

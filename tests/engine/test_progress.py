@@ -58,31 +58,6 @@ def test_the_stages_of_a_relaxation_reach_it(terminal):
     assert {"build", "solve", "certify"} <= set(stages)
 
 
-def test_the_work_of_a_sweep_shows_the_bar_of_the_sweep_alone(terminal):
-    def setting(a):
-        with progress.shown("build"):
-            time.sleep(0.2)
-            progress.stage("solve")
-        return a
-
-    with contextlib.redirect_stderr(terminal):
-        sd.sweep.run(setting, {"a": [1, 2]}, backend="sequential", progress=False)
-    assert terminal.getvalue() == ""
-
-
-def test_short_work_pipes_and_silence_show_nothing(terminal, monkeypatch):
-    x = sd.polynomial("x")
-    pipe = io.StringIO()
-    with contextlib.redirect_stderr(pipe), progress.shown("build"):
-        time.sleep(0.2)
-    with contextlib.redirect_stderr(terminal), no_output(), progress.shown("build"):
-        time.sleep(0.2)
-    monkeypatch.setattr(progress, "AFTER", 30.0)
-    with contextlib.redirect_stderr(terminal):
-        sd.minimize(x**2 - x)
-    assert terminal.getvalue() == pipe.getvalue() == ""
-
-
 def test_an_exception_closes_it_and_inner_work_shares_it(terminal):
     with contextlib.redirect_stderr(terminal), pytest.raises(ZeroDivisionError), progress.shown("outer"):
         with progress.shown("inner"):

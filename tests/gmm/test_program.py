@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-import sosdp as sd
-from problems.gmm import planning
 from problems.gmm.estimators.mixture import PrivateGaussianMixture
 from problems.gmm.model import cluster_matrix
 from problems.gmm.program import linked_mean_excess, literal_program, pairwise_program
@@ -169,17 +167,6 @@ def test_rows_of_a_solution_have_small_variance():
         assert np.linalg.eigvalsh((away * weights[:, None]).T @ away)[-1] <= bounds.moment
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 3, 4])
-def test_free_directions_of_quartic_forms(dimension):
-    """d^2 (d^2 - 1)/12 of them: 0, 1, 6, 20."""
-    from sosdp.relaxation.assemble.forall import expand
-
-    (t,) = sd.variables("t", 1)
-    v = sd.variables("v", dimension)
-    _, null = expand(sd.for_all(v, t * (v @ v) ** 2 >= 0), "x")
-    assert len(null.ids) == dimension**2 * (dimension**2 - 1) // 12
-
-
 # ------------------------------------------------------------------------------------------------------------
 # Modes that decline
 
@@ -201,20 +188,6 @@ def test_saturated_rows_of_a_nearly_integral_matrix():
     w = np.linspace(0.0, 1.0, 10001)
     for low in (0.81, 0.9, 0.99):
         assert np.min(ramp(w, low, 1.0) + low / (1.0 - low) * w * (1.0 - w) - w**2) >= -1e-12
-
-
-@pytest.mark.parametrize("mode", ["paper", "direct"])
-def test_published_modes_search_and_try_nothing(mode, monkeypatch):
-    monkeypatch.setattr(planning, "_planned", lambda *given: pytest.fail("a plan was searched"))
-    est = PrivateGaussianMixture(2, mode=mode, force=True)
-    plan = est.plan(400, 2)
-    assert (
-        not plan.feasible and "10^" in plan.advice and (plan.n, plan.dimension, plan.clusters) == (400, 2, 2)
-    )
-    with pytest.raises(ValueError, match="least_weight"):  # arguments are checked all the same
-        PrivateGaussianMixture(2, mode=mode, least_weight=0.9).plan(400, 2)
-    with pytest.raises(pytest.fail.Exception):  # control: the mode that runs does search
-        PrivateGaussianMixture(2).plan(400, 2)
 
 
 @pytest.mark.slow

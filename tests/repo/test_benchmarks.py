@@ -58,14 +58,6 @@ def test_a_result_is_written_with_its_environment(tmp_path, capsys):
         assert code == 0 and "pip install 'sosdp[benchmarks]'" in shown
 
 
-def test_cells():
-    assert [harness.show(v) for v in (None, True, 1234.5678, 1e-9, 7, "word")] == [
-        "-", "yes", "1.23e+03", "1e-09", "7", "word",
-    ]  # fmt: skip
-    with pytest.raises(TypeError, match="JSON"):
-        harness._plain(object())
-
-
 RESULT = {"status": "optimal", "bound": -1.0, "certified_bound": -1.0000001, "bound_kind": "lower"}
 
 

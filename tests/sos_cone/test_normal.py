@@ -5,55 +5,7 @@ import pytest
 
 import sosdp as sd
 from sosdp.relaxation.solve.sos_cone.newton import longest
-from sosdp.relaxation.solve.sos_cone.normal import Factored, NotDefinite, squares
-from sosdp.relaxation.solve.sos_cone.sampled import SampledBlock, SampledProgram
-
-
-def programs():
-    """Plain blocks, signs, a part of the points only, several rows a point, more points than a panel."""
-    generator = np.random.default_rng(0)
-    points = 300
-    whole = SampledBlock(generator.standard_normal((points, 40)), np.arange(points))
-    signed = SampledBlock(
-        generator.standard_normal((points, 7)), np.arange(points), np.sign(generator.standard_normal(points))
-    )
-    part = SampledBlock(generator.standard_normal((90, 5)), np.arange(150, 240))
-    double = SampledBlock(generator.standard_normal((200, 4)), np.repeat(np.arange(20, 220, 2), 2))
-    f, H = generator.standard_normal(points), np.ones((points, 1))
-    for blocks in ((whole,), (whole, signed, part), (whole, double)):
-        yield SampledProgram(f, H, np.ones(1), blocks)
-
-
-def test_the_schur_matrix_is_the_sum_of_squares():
-    for program in programs():
-        lower = squares(program, [b.rows for b in program.blocks])
-        wanted = np.zeros_like(lower)
-        for block in program.blocks:
-            sign = np.ones(block.owner.size) if block.sign is None else block.sign
-            entries = (block.rows @ block.rows.T) ** 2 * np.outer(sign, sign)
-            np.add.at(wanted, (block.owner[:, None], block.owner[None, :]), entries)
-        assert np.allclose(np.tril(lower), np.tril(wanted), rtol=1e-12, atol=1e-12)
-
-
-def test_moments_are_adjoint_to_what_matrices_produce():
-    generator = np.random.default_rng(1)
-    for program in programs():
-        x = generator.standard_normal(program.points)
-        grams = [g + g.T for g in (generator.standard_normal((b.side, b.side)) for b in program.blocks)]
-        left = float(x @ program.produced(grams))
-        right = sum(float((b.moment(x) * g).sum()) for b, g in zip(program.blocks, grams, strict=True))
-        assert left == pytest.approx(right, rel=1e-10)
-
-
-@pytest.mark.parametrize("columns", [0, 1, 3, 9])
-def test_solves_are_refined(columns):
-    generator = np.random.default_rng(3)
-    half = generator.standard_normal((200, 200)) * np.logspace(0, -5, 200)
-    matrix = half @ half.T
-    right = generator.standard_normal((200, columns)) if columns else generator.standard_normal(200)
-    result = Factored(np.tril(matrix)).solve(right)
-    size = np.abs(matrix).sum(axis=1).max() * np.abs(result).max(initial=0.0)
-    assert np.abs(matrix @ result - right).max(initial=0.0) <= 1e-13 * max(size, 1.0)
+from sosdp.relaxation.solve.sos_cone.normal import Factored, NotDefinite
 
 
 def test_an_indefinite_matrix_has_no_factor():
