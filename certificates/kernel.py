@@ -641,6 +641,7 @@ def replay(problem: Any, proof: Mapping[str, Any]) -> Answer:
         (means if mean else _pick(proven, block.get("target", 0))).append(fact)
     facts = [weighted_sum(found) for found in proven]
     if "root" in claim:
+        _need(len(_is(claim["root"], list)) == 3, "a root is a variable, and two numbers around it")
         k, low, high = claim["root"]
         facts = [root(fact, _pick(names, k), low, high) for fact in facts]
     bound, empty = claim.get("bound"), claim["kind"] == "infeasible"
