@@ -1,6 +1,6 @@
 """Options and markers shared by all tests.
 
-Without an option, the tests that take five minutes on two cores.  `@pytest.mark.slow` waits for ``--slow`` or
+Without an option, the tests that every change is to pass.  `@pytest.mark.slow` waits for ``--slow`` or
 SOSDP_SLOW=1, and so do the cases of a `@pytest.mark.few(n)` but n, spread evenly over its table.
 `@pytest.mark.campaign` waits for ``--campaigns``: thousands of random cases, hours in all, for a release and
 for whoever hunts a defect.

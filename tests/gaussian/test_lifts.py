@@ -95,6 +95,7 @@ def test_the_lift_as_a_private_score():
     assert result[2] <= min(result) + 1 and result[0] > result[2] and result[4] > result[2]
 
 
+@pytest.mark.slow
 def test_the_degree_two_program_is_worthless():
     score = LiteralSoSScore(4, degree=2, reach=100.0)
     result = score.bracket(Y, [3.0], tolerance=1e-2)  # of degree 4 it is 3.85 there
@@ -121,6 +122,7 @@ def test_the_degree_four_program_on_three_records():
     assert moved.low - result.found <= 1 and result.low - moved.found <= 1
 
 
+@pytest.mark.slow
 def test_the_program_for_a_variance_is_above_the_lift():
     records = np.array([-1.0, 0.4, 1.3])[:, None]
     score = LiteralSoSScore(3, degree=4, lam=2.0, reach=4.0, features="covariance")
