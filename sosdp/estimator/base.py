@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
@@ -12,7 +13,6 @@ import numpy.typing as npt
 from sosdp.estimator.field import Field, Fitted
 from sosdp.estimator.not_fitted import FitFirst
 from sosdp.estimator.parameters import Parameters
-from sosdp.estimator.pipelines import outside
 from sosdp.estimator.planner import Forecasts, Outlook, outlook
 from sosdp.estimator.records import as_records, column_names
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED, Guarantee
@@ -162,3 +162,34 @@ class RecordEstimator(ReleasingEstimator):
         if names is not None:
             self.feature_names_in_ = names
         return records
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Pipelines of scikit-learn
+
+
+def outside() -> list[str]:
+    """Names of the earlier steps of the pipeline that is being fitted which hold no guarantee of their own.
+
+    The pipeline is found on the call stack, as the function of `sklearn.pipeline` that called `fit`: a step
+    is not told by scikit-learn what stands before it. Steps without a fit (`FunctionTransformer`) are left
+    out, and those that were fitted under a guarantee (`guarantee_`). Data that were transformed before they
+    are handed over are not recognised. Depends on the steps alone.
+    """
+    frame = sys._getframe(1)
+    while frame is not None:
+        pipeline: Any = frame.f_locals.get("self")
+        if frame.f_globals.get("__name__") == "sklearn.pipeline" and hasattr(pipeline, "steps"):
+            return [name for name, step in pipeline.steps[:-1] if _learns(step)]
+        frame = frame.f_back  # type: ignore[assignment]
+    return []
+
+
+def _learns(step: Any) -> bool:
+    """Whether a step is fitted to records, and without a guarantee."""
+    bases = type(step).__mro__
+    private = any("guarantee_" in {**vars(base), **vars(base).get("__annotations__", {})} for base in bases)
+    if step is None or step == "passthrough" or private:
+        return False
+    tags = getattr(step, "__sklearn_tags__", None)
+    return bool(getattr(tags(), "requires_fit", True)) if callable(tags) else True
