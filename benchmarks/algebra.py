@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
+import sosdp as sd
 from benchmarks.harness import Table, alternate, available, not_installed
+from sosdp.algebra import monomials as mono
 
 # variables, degree, terms of each factor
 SIZES = [
@@ -33,7 +35,6 @@ SYMPY_PARSE_TERMS = 400
 
 def random_terms(variables: int, degree: int, terms: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Exponents (terms, variables) of distinct monomials and integer coefficients below 1000."""
-    from sosdp.algebra import monomials as mono
 
     generator = np.random.default_rng(seed)
     ids = np.arange(1, variables + 1)
@@ -45,8 +46,6 @@ def random_terms(variables: int, degree: int, terms: int, seed: int) -> tuple[np
 
 def contestants(variables: int, degree: int, terms: int) -> dict[str, Callable[[], Any]]:
     """The same product by every contestant that can do it in reasonable time."""
-    import sosdp as sd
-    from sosdp.algebra import monomials as mono
 
     factors = [random_terms(variables, degree, terms, seed) for seed in (0, 1)]
     names = [f"b{k}" for k in range(variables)]
@@ -81,7 +80,6 @@ def contestants(variables: int, degree: int, terms: int) -> dict[str, Callable[[
 
 def check(variables: int, degree: int, terms: int) -> bool:
     """Whether the product is right at one random integer point, exactly."""
-    import sosdp as sd
 
     result = contestants(variables, degree, terms)
     product = result["sosdp"]()
@@ -138,7 +136,6 @@ def _repeat(job: Callable[[], Any], times: int) -> Callable[[], None]:
 
 def reading(terms: int) -> tuple[Table, bool]:
     """Microseconds a term for reading text and term lists; sympy reads fewer terms of the same text."""
-    import sosdp as sd
     from sosdp.algebra.parse import Reader
 
     generator = np.random.default_rng(2)

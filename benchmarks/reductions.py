@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+import sosdp as sd
 from benchmarks.harness import Table, timed
 
 AGREE = 1e-4  # relative; chains are badly scaled
@@ -32,7 +33,6 @@ class Program:
 
 def even_quartic(n: int) -> Program:
     """Minimise a positive even quartic: every sign flip is a symmetry."""
-    import sosdp as sd
 
     x = sd.variables("re", n)
     weights = np.random.default_rng(1).integers(0, 4, size=(n, n))
@@ -54,7 +54,6 @@ def even_quartic(n: int) -> Program:
 
 def symmetric_quartic(n: int) -> Program:
     """Minimise a symmetric quartic: all permutations of the variables."""
-    import sosdp as sd
 
     x = sd.variables("rs", n)
     pairs = sum(x[i] * x[j] for i in range(n) for j in range(i))
@@ -70,7 +69,6 @@ def symmetric_quartic(n: int) -> Program:
 
 def circulant_cut(n: int, steps: tuple[int, ...]) -> Program:
     """Largest cut of a circulant graph at order 2."""
-    import sosdp as sd
 
     s = sd.variables("rc", n)
     edges = {tuple(sorted((i, (i + d) % n))) for i in range(n) for d in steps}
@@ -91,7 +89,6 @@ def circulant_cut(n: int, steps: tuple[int, ...]) -> Program:
 
 def labels(samples: int, count: int) -> Program:
     """Fewest equally labelled pairs at degree 4: samples and labels may be permuted."""
-    import sosdp as sd
 
     w = sd.variables("rl", (samples, count))
     flat = w.reshape(-1)
@@ -107,7 +104,6 @@ def labels(samples: int, count: int) -> Program:
 
 def chain(kind: str, n: int) -> Program:
     """Chained Rosenbrock or Broyden tridiagonal functions, sums of squares with minimum 0."""
-    import sosdp as sd
 
     x = sd.variables("rx", n)
     if kind == "Rosenbrock":

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+import sosdp as sd
 from benchmarks.harness import Table, timed
 from sosdp.conic.program import ProblemTooLarge
 
@@ -29,7 +30,6 @@ Program = tuple[Any, list[Any], int]
 
 
 def _variables(n: int) -> Any:
-    import sosdp as sd
 
     return np.array(sd.variables("x", n), dtype=object)
 
@@ -91,7 +91,6 @@ def rotations(n: int) -> Program:
 
 def band(n: int, width: int, where: str) -> Program:
     """Random quartics of neighbours on a box, a ball or a sphere."""
-    import sosdp as sd
 
     rng, x = np.random.default_rng(n), _variables(n)
     p: Any = 0
@@ -135,7 +134,6 @@ def components(n: int) -> Program:
 
 def quartic(n: int) -> Program:
     """A quartic with a random cubic."""
-    import sosdp as sd
 
     rng, x = np.random.default_rng(n), _variables(n)
     basis = sd.monomials(list(x), 3)
@@ -168,7 +166,6 @@ def instances() -> Iterator[tuple[str, Callable[..., Program], tuple[Any, ...]]]
 
 def measured(make: Callable[..., Program], arguments: tuple[Any, ...], setting: str) -> dict[str, Any]:
     """Bounds, solver and CPU seconds of the better of two runs."""
-    import sosdp as sd
 
     p, constraints, degree = make(*arguments)
     system, seconds = sd.System(constraints), []
