@@ -123,7 +123,6 @@ def tuple_plan(n: int, d: int, k: int, epsilon: float, delta: float, *, known: K
     n, d, k = integer(n, "n"), integer(d, "d"), integer(k, "k")
     budget = tuple_budget(epsilon, delta, plateau=known.plateau, failure=known.failure, then=known.then)
     separation, light = known.separation, light_share(k, known.least_weight)
-    grid = known.radii
     reach = budget.rule.reach
     fewest = 3 * reach + 3
     smallest = math.ceil(4.0 / light)
@@ -143,7 +142,7 @@ def tuple_plan(n: int, d: int, k: int, epsilon: float, delta: float, *, known: K
     feasible = size >= smallest
     size = max(size, 1)
     needed = _needed(d, k, light, size, count, budget)
-    radius = expected_radius(d, k, count, budget, grid.count) / math.sqrt(light * size)
+    radius = expected_radius(d, k, count, budget, known.radii.count) / math.sqrt(light * size)
     advice = ""
     if not feasible:
         advice = f"about {fewest * smallest} records are needed for {fewest} tuples of {k} clusters"
@@ -163,7 +162,7 @@ def tuple_plan(n: int, d: int, k: int, epsilon: float, delta: float, *, known: K
         least_weight=light,
         tuples=count,
         block_size=size,
-        grid=grid,
+        grid=known.radii,
         budget=budget,
         clip_factor=0.75 * math.sqrt(light * size),
         separation=needed,

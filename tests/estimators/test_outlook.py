@@ -110,6 +110,11 @@ def test_outlook(name):
     assert poor.least_budget > (other.epsilon if hasattr(other, "epsilon") else other.rho)
 
 
+def test_a_half_of_the_records_is_forecast_where_the_other_answers_parities():
+    whole, half = (mrf.FrankWolfeTWise(0.8, 3, **BOTH, target=target) for target in ("all", "maximal"))
+    assert half._expected(20_000, d=5) == whole._expected(10_000, d=5) > whole._expected(20_000, d=5)
+
+
 def test_the_unit_of_a_mean_of_all_records_is_that_of_its_bounds():
     for bounds, contamination, unit in (((-9, 9), 0.0, "half-widths"), ((-9, 9), 0.05, "deviations"),
                                         (None, 0.0, "deviations")):  # fmt: skip
@@ -149,8 +154,11 @@ def test_tables_say_how_many_records_are_enough():
 
 
 def test_what_is_missing_is_named():
-    with pytest.raises(ValueError, match="average_degree and gamma"):
-        sbm.RandomizedResponseRecovery(1.0).outlook(100)
-    with pytest.raises(ValueError, match="edges"):
-        cuts.CutRelease(1.0).outlook(100)
+    for made, said in (
+        (sbm.RandomizedResponseRecovery(1.0), "average_degree and gamma"),
+        (cuts.CutRelease(1.0), "edges must be a number, got None"),
+        (mrf.FrankWolfePairwise(0.5, 3, epsilon=1.0, delta=0.0, ball="groups"), "delta > 0"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            made.outlook(100)
     assert math.isinf(gmm.PrivateGaussianMixture(3, mode="paper").outlook(10_000, d=2).least_budget)

@@ -112,7 +112,7 @@ class CutRelease(ReleasingEstimator):
         "largest of a cut, in edges", 'CutRelease(method="constant"): the number of edges', grows=False
     )
 
-    def _expected(self, n: int, edges: float = math.nan, contrast: float = 0.5) -> float:
+    def _expected(self, n: int, edges: float | None = None, contrast: float = 0.5) -> float:
         """Infinite where one density for all pairs is expected to be as good (`planning.recommend`)."""
         graph = check_positive(edges, "edges")
         errors, _ = largest_errors(

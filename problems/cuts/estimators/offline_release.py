@@ -63,7 +63,7 @@ class OfflineRelease(ReleasingEstimator):
         "largest of a cut, in edges", 'CutRelease(method="constant"): the number of edges', grows=False
     )
 
-    def _expected(self, n: int, edges: float = math.nan, contrast: float = 0.5) -> float:
+    def _expected(self, n: int, edges: float | None = None, contrast: float = 0.5) -> float:
         """Of a graph of two communities that keep all but a share of 1 - contrast of their edges apart."""
         density = check_positive(edges, "edges") / (n * (n - 1) / 2.0)
         signal = contrast * density * n

@@ -135,7 +135,7 @@ class QueryRelease(ReleasingEstimator):
         "largest of an answer, in edges", 'CutRelease(method="constant"): the number of edges', grows=False
     )
 
-    def _expected(self, n: int, edges: float = math.nan, contrast: float = 0.5) -> float:
+    def _expected(self, n: int, edges: float | None = None, contrast: float = 0.5) -> float:
         """Infinite where one density for all pairs is expected to be as good (`planning.recommend`)."""
         graph, budgets = check_positive(edges, "edges"), (float(self.epsilon), float(self.delta))
         queries = int(self.expected_queries)

@@ -71,8 +71,11 @@ class FrankWolfePairwise(Iterated, FieldEstimator):
 
     @property
     def _groups(self) -> bool:
+        """ValueError where groups are wanted and not offered."""
         offered = self.delta > 0 and self.calibration == "tight"
-        return self.ball == "groups" or (self.ball == "auto" and offered)
+        if self.ball == "groups" and not offered:
+            raise ValueError('ball="groups" needs delta > 0 and calibration="tight"')
+        return self.ball != "l1" and offered
 
     @property
     def _part(self) -> int:
@@ -121,6 +124,14 @@ class FrankWolfeTWise(Iterated, FieldEstimator):
         make=lambda listed: {tuple(nodes): number for nodes, number in listed}
     )
 
+    @property
+    def _halved(self) -> bool:
+        """Whether one half of the records answers parities."""
+        return self.target == "maximal" and int(self.degree) >= 3
+
+    def _expected(self, n: int, d: int = 8, *, smallest: float = 0.4) -> float:
+        return super()._expected((n + 1) // 2 if self._halved else n, d, smallest=smallest)
+
     def _regressions(self, d: int) -> tuple[float, int, int]:
         return 2.0 * float(self.width), sum(math.comb(d - 1, j) for j in range(int(self.degree))), d
 
@@ -130,22 +141,20 @@ class FrankWolfeTWise(Iterated, FieldEstimator):
         if p < t:
             raise ValueError(f"a model of degree {t} needs at least as many columns, got {p}")
         # which half a record is in is its place in the table: public
-        maximal = self.target == "maximal" and t >= 3
-        first = table[: (n + 1) // 2] if maximal else table
+        first = table[: (n + 1) // 2] if self._halved else table
         regressions, monomials = t_wise_regressions(first, t)
         weights = self._regressed(first, regressions)
         parts = derivatives(weights.value, monomials)
-        guarantee, public = weights.guarantee, dict(weights.public)
-        if maximal:
+        guarantee, known = weights.guarantee, dict[tuple[int, ...], float]()
+        if self._halved:
             answers = self._answers(table[(n + 1) // 2 :], t - 2)
-            result = combine_maximal(parts, answers.value, t)
+            known = answers.value
             guarantee = parallel([guarantee, answers.guarantee], pieces="position", mechanism="mrf.t-wise")
-        elif self.target == "maximal":
-            result = combine_maximal(parts, {}, t)
-        else:
-            result = combine_l1(parts, t)
-        value = coefficient_value(result, p, self.threshold)
-        return Release(value, guarantee, mechanism="mrf.t-wise", public={**public, "n": n, "dimension": p})
+        result = combine_l1(parts, t) if self.target == "all" else combine_maximal(parts, known, t)
+        public = {**weights.public, "n": n, "dimension": p}
+        return Release(
+            coefficient_value(result, p, self.threshold), guarantee, mechanism="mrf.t-wise", public=public
+        )
 
     def _answers(self, table: Signs, order: int) -> Release:
         """Expected parities of 1 to `order` nodes, by tuples of nodes."""

@@ -102,9 +102,8 @@ class RoundsRecovery(ModelledRecovery):
         if self.communities == 2:
             return super()._expected(n, average_degree, gamma)
         d, contrast = self._model(average_degree, gamma)
-        k = int(self.communities)
-        error = plan_groups(n, d, contrast, k, float(self.epsilon), float(self.delta)).error
-        return error / (2 * (1 - 1 / k))
+        facts = n, d, contrast, int(self.communities), float(self.epsilon), float(self.delta)
+        return plan_groups(*facts).error / (2 * (1 - 1 / self.communities))
 
     plan_: Plan = Fitted()
 
@@ -181,8 +180,7 @@ class RoundsRecovery(ModelledRecovery):
             by_degree=self.degrees == "uneven",
         ).plan
 
-    def _release(self, data: CanonicalEdges) -> Release:
-        graph = data
+    def _release(self, graph: CanonicalEdges) -> Release:
         if graph.n < self.communities:
             raise ValueError(f"there are {graph.n} vertices for {self.communities} communities")
         self.plan_ = plan = self.public_plan(graph.n)
@@ -195,13 +193,12 @@ class RoundsRecovery(ModelledRecovery):
             labels, delta = canonical_signs(split_rounds(graph, plan, epsilon, key, bits)), 0.0
         else:
             share = Fraction(float(plan.share))
-            rounds_epsilon, vote_epsilon = split(epsilon, (share, 1 - share))
-            budget = (rounds_epsilon, vote_epsilon)
+            before, vote = split(epsilon, (share, 1 - share))
             if self.communities == 2:
-                labels = canonical_signs(gaussian_rounds(graph, plan, budget, delta, key, bits))
+                labels = canonical_signs(gaussian_rounds(graph, plan, (before, vote), delta, key, bits))
             else:
                 count = int(self.communities)
-                labels = renumbered(group_rounds(graph, plan, count, budget, delta, key, bits))
+                labels = renumbered(group_rounds(graph, plan, count, (before, vote), delta, key, bits))
         kept: np.ndarray | None = labels
         if self.exact_or_nothing and not self._passes(graph, labels, check, bits):
             kept = None
