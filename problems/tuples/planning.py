@@ -199,5 +199,5 @@ def expected_radius(d: int, k: int, count: int, budget: TupleBudget, radii: int)
     many pairs have some point farther apart; radii of the grid are a factor sqrt(2) from each other.
     """
     share = 0.5 * max(radius_losses([0] * radii, count, budget)) / count
-    apart = math.sqrt(2.0) * float(chi.ppf((1.0 - share) ** (1.0 / k), d))
-    return apart * 2.0 ** (MARGIN / 2.0) * (math.sqrt(2.0) - 1.0) / math.log(math.sqrt(2.0))
+    pairs = math.sqrt(2.0) * float(chi.ppf((1.0 - share) ** (1.0 / k), d))
+    return pairs * 2.0 ** (MARGIN / 2.0) * (math.sqrt(2.0) - 1.0) / math.log(math.sqrt(2.0))
