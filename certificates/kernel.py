@@ -327,7 +327,7 @@ def integral(p: Polynomial, measure: str = "E") -> Polynomial:
     measure that a problem calls E is E'.)"""
     named = NAME.fullmatch(_is(measure, str).removesuffix("'"))
     _need(named and not any("[" in n for n in _names(_is(p, Polynomial))), "moments have no integral")
-    moments = {(f"{measure}[{_shown(m) or 1}]",) if m or measure != "E" else (): c for m, c in p.pairs}
+    moments = {(f"{measure}[{_shown(m) or 1}]",) * bool(m or measure != "E"): c for m, c in p.pairs}
     return _made(moments, p.den)
 
 

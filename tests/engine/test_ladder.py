@@ -146,9 +146,9 @@ def test_a_program_without_coefficients_is_infeasible_wherever_it_is(place, leve
 @pytest.mark.parametrize("place", [100, 2000.3])
 def test_wells_beside_each_other_are_seen_from_between_them(bend, slope, place):
     u = np.array([x, y]) - place
-    found = sd.minimize(sum(u**4) + bend * sum(u**2) + slope * sum(u))
+    best = sd.minimize(sum(u**4) + bend * sum(u**2) + slope * sum(u))
     least = min(np.polyval([1, 0, bend, slope, 0], t) for t in np.roots([4, 0, 2 * bend, slope]).real)
-    assert found.status == "optimal" and found.bound == pytest.approx(2 * least, rel=1e-5)
+    assert best.status == "optimal" and best.bound == pytest.approx(2 * least, rel=1e-5)
 
 
 @pytest.mark.parametrize("place", [100, -1000, F(4001, 2), -80000412])

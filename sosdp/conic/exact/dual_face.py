@@ -169,8 +169,8 @@ class _State:
         for stack in self.matrices:
             row, column = triangle(stack.shape[1])
             parts.append(stack[exact][:, row, column].T)
-        stated = np.hstack([np.concatenate(parts).T, self.program.q[exact][:, None]])
-        kept = _independent_rows(stated)
+        table = np.hstack([np.concatenate(parts).T, self.program.q[exact][:, None]])
+        kept = _independent_rows(table)
         if kept.size < exact.size:
             self.columns = np.setdiff1d(self.columns, np.delete(exact, kept))
             self.changed = True

@@ -309,13 +309,13 @@ def _assembled(
     and whether floats hold it all. True: a row contradicts itself; False: numbers vanish or overflow."""
     cones, turned = program.cones, coordinates.transpose()
     scalars: list[int] = []
-    stated: list[tuple[Table, np.ndarray, float]] = []  # rows, stored times what, and their relative error
+    pieces: list[tuple[Table, np.ndarray, float]] = []  # rows, stored times what, and their relative error
     for i in range(cones.zero, cones.scalars.stop):
         reserve()
         row = table_of(as_row(data.scalars[i]) * turned)[0]
         if any(row[:-1]):
             scalars.append(i)
-            stated.append(([row], np.ones(1), 0.0))
+            pieces.append(([row], np.ones(1), 0.0))
         elif row[-1] < 0:
             return True
     for k, keep in enumerate(kept):
@@ -327,10 +327,10 @@ def _assembled(
             spread = max(max(row) for row in table_of(absolute(coordinates) * absolute(data.blocks[k])))
             slack = 4 * UNIT + data.errors[k] * max(1.0, float(Fraction(spread, wide)))
         if keep:
-            stated.append(([[row[c] for row in table] for c in chosen], roots(len(keep)), slack))
+            pieces.append(([[row[c] for row in table] for c in chosen], roots(len(keep)), slack))
     parts, exact = [np.zeros((0, coordinates.nrows()))], True
     errors = list(parts)
-    for lines, factors, slack in stated:
+    for lines, factors, slack in pieces:
         result = as_floats(lines)
         if any(vanishes(line, numbers) for line, numbers in zip(lines, result, strict=True)):
             return False
