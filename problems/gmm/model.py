@@ -107,9 +107,9 @@ def light_share(k: int, least_weight: float | None) -> float:
     return light
 
 
-def least_favourable(k: int, light: float) -> tuple[float, ...]:
+def least_favourable(k: int, light: float) -> tuple[float, float]:
     """The least favourable weights of k clusters none of which is lighter: all are so light but one."""
-    return (*[light] * (k - 1), 1.0 - (k - 1) * light)
+    return light, max(light, 1.0 - (k - 1) * light)
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,8 @@ class Facts:
 
     def mixture(self) -> SphericalMixture:
         """The least favourable mixture within the promise: k - 1 light clusters, all long towards another."""
-        weights = least_favourable(self.clusters, self.least_weight)
+        light = self.least_weight
+        weights = (*[light] * (self.clusters - 1), 1.0 - (self.clusters - 1) * light)
         return SphericalMixture(
             self.clusters, self.dimension, self.separation, weights=weights, elongation=self.elongation
         )
@@ -175,13 +176,13 @@ def centre_error(centres: npt.ArrayLike, means: npt.ArrayLike) -> float:
     return float(distance[row, column].max())
 
 
-def expected_largest(scales: npt.ArrayLike, d: int) -> float:
-    """E max_i s_i |N_i| of independent standard normal N_i in R^d, to three digits: the integral of
-    1 - prod_i P(s_i |N_i| <= x)."""
+def expected_largest(light: float, heavy: float, d: int, k: int) -> float:
+    """E max_i s_i |N_i| of k independent standard normal N_i in R^d, all but one of the scale `light`, to
+    three digits: the integral of 1 - prod_i P(s_i |N_i| <= x)."""
     from scipy.stats import chi
 
-    x = np.linspace(0.0, float(chi.isf(1e-9, d)) * np.max(scales), 2001)
-    return float(np.trapezoid(1.0 - chi.cdf(x[:, None] / np.asarray(scales), d).prod(axis=1), x))
+    x = np.linspace(0.0, float(chi.isf(1e-9 / k, d)) * max(light, heavy), 2001)
+    return float(np.trapezoid(1.0 - chi.cdf(x / light, d) ** (k - 1) * chi.cdf(x / heavy, d), x))
 
 
 def cluster_matrix(labels: npt.ArrayLike) -> Array:

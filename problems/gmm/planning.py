@@ -351,8 +351,8 @@ def _finish(choice: _Choice, search: _Search, record: SolverRecord, solver: str)
         rho_refine = (total - rho_mean) * (1.0 - 1e-12) / rounds
         reach = math.sqrt(trace) + 3.0 * facts.elongation + 1.0 + min(rough, separation)
         # a coordinate of a centre: noise, and the mean of the records of its cluster
-        scales = [math.sqrt(2.0 / rho_refine * (reach / count) ** 2 + trace / d / count) for count in counts]
-        error = expected_largest(scales, d)
+        few, many = (math.sqrt(2.0 / rho_refine * (reach / c) ** 2 + trace / d / c) for c in counts)
+        error = expected_largest(few, many, d, k)
         if k > 1:
             missed = rough if rounds == 1 else min(rough, error)
             ratio = (1.0 - (k - 1) * facts.least_weight) / facts.least_weight

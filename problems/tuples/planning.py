@@ -73,10 +73,10 @@ class TuplePlan:
         """Expected largest distance of a centre, in within-cluster standard deviations, where the sums of the
         n records have noise of this variance, in units of the clipping radius."""
         clip, weights = self.clip_factor * self.radius, least_favourable(self.clusters, self.least_weight)
-        scales = [
+        few, many = (
             math.hypot(math.sqrt(variance) * clip / (self.n * w), (self.n * w) ** -0.5) for w in weights
-        ]
-        return expected_largest(scales, self.dimension)
+        )
+        return expected_largest(few, many, self.dimension, self.clusters)
 
 
 @dataclass(frozen=True)

@@ -202,4 +202,4 @@ def test_labels_of_fresh_records_do_not_get_worse_with_the_dimension():
 def test_lengths_of_the_largest_error_follow_their_law():
     drawn = np.random.default_rng(0).standard_normal((100_000, 3, 2)) * np.array([1.0, 1.0, 0.4])[:, None]
     largest = np.linalg.norm(drawn, axis=2).max(axis=1)
-    assert expected_largest((1.0, 1.0, 0.4), 2) == pytest.approx(largest.mean(), rel=0.01)
+    assert expected_largest(1.0, 0.4, 2, 3) == pytest.approx(largest.mean(), rel=0.01)
