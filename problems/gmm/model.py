@@ -130,8 +130,7 @@ class Facts:
 
     def mixture(self) -> SphericalMixture:
         """The least favourable mixture within the promise: k - 1 light clusters, all long towards another."""
-        light = self.least_weight
-        weights = (*[light] * (self.clusters - 1), 1.0 - (self.clusters - 1) * light)
+        weights = (*[self.least_weight] * (self.clusters - 1), 1.0 - (self.clusters - 1) * self.least_weight)
         return SphericalMixture(
             self.clusters, self.dimension, self.separation, weights=weights, elongation=self.elongation
         )
