@@ -197,12 +197,10 @@ def check_file(
     except (Unreadable, MemoryError) as error:
         # other files may have decimals, which no certificate has
         return Verdict("unreadable", "", f"{os.fspath(path)}: {_read_as_another(path, max_bytes) or error}")
-    problem = None
-    if against is not None:
-        try:
-            problem = load_json(os.fspath(against), False, max_bytes)
-        except (Unreadable, MemoryError) as error:
-            return Verdict("unreadable", "", f"{os.fspath(against)}: {error}")
+    try:
+        problem = None if against is None else load_json(os.fspath(against), False, max_bytes)
+    except (Unreadable, MemoryError) as error:
+        return Verdict("unreadable", "", f"{against}: {error}")
     return check_certificate(certificate, problem, work, longest)
 
 
@@ -224,8 +222,7 @@ def main(arguments: list[str] | None = None) -> int:
     verdict = check_file(
         options.file, options.against, options.work, options.max_bytes, 10**9 if options.full else LONGEST
     )
-    lines = ([f"claim: {verdict.claim}"] if verdict.claim else []) + [str(verdict)]
-    for line in lines:
+    for line in ([f"claim: {verdict.claim}"] if verdict.claim else []) + [str(verdict)]:
         print(line.encode("ascii", "backslashreplace").decode("ascii"))
     return verdict.exit_code
 

@@ -440,7 +440,7 @@ class _Reader:
         for w, m in [[source, {}]] if type(source) in (int, Fraction) else _is(source, list):
             value = ONE
             for name, k in _is(m, dict).items():
-                _need(_is(name, str) in self.known, f"{name} is no variable")
+                _need(_is(name, str) in self.known, f"{name!r} is no variable")
                 value = self.times(value, rule(self.known[name], number(k)))
             pairs.append((number(w), value))
         return _sum(pairs)
@@ -549,7 +549,7 @@ def state(problem: Mapping[str, Any], values: Mapping[str, Any] | None = None) -
     mean = stated.keys() & {"in_expectation", "squares"}
     more = mean or {"unknowns", "on"} if "psd" in about else set()
     others = stated.keys() - (_PLAIN | _ASKED | about | more)
-    _need(not others, f"a problem has no key {', '.join(sorted(others))} here")
+    _need(not others, f"a problem has no keys {sorted(others)} here")
     _need(stated.get("format", "sosdp-problem/1") == "sosdp-problem/1", "this is no problem")
     inner = [*_is(stated.get("on", []), list), stated.get("in_expectation", {})]
     _need(all(_is(part, dict).keys() <= about for part in inner), "a part of a problem has an unknown key")

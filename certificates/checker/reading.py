@@ -269,7 +269,7 @@ def load_json(path: str, exact_only: bool, max_bytes: int) -> Any:
     if stored > MAX_STORED:
         raise Unreadable("reading this takes more memory than the limit allows")
     try:
-        return json.loads(
+        content = json.loads(
             data.decode(
                 "utf-8" if exact_only else "utf-8-sig"
             ),  # of problems a mark at the start is no error
@@ -284,3 +284,6 @@ def load_json(path: str, exact_only: bool, max_bytes: int) -> Any:
         raise Unreadable("nested too deeply") from None
     except ValueError as error:
         raise Unreadable(f"not JSON: {str(error)[:200]}") from None
+    if content is None:  # which says elsewhere that there is no problem to compare with
+        raise Unreadable("it holds null in place of an object")
+    return content

@@ -61,7 +61,7 @@ STEPS = (
         lambda s: len(s.statement.demands) == 1,
         other_method,
         "values at points, or an interior point",
-        "the Chebyshev polynomial of degree 16 as a SosProgram: sos chebyshev16",
+        "a polynomial of degree 30 in one variable without a set: named 82",
     ),
     Step(
         "small",

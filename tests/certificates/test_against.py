@@ -64,8 +64,7 @@ def test_same_problem(name, problem):
 )
 def test_another_problem(name, problem):
     verdict = against(name, **problem)
-    assert verdict.status == "invalid"
-    assert "not about that problem" in verdict.reason
+    assert verdict.status == "invalid" and "not about that problem" in verdict.reason
 
 
 def test_the_proof_is_checked_as_well():
@@ -152,3 +151,11 @@ def test_expressions_mean_what_python_says(text):
         expected = eval(source, {"x": x, "y": y, "F": Fraction})
         value = sum(c * x ** m.count("x") * y ** m.count("y") for m, c in part[1].terms.items())
         assert value == expected
+
+
+def test_a_problem_file_of_null_is_no_missing_problem(tmp_path):
+    """None says in Python that there is nothing to compare with; a file that was named must be compared."""
+    for name, text in (("proof", json.dumps(CLASSICS["square"]())), ("problem", "null")):
+        (tmp_path / name).write_text(text)
+    verdicts = check_file(tmp_path / "proof"), check_file(tmp_path / "proof", tmp_path / "problem")
+    assert [v.status for v in verdicts] == ["valid", "unreadable"] and "null" in verdicts[1].reason

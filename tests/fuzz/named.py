@@ -147,4 +147,8 @@ NAMED = [
     at("3*x+4*y", ("(x-1)**2+(y+2)**2 <= 25",), {"x": -2, "y": -6}),
     Question("x**4*y**2+x**2*y**4-3*x**2*y**2+1", (), "value", {"x": F(1), "y": F(1)}, F(0), tight=False),
     at("x*y+x-2*y", ("x**2 == 1", "y**2 == 1"), {"x": -1, "y": 1}, degree=4),
+    # a degree at which an interior point gives up
+    one_variable(
+        "x**30+x**27-3*x**26+2*x**17+3*x**14+3*x**10+2*x**6-3*x", (), (None, None), 0, doors=("minimize",)
+    ),
 ]

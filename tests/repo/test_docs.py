@@ -36,20 +36,6 @@ def test_the_fragments_run_in_order(page, tmp_path, monkeypatch):
         assert eval(said, scope) == pytest.approx(value, abs=1e-6), said
 
 
-def test_there_are_pages():
-    names = {page.stem for page in PAGES}
-    assert {
-        "algebra",
-        "certificates",
-        "engine",
-        "reductions",
-        "solvers",
-        "sos_programs",
-        "privacy",
-        "units",
-    } <= names
-
-
 IDIOMS = {
     r"far (rows|records)": "outlying rows",
     r"folded (away|to nothing)": "given weight 0",
