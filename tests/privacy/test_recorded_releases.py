@@ -236,11 +236,12 @@ CASES = {
 
 def present(name):
     """The release as it would be written to a file, without the digest, which binds every last digit."""
-    text = json.dumps(
-        CASES[name]().to_dict(),
-        default=lambda thing: vars(thing) if hasattr(thing, "__dict__") else str(thing),
+    release = json.loads(
+        json.dumps(
+            CASES[name]().to_dict(),
+            default=lambda thing: vars(thing) if hasattr(thing, "__dict__") else str(thing),
+        )
     )
-    release = json.loads(text)
     del release["guarantee"]["digest"]
     return release
 
