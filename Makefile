@@ -28,7 +28,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo   run the demonstration; writes $(OUT)/report.html"
-	@echo "make test   run the tests, eleven minutes (PYTEST=--slow for the slow ones too, PYTEST=--campaigns for hours of random cases)"
+	@echo "make test   run the tests, five minutes (SLOW=1 for all of them, as .ci/run does; PYTEST=--campaigns for hours of random cases)"
 	@echo "make test-kernels   the numerical tests again with OpenBLAS's kernels of other processors"
 	@echo "make docs   the documentation site, docs/_build/html"
 	@echo "make lint   formatter, linter and type checker"
@@ -60,7 +60,7 @@ demo: $(VENV)/installed-demo
 # Each process takes a run of neighbouring files, so that what a file prepares is prepared once.
 PARALLEL = -n $(JOBS) --dist worksteal
 test: $(VENV)/installed-dev
-	@$(BIN)/python -m pytest $(PARALLEL) $(PYTEST)
+	@$(BIN)/python -m pytest $(PARALLEL) $(if $(SLOW),--slow) $(PYTEST)
 
 # The answers may not depend on the processor: the same tests with OpenBLAS told that it runs on older ones.
 KERNELS ?= Haswell Prescott

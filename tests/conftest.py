@@ -1,14 +1,13 @@
 """Options and markers shared by all tests.
 
-Without an option, the tests that every change is to pass.  `@pytest.mark.slow` waits for ``--slow`` or
-SOSDP_SLOW=1, and so do the cases of a `@pytest.mark.few(n)` but n, spread evenly over its table.
+Without an option, the tests that every change is to pass.  `@pytest.mark.slow` waits for ``--slow``, and so
+do the cases of a `@pytest.mark.few(n)` but n, spread evenly over its table.
 `@pytest.mark.campaign` waits for ``--campaigns``: thousands of random cases, hours in all, for a release and
 for whoever hunts a defect.
 """
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 
 import pytest
@@ -20,7 +19,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "slow: runs with --slow or SOSDP_SLOW=1")
+    config.addinivalue_line("markers", "slow: runs with --slow")
     config.addinivalue_line("markers", "few(n): n of the cases, spread evenly; all with --slow")
     config.addinivalue_line("markers", "campaign: hours of random cases; runs with --campaigns")
 
@@ -36,7 +35,7 @@ def beyond_few(items: list[pytest.Item]) -> set[pytest.Item]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    slow = config.getoption("--slow") or os.environ.get("SOSDP_SLOW", "").lower() in {"1", "true", "yes"}
+    slow = config.getoption("--slow")
     left = {"slow": slow, "campaign": config.getoption("--campaigns")}
     out = set() if slow else beyond_few(items)
     out |= {

@@ -145,9 +145,10 @@ def test_verify_a_file_that_is_not_there(tmp_path, capsys):
     assert "none.sos.json" in capsys.readouterr().err
 
 
-def test_as_a_process(tmp_path):
+@pytest.mark.parametrize("module", ["sosdp", "sosdp.cli"])
+def test_as_a_process(tmp_path, module):
     path = file(tmp_path, "c.json", CERTIFICATE)
-    done = subprocess.run([sys.executable, "-m", "sosdp.cli", "verify", path], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", module, "verify", path], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("\nvalid\n")
 

@@ -1,0 +1,37 @@
+"""What the marks of tests/conftest.py leave to ``--slow``."""
+
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+FILE = """
+import pytest
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("k", [*range(9), pytest.param(9, marks=pytest.mark.slow)])
+def test_table(k): ...
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("k", range(2))
+def test_short(k): ...
+
+@pytest.mark.slow
+def test_slow(): ...
+
+@pytest.mark.campaign
+def test_campaign(): ...
+"""
+DEFAULT = {"test_table[0]", "test_table[3]", "test_table[6]", "test_short[0]", "test_short[1]"}
+
+
+@pytest.mark.parametrize(
+    ("option", "count"), [((), len(DEFAULT)), (("--slow",), 13), (("--campaigns",), len(DEFAULT) + 1)]
+)
+def test_a_table_is_sampled_evenly_and_run_whole_with_slow(pytester, option, count):
+    pytester.makeconftest(Path(__file__).parents[1].joinpath("conftest.py").read_text(encoding="utf-8"))
+    pytester.makepyfile(FILE)
+    listed = pytester.runpytest_inprocess("--collect-only", "-q", *option).outlines
+    ran = {line.partition("::")[2] for line in listed if "::" in line}
+    assert len(ran) == count and ran >= DEFAULT
