@@ -108,8 +108,13 @@ def spread_missing(column: np.ndarray, q: float, ends: tuple[float, float]) -> n
 
     Which end, is decided by the position of the record alone, so that no entry's image depends on another.
     """
-    positions = np.arange(column.size) * 0.6180339887498949 % 1.0
-    return np.where(np.isnan(column), np.where(positions < q, ends[0], ends[1]), column)
+    return np.where(np.isnan(column), np.where(positions(column.size) < q, ends[0], ends[1]), column)
+
+
+def positions(n: int) -> np.ndarray:
+    """(n,) numbers in [0, 1) by the position of a record alone, spread evenly over every run of records: the
+    golden-ratio sequence."""
+    return np.arange(n) * 0.6180339887498949 % 1.0
 
 
 def release_median(

@@ -19,7 +19,7 @@ from scipy.special import expit, gammaln, pdtr, pdtrc
 
 from .columns import Columns
 from .fold import combined, image, integers, norms
-from .frame import log_quantile
+from .frame import log_quantile, positions
 from .regression import BIG, LEAST_CURVATURE, Pilot, Step, leverage_weights, tilted, z_and_one
 from .regression_planning import HELD, ROUNDS, Law, most_held
 from .whitening import RADIUS_RANK, Whitening, rank_epsilon
@@ -99,9 +99,14 @@ class Poisson(Family):
         return np.clip((y - mu) / s, -k, k) - mean, slope
 
     def start(self, step: Step, y: np.ndarray) -> float:
-        """The logarithm of the .8-quantile of the counts."""
-        epsilon = rank_epsilon(step.task.n)
-        return math.log(log_quantile(step.queries, y, RADIUS_RANK, (-1.0, 33), epsilon)[1])
+        """The logarithm of the .8-quantile of the counts, each spread over [y, y + 1) by its position.
+
+        A count that many records share is a single point of the grid otherwise, and empty parts beside it or
+        far above have thousands. A missing count lies at the bottom: at the top it would share the nats that
+        keep the quantile from there.
+        """
+        spread = np.where(np.isnan(y), 0.0, y) + positions(y.size)
+        return math.log(log_quantile(step.queries, spread, RADIUS_RANK, (-1.0, 33), rank_epsilon(y.size))[1])
 
     def scale(self, step: Step, eta: np.ndarray, y: np.ndarray) -> float:
         """By a quantile of their sizes: means in the hundreds tell the coefficients to more digits than a
@@ -159,14 +164,14 @@ class Likelihood:
 
     def rows(self, beta: np.ndarray, k: float, root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows sqrt(g kappa) u, of length at most `reach`, and scores g u (psi - a), at most `most_held`
-        times that."""
+        times that; both 0 where the target is missing."""
         eta, most = self.eta(beta), most_held(k)
-        residuals, slope = self.family.residuals(eta, np.where(np.isnan(self.target), 0.0, self.target), k)
-        residuals = np.where(np.isnan(self.target), 0.0, np.clip(residuals, -most, most))
+        there = ~np.isnan(self.target)
+        residuals, slope = self.family.residuals(eta, np.where(there, self.target, 0.0), k)
         full = image(z_and_one(self.z) * np.sqrt(self.family.spread(eta))[:, None], root)
-        weights = leverage_weights(norms(full), self.reach, redescend=self.redescend)
+        weights = leverage_weights(norms(full), self.reach, redescend=self.redescend) * there
         squares = full * np.sqrt(weights * np.clip(slope, 0.0, 1.0))[:, None]
-        return squares, full * (weights * residuals)[:, None]
+        return squares, full * (weights * np.clip(residuals, -most, most))[:, None]
 
 
 def _moments(shares: np.ndarray, nodes: np.ndarray, along: np.ndarray) -> np.ndarray:

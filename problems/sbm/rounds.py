@@ -168,11 +168,6 @@ def rounds_epsilon(epsilon: float, again: tuple[int, int]) -> Fraction:
 # Post-processing of noisy counts
 
 
-def positive_degrees(noisy: np.ndarray) -> np.ndarray:
-    """Noisy degrees as floats, negative ones as 0."""
-    return np.maximum(noisy, 0).astype(np.float64)
-
-
 def centred(counts: np.ndarray, z: np.ndarray, degrees: np.ndarray | None) -> np.ndarray:
     """Noisy counts A z less what the noisy degrees k explain, k (k . z) / sum k, if there are any."""
     if degrees is None:
@@ -210,7 +205,7 @@ def gaussian_rounds(
     def noisy(z: np.ndarray) -> np.ndarray:
         return noise.add(edges.counts(z), noise.gaussian(n, sigma, grid, law="rounded", source=bits))
 
-    degrees = positive_degrees(noisy(np.ones(n, dtype=np.int8))) if plan.by_degree else None
+    degrees = np.maximum(noisy(np.ones(n, dtype=np.int8)), 0.0) if plan.by_degree else None
     z = start(n, key)
     for number in range(1, plan.rounds + 1):
         z = halves(centred(noisy(z), z, degrees), public_words(n, key, number))

@@ -81,9 +81,11 @@ def test_rows_lie_in_their_balls(family):
     for redescend, k in itertools.product((False, True), (0.7, 2.5, 8.0)):
         z = g.standard_normal((20000, 2)) * 10.0 ** g.uniform(-2, 2, (20000, 1))
         y = (10.0 ** g.uniform(-1, 4, 20000)).round() * (g.random(20000) < 0.5)
+        y[:9] = np.nan
         model = Likelihood(family, z, np.minimum(y, TARGETS[type(family)][1]), 2.0, redescend)
         beta = np.array([0.8, -0.3, 0.4])
         squares, scores = model.rows(beta, k, model.forecast(beta, k)[0])
+        assert not squares[:9].any() and not scores[:9].any()  # no target, no part in the curvature
         reached = [np.linalg.norm(squares, axis=1).max() / model.reach]
         reached.append(np.linalg.norm(scores, axis=1).max() / model.reach / most_held(k))
         assert max(reached) <= 1.0 + 1e-12 and reached[0] > 0.7 and reached[1] > (0.7 if k < 8 else 0.2)
@@ -170,34 +172,39 @@ def test_equal_columns_share_their_coefficient():
         assert not model.seen_.any() and np.abs(np.ravel(model.coef_)).max() < 100.0
 
 
-@pytest.mark.few(2)
-@pytest.mark.parametrize("made", [PrivateLogisticRegression, PrivatePoissonRegression])
-@pytest.mark.parametrize("rate", [0.0, 0.01])
-def test_rare_outcomes_are_never_silent(made, rate):
-    """No interval, or one that holds: they missed a slope of 0 in a third of fits, and nothing was said."""
+@pytest.mark.few(3)
+@pytest.mark.parametrize(("made", "law", "slope"), [
+    (PrivateLogisticRegression, lambda g, x: g.random(5000) < 0.01, 0.0),
+    (PrivatePoissonRegression, lambda g, x: g.random(5000) < 0.0, 0.0),
+    (PrivatePoissonRegression, lambda g, x: g.poisson(np.exp(2.0 * x)), 2.0),
+    (PrivateLogisticRegression, lambda g, x: g.random(5000) < 0.0, 0.0),
+    (PrivatePoissonRegression, lambda g, x: g.random(5000) < 0.01, 0.0),
+])  # fmt: skip
+def test_rare_outcomes_are_never_silent(made, law, slope):
+    """No interval, or one that holds: they missed a slope of 0 in a third of fits, and nothing was said.
+    Where log means spread by 2, which hides that coefficient, intervals of others missed 7 of 10 times."""
     g = np.random.default_rng(3)
     missed, given = 0, 0
     for _ in range(6):
-        X, y = g.standard_normal((5000, 3)), (g.random(5000) < rate).astype(float)
-        model = made(1.0, delta=1e-6, bounds=None, contamination=0.0).fit(X, y)
+        X = g.standard_normal((5000, 3))
+        model = made(1.0, **OPTIONS).fit(X, law(g, X[:, 0]).astype(float))
         low, high = model.interval_.T
-        assert np.array_equal(np.isnan(low), ~model.seen_)
-        missed += int(((low > 0.0) | (high < 0.0)).sum())
+        assert np.array_equal(np.isnan(low), ~model.seen_) and (slope == 0.0 or len(set(model.seen_)) == 1)
+        missed += int(((low > [slope, 0.0, 0.0]) | (high < [slope, 0.0, 0.0])).sum())
         given += int(model.seen_.sum())
     assert missed <= 2 and given <= 9
 
 
-def test_with_a_hidden_coefficient_no_interval_is_left():
-    """Log means spread by 2: where that coefficient is hidden intervals of others missed 7 of 10 times."""
-    g, missed, given = np.random.default_rng(4), 0, 0
-    for _ in range(8):
-        X = g.standard_normal((5000, 3))
-        y = g.poisson(np.exp(2.0 * X[:, 0])).astype(float)
-        model = PrivatePoissonRegression(1.0, **OPTIONS).fit(X, y)
-        assert model.seen_.all() or not model.seen_.any()
-        missed += int((model.seen_ & (np.abs(model.coef_ - [2.0, 0.0, 0.0]) > 0.3)).sum())
-        given += int(model.seen_.all())
-    assert missed == 0 and given <= 3
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_tied_or_missing_counts_do_not_lose_the_constant(missing):
+    """A ninth of the fits were off by 20 where the .8-quantile is shared by a quarter of the records, and all
+    of them with a quarter missing: these lay above every count."""
+    for run in range(25):
+        g = np.random.default_rng(run)
+        X, y = g.standard_normal((5000, 1)), g.poisson(0.45, 5000).astype(float)
+        y[g.random(5000) < missing] = np.nan
+        model = PrivatePoissonRegression(1.0, insecure_seed=run, **OPTIONS).fit(X, y)
+        assert abs(model.intercept_ - math.log(0.45)) < 0.4 and abs(model.coef_[0]) < 0.4
 
 
 def test_contract():
