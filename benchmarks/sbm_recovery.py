@@ -26,7 +26,6 @@ from problems.sbm import (
     error_rate,
     recommend,
 )
-from problems.sbm.planning import chosen_method
 
 DELTA, GAMMA, SEED = 1e-6, 0.8, 77
 CELLS = [(500, 50), (500, 100), (500, 200), (1000, 50), (1000, 100), (1000, 200), (1000, 400)]
@@ -102,7 +101,7 @@ def one_graph(n: int, d: float, seed: int, draws: int) -> dict[tuple[float, str]
             }
             result = {name: note(epsilon, name, each) for name, each in labels.items()}
             # What AutoRecovery runs is one of these with the same seed: what it chooses is enough.
-            best = chosen_method(recommend(n, d, GAMMA, epsilon, DELTA, goal="exact"), weighted=False)
+            best = recommend(n, d, GAMMA, epsilon, DELTA, goal="exact").best.method
             errors.setdefault((epsilon, "auto"), []).append(result[best])
             if epsilon < 0.5 or (draw and n >= 1000):  # the expensive methods run once on large graphs
                 continue

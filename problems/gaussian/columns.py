@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,10 +38,6 @@ class Columns:
     def robust(self) -> np.ndarray:
         """Indices of the columns whose place and scale are learnt."""
         return np.flatnonzero(~self.tight)
-
-    def all_counted(self) -> Columns:
-        """The same columns, those with bounds between them, whatever they hold."""
-        return replace(self, tight=self.known)
 
     @property
     def bounds(self) -> np.ndarray | None:

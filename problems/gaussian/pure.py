@@ -72,7 +72,8 @@ def pure_covariance(
     lam = 2.0 * (1.0 + 1.5 * math.sqrt(size / n))  # covariance of svec(x x^T), x ~ N(0, I), with its sampling
     if task.contamination > 0:
         lam *= 1.0 + 3.0 * task.contamination * math.log(1.0 / task.contamination) ** 2
-    spacing = max(_spacing(n, math.sqrt(lam) * DOMAIN[0]), Fraction(1, 2**FINEST))
+    fine = math.floor(math.log2(math.sqrt(lam) * DOMAIN[0] / (100.0 * n)))  # levels a point differ by < .01
+    spacing = Fraction(2) ** max(fine, -FINEST)
     diagonal = (math.ceil(Fraction(DOMAIN[0]) / spacing), math.floor(Fraction(DOMAIN[1]) / spacing))
     reach = math.floor(Fraction(math.sqrt(2.0) * DOMAIN[1]) / spacing)
     i, j = np.triu_indices(d)
@@ -93,8 +94,3 @@ def pairs_of(rows: np.ndarray) -> np.ndarray:
     """(x_2i - x_(2i-1)) / sqrt 2 by position: mean 0, the same covariance; a record is in one pair."""
     half = rows.shape[0] // 2
     return (rows[1 : 2 * half : 2] - rows[0 : 2 * half : 2]) / math.sqrt(2.0)
-
-
-def _spacing(n: int, scale: float) -> Fraction:
-    """A power of two at most scale / (100 n): the score moves by less than .01 from point to point."""
-    return Fraction(2) ** math.floor(math.log2(scale / (100.0 * n)))

@@ -10,6 +10,7 @@ Privacy: docs/proofs/gaussian_whole_means.md
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -42,7 +43,7 @@ def release_ends(
     learnt = np.flatnonzero(~columns.known)
     if not learnt.size:
         return Ends(low, high, share)
-    frame = release_frame(queries, entries, columns.all_counted(), plan.frame_epsilon, 0.0)
+    frame = release_frame(queries, entries, replace(columns, tight=columns.known), plan.frame_epsilon, 0.0)
     y = frame.into(entries)  # a missing entry at the median: it moves neither end
     epsilon = each_epsilon(plan.spent["clip"], 2 * learnt.size, queries.pure)
     rank = clip_rank(epsilon)

@@ -122,6 +122,8 @@ def agreements(
 ) -> tuple[Agreement, ...]:
     """h-scores of simulated answers at radii that 95 to 99.9 % of pairs keep, or at the given one."""
     k = facts.clusters
+    from scipy.spatial.distance import cdist
+
     mixture = facts.mixture()
     sets = []
     for seed in range(repetitions):
@@ -131,7 +133,7 @@ def agreements(
         sound = full.copy()
         sound[: min(failures, blocks)] = False
         flat = [answers[:, i, :] for i in range(k)]
-        squares = np.stack([_pair_squares(table) for table in flat], axis=0)
+        squares = np.stack([cdist(table, table, "sqeuclidean") for table in flat], axis=0)
         gaps = np.min(
             [np.linalg.norm(flat[i] - flat[j], axis=1) for i in range(k) for j in range(i)]
             or [np.full(blocks, np.inf)],
@@ -152,8 +154,3 @@ def agreements(
             scores.append(h_score(matches) / blocks)
         result.append(Agreement(r, s, float(np.mean(scores)), float(np.std(scores)) * math.sqrt(blocks)))
     return tuple(result)
-
-
-def _pair_squares(table: Array) -> Array:
-    norms = np.sum(table**2, axis=1)
-    return np.maximum(norms[:, None] + norms[None, :] - 2.0 * table @ table.T, 0.0)

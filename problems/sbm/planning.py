@@ -56,11 +56,6 @@ class Recommendation:
         return make_estimator(chosen, self.parameters, {"insecure_seed": insecure_seed})
 
 
-def chosen_method(advice: Recommendation, weighted: bool) -> Method:
-    """The best method among those that run at this size and, where asked for, take weighted graphs."""
-    return next(f.method for f in advice.forecasts if f.runs and not (weighted and f.method in UNWEIGHTED))
-
-
 def make_estimator(
     method: Method | str, known: Mapping[str, float], options: Mapping[str, Any]
 ) -> RecoveryEstimator:
@@ -78,12 +73,14 @@ def recommend(
     delta: float = 0.0,
     *,
     goal: Goal = "error",
+    weighted: bool = False,
 ) -> Recommendation:
     """Forecast every method for the block model with these public parameters and rank them.
 
     delta = 0 leaves the purely private methods. goal: "error" ranks by the expected fraction of wrong labels,
-    "exact" by the probability that all are right. Raises ValueError for parameters out of range (edge
-    probabilities (1 +- gamma) d / n must be at most 1). Cost: below a second.
+    "exact" by the probability that all are right. weighted: only methods that take weighted graphs. Raises
+    ValueError for parameters out of range (edge probabilities (1 +- gamma) d / n must be at most 1). Cost:
+    below a second.
     """
     n, d, contrast = checked_model(n, average_degree, gamma)
     epsilon = check_epsilon(epsilon)
@@ -93,6 +90,7 @@ def recommend(
     result = [
         replace(forecast(), runs=method == "rounds" or n <= LARGEST_DENSE)
         for method, forecast in forecasts(n, d, contrast, epsilon, delta).items()
+        if not (weighted and method in UNWEIGHTED)
     ]
     # Differences of 1e-4 are beyond the forecasts: then what is right more often, or surely, comes first.
     rank = {"certificate": 0, "rounds": 1}

@@ -79,11 +79,6 @@ def slack_matrix(adjacency: sp.csr_array, labels: np.ndarray, tau: float) -> np.
     return slack
 
 
-def slack_norm_bound(n: int, tau: float) -> float:
-    """Public bound 2 n (1 + |tau|) on the spectral norm of M_x for every graph and labelling."""
-    return 2.0 * n * (1.0 + abs(tau))
-
-
 def projection_error_bound(n: int, average_degree: float, gamma: float) -> float:
     """Public bound on the part of the projection's certified distance that is rounding, for every graph.
 
@@ -111,10 +106,9 @@ def dual_slack(adjacency: sp.csr_array, labels: np.ndarray, tau: float) -> float
     diagonal.
     """
     slack = slack_matrix(adjacency, labels, tau)
-    n = slack.shape[0]
     signs = np.asarray(labels, dtype=float)
-    # x itself is moved out of the way: its eigenvalue becomes the norm bound, above every other one.
-    slack += (slack_norm_bound(n, tau) / n) * np.outer(signs, signs)
+    # x itself is moved out of the way: its eigenvalue becomes 2 n (1 + |tau|), at least the norm of M_x.
+    slack += 2.0 * (1.0 + abs(tau)) * np.outer(signs, signs)
     try:
         smallest = float(eigenvalues_between(slack, 0, 0)[0])
     except (np.linalg.LinAlgError, ValueError):

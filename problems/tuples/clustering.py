@@ -51,11 +51,6 @@ def clusterer_of(name: str | Clusterer, clusters: int) -> Clusterer:
     return kmeans_blocks(clusters) if name == "kmeans" else mixture_blocks(clusters)
 
 
-def block_tuples(records: Array, plan: TuplePlan, clusterer: Clusterer, bits: RandomBits) -> list[Any]:
-    """What the clusterer finds on disjoint blocks after a permutation that ignores the data."""
-    return run_blocks(clusterer, records, split_blocks(len(records), plan.tuples, bits))
-
-
 @dataclass(frozen=True)
 class _Drawn:
     """Averages; centres and noisy counts after two Lloyd steps; the clipping radius of records."""
@@ -67,8 +62,9 @@ class _Drawn:
 
 
 def _find(records: Array, plan: TuplePlan, clusterer: Clusterer, bits: RandomBits) -> _Drawn:
-    """Tuples, their averages, and two Lloyd steps: the first with room for the noise of the averages."""
-    tuples = block_tuples(records, plan, clusterer, bits)
+    """Tuples of disjoint blocks after a permutation that ignores the data, their averages, and two Lloyd
+    steps: the first with room for the noise of the averages."""
+    tuples = run_blocks(clusterer, records, split_blocks(len(records), plan.tuples, bits))
     drawn = draw_averages(tuples, plan.clusters, plan.dimension, plan.grid, plan.budget, bits)
     # the radius is released and the variance follows from it: what records are clipped at may depend on both
     clip = plan.clip_factor * drawn.radius

@@ -153,6 +153,14 @@ def test_tables_say_how_many_records_are_enough():
         assert error <= 0.1 * size * (1 + 1e-9) and below > 0.1 * size * 0.9 * 0.9
 
 
+def test_auto_names_a_method_that_would_work_now():
+    """It advised delta = 0 to whoever had that already."""
+    tiny = sbm.AutoRecovery(1.0).outlook(34, average_degree=4.6, gamma=0.7)
+    assert not tiny.answers and tiny.simpler.startswith("ExponentialRecovery")
+    large = sbm.AutoRecovery(4.0, 1e-6).outlook(1000, average_degree=30.0, gamma=0.8)
+    assert not large.answers and large.simpler.startswith("RandomizedResponseRecovery")
+
+
 def test_what_is_missing_is_named():
     for made, said in (
         (sbm.RandomizedResponseRecovery(1.0), "average_degree and gamma"),

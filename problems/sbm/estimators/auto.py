@@ -19,6 +19,7 @@ from sosdp.estimator.field import (
     positive,
     privacy_delta_or_zero,
 )
+from sosdp.estimator.planner import Outlook
 from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
@@ -26,7 +27,8 @@ from sosdp.privacy.randomness import exact
 from sosdp.privacy.terms import Terms
 
 from ..edges import CanonicalEdges
-from ..planning import LARGEST_DENSE, Goal, chosen_method, make_estimator, recommend
+from ..forecasts import Forecast
+from ..planning import LARGEST_DENSE, MAKERS, Goal, make_estimator, recommend
 from ..rounds_planning import plan_rounds
 from ..theory import certificate_offered
 from .base import ADJACENCY, RecoveryEstimator, WeightedRecovery, release_value
@@ -90,11 +92,22 @@ class AutoRecovery(WeightedRecovery):
 
     chosen_: str = Fitted()
 
-    _forecasts = replace(
-        RecoveryEstimator._forecasts,
-        simpler="delta=0, which flips edges; or estimate_parameters: mean degree and contrast of the graph",
-    )
     _as_edges = True
+
+    def outlook(self, n: int, **facts: Any) -> Outlook:
+        """As of every estimator. What would work now is the method of the best forecast, if it is useful."""
+        result = super().outlook(n, **facts)
+        best = self._best(n, *self._model(**facts))
+        if best.error >= self._forecasts.useful:
+            return result
+        name = MAKERS[best.method].__name__
+        return replace(result, simpler=f"{name}, expected share of wrong labels {best.error:.2g}")
+
+    def _best(self, n: int, average_degree: float, gamma: float) -> Forecast:
+        """Of the methods for such graphs where the model is public."""
+        spent = {"epsilon": float(self.epsilon), "delta": float(self.delta)}
+        weighted = self.weight_bound is not None
+        return recommend(n, average_degree, gamma, **spent, goal=self.goal, weighted=weighted).best
 
     def _expected(self, n: int, average_degree: float | None = None, gamma: float | None = None) -> float:
         d, contrast = self._model(average_degree, gamma)
@@ -127,8 +140,7 @@ class AutoRecovery(WeightedRecovery):
             )
             return make_estimator("certificate" if certified else "edge flips", known, seed)
         known["gamma"] = float(self.gamma)
-        advice = recommend(n, known["average_degree"] / self._unit, known["gamma"], **spent, goal=self.goal)
-        return make_estimator(chosen_method(advice, weighted), known, seed)
+        return make_estimator(self._best(n, *self._model(None, None)).method, known, seed)
 
     def learns(self, n: int) -> bool:
         """Whether a fit on n vertices spends a part of the budget on the model."""
