@@ -15,7 +15,7 @@ import numpy as np
 import sosdp.privacy.randomness as noise
 from sosdp.conic.rigorous import largest_eigenvalue_bounds
 from sosdp.estimator.base import NUMERICAL_FAILURES
-from sosdp.privacy.calibrate import between, check_epsilon, check_positive
+from sosdp.privacy.calibrate import between, check_epsilon
 from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.condition import Condition
 from sosdp.privacy.guarantee.guarantee import compose
@@ -90,10 +90,9 @@ def estimate_parameters(
     extremal eigenvalue, O(n^3).
     """
     epsilon = check_epsilon(epsilon)
-    between(check_positive(edge_share, "edge_share"), "edge_share", "(0, 1)")
+    share = between(edge_share, "edge_share", "(0, 1)")
     canonical = canonical_graph(graph)
     n = canonical.n
-    share = Fraction(float(edge_share))
     first, second = split(epsilon, (share, 1 - share))
     bits = open_bits(insecure_seed)
     counted = canonical.adjacency.nnz // 2 + exact.discrete_laplace(1 / Fraction(first), bits)

@@ -20,6 +20,7 @@ from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import (
     MARGIN,
     RadiusGrid,
     TupleBudget,
+    check_grid,
     radius_losses,
     tuple_budget,
 )
@@ -95,6 +96,7 @@ class Known:
     @property
     def radii(self) -> RadiusGrid:
         """The public grid, narrowed by sigma."""
+        check_grid(self.grid)
         if self.sigma is None:
             return self.grid
         return RadiusGrid(calibrate.check_positive(self.sigma, "sigma") * 2.0**-8, 25)

@@ -121,9 +121,7 @@ def finite(value: Any, name: str) -> None:
 
 def within(interval: str) -> Check:
     """A number in an interval written as usual: ``(0, 1]``."""
-    return lambda value, name: calibrate.between(
-        calibrate.check_positive(value, name, zero=True), name, interval
-    )
+    return lambda value, name: calibrate.between(value, name, interval)
 
 
 share = within("(0, 1)")

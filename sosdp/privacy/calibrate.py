@@ -63,18 +63,20 @@ def check_positive(value: Any, name: str, *, zero: bool = False) -> float:
     return number
 
 
-def between(value: Any, name: str, interval: str) -> None:
-    """Raise ValueError unless the number lies in an interval written as usual: ``(0, 1]``."""
+def between(value: Any, name: str, interval: str) -> Fraction:
+    """The number as an exact rational; ValueError unless it lies in an interval, written as ``(0, 1]``."""
     low, high = map(float, interval[1:-1].split(","))
-    at_end = (value == low and interval[0] == "[") or (value == high and interval[-1] == "]")
-    if not (low < value < high or at_end):
+    number = value if isinstance(value, Fraction) else _as_number(value, name)
+    at_end = (number == low and interval[0] == "[") or (number == high and interval[-1] == "]")
+    if not (low < number < high or at_end):
         raise ValueError(f"{name} must lie in {interval}, got {value}")
+    return Fraction(number)
 
 
-def one_of(value: Any, name: str, words: Iterable[Any]) -> None:
+def one_of(value: Any, name: str, words: Iterable[str]) -> None:
     """Raise ValueError unless the value is one of these words."""
     known = list(words)
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         two = " or ".join(f'"{word}"' for word in known)
         listed = two if len(known) == 2 else f"one of {', '.join(map(str, known))}"
         raise ValueError(f"{name} must be {listed}, got {value!r}")

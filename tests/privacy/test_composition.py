@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from collections import defaultdict
+from unittest.mock import ANY
 
 import pytest
 
@@ -129,8 +130,6 @@ def test_random_split_known_value_and_refusals():
         pair(2.0, 0.1, ONE_RECORD_REPLACED), pair(0.5, 0.0, ONE_RECORD_REPLACED), 0.5
     )
     assert (records.epsilon, records.delta) == (2.0, 0.05)
-    with pytest.raises(ValueError, match="probability"):
-        composition.random_split(pair(1.0), pair(1.0), 1.0)
     for name in ("one vertex", "2 edges"):
         with pytest.raises(ValueError, match="one edge or record"):
             composition.random_split(pair(1.0, 0.0, name), pair(1.0, 0.0, name), 0.5)
@@ -154,12 +153,16 @@ def test_poisson_sampling_is_exact_for_randomised_response(epsilon, delta):
     assert claim.epsilon < epsilon
 
 
-def test_subsampling_refuses_what_is_not_proven():
+def test_splits_and_samples_refuse_what_is_not_proven():
     for said, refused in (
+        ("probability", lambda: composition.random_split(pair(1.0), pair(1.0), 1.0)),
+        ("probability", lambda: composition.random_split(pair(1.0), pair(1.0), math.inf)),
         ("proven", lambda: composition.subsample(pair(1.0, 0.0, ONE_RECORD_REPLACED), 0.1)),
         ("proven", lambda: composition.subsample(pair(1.0, 0.0, ONE_RECORD_ADDED), 0.1, scheme="fixed size")),
         ("convert", lambda: composition.subsample(Guarantee(rho=0.1, adjacency=ONE_RECORD_ADDED), 0.1)),
         ("rate", lambda: composition.subsample(pair(1.0), 0.0)),
+        ("rate", lambda: composition.subsample(pair(1.0), math.inf)),
+        ("scheme", lambda: composition.subsample(pair(1.0), 0.5, scheme=ANY)),  # equal to every word
     ):
         with pytest.raises(ValueError, match=said):
             refused()
@@ -286,6 +289,8 @@ def test_numeric_loss_composes_with_parameters_and_survives_json():
     ("law", "numbers", "message"),
     [
         ("cauchy", (1.0,), "law"),
+        (ANY, (1.0,), "law must be one of"),
+        ("parameters", (10**400, 0.0), "must be a number"),
         ("gaussian", (1.0,), "needs"),
         ("gaussian", (0.0, 1.0, 1.0), "positive"),
         ("gaussian", (1.0, 1.0, 2.0), "sampling"),

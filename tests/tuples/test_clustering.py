@@ -82,7 +82,7 @@ def test_clusterers_may_do_anything():
 
     assert not PrivateKMeans(3, **FAST, clusterer=moody).fit(sample.points).released_
     assert not PrivateGaussianMixtureFit(3, **FAST, clusterer=moody).fit(sample.points).released_
-    for bad in ({"clusterer": "magic"}, {"least_weight": 0.9}, {"epsilon": -1.0}):
+    for bad in ({"clusterer": "magic"}, {"least_weight": 0.9}, {"epsilon": -1.0}, {"grid": 0.1}):
         with pytest.raises(ValueError, match=r"[a-z]"):
             PrivateKMeans(3, **{**FAST, **bad}).fit(sample.points)
 

@@ -130,8 +130,7 @@ def random_split(
 
     Source: Lemma 5.15 of the private stochastic-block-model paper, for general p.
     """
-    p = Fraction(probability)
-    between(p, "the probability of the first part", "(0, 1)")
+    p = between(probability, "the probability of the first part", "(0, 1)")
     parts = (first, second)
     relation = same_adjacency(parts).relation
     if relation not in ("flip", "add or remove", "replace") or Adjacency(first.adjacency).size != 1:
@@ -179,8 +178,7 @@ def subsample(
 
     Source: Balle, Barthe and Gaboardi 2018, Theorems 8 and 9.
     """
-    q = Fraction(rate)
-    between(q, "the rate", "(0, 1]")
+    q = between(rate, "the rate", "(0, 1]")
     relations = {"poisson": ("add or remove", "flip"), "fixed size": ("replace",)}
     one_of(scheme, "scheme", relations)
     adjacency = Adjacency(guarantee.adjacency)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sosdp.extras import need
-from sosdp.privacy.calibrate import between, one_of
+from sosdp.privacy.calibrate import between, check_positive, one_of
+from sosdp.privacy.inputs import integer
 
 _NUMBERS = {
     "parameters": ("epsilon", "delta"),
@@ -47,21 +48,20 @@ class Part:
         one_of(self.law, "law", _NUMBERS)
         if len(self.numbers) != len(_NUMBERS[self.law]):
             raise ValueError(f"{self.law} needs {', '.join(_NUMBERS[self.law])}")
-        if self.times < 1:
-            raise ValueError(f"times must be at least 1, got {self.times}")
+        integer(self.times, "times")
         if self.law == "pair":
-            first, second = (tuple(float(p) for p in law) for law in self.numbers)
+            first, second = (
+                tuple(check_positive(p, "a probability", zero=True) for p in law) for law in self.numbers
+            )
             for law in (first, second):
-                if len(first) != len(second) or min(law) < 0.0 or abs(math.fsum(law) - 1.0) > 1e-9:
+                if len(first) != len(second) or abs(math.fsum(law) - 1.0) > 1e-9:
                     raise ValueError(
                         "a pair needs two laws on the same outputs: probabilities that sum to one"
                     )
             object.__setattr__(self, "numbers", (first, second))
             return
-        numbers = tuple(float(number) for number in self.numbers)
+        numbers = tuple(check_positive(number, f"{self.law}: a number", zero=True) for number in self.numbers)
         object.__setattr__(self, "numbers", numbers)
-        if not all(math.isfinite(number) and number >= 0.0 for number in numbers):
-            raise ValueError(f"{self.law}: numbers must be finite and not negative, got {numbers}")
         if self.law == "parameters":
             if numbers[1] >= 1.0:
                 raise ValueError(f"delta must be below 1, got {numbers[1]}")

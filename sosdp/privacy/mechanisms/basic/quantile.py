@@ -198,14 +198,5 @@ def _rank_level(rank: int, n: int, unit: Unit) -> tuple[Level, int]:
 
 
 def _share(q: Any) -> Fraction:
-    """q as a fraction of small numbers.
-
-    Raises:
-        ValueError: not in [0, 1].
-    """
-    try:
-        share = Fraction(q).limit_denominator(1000)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"q must lie in [0, 1], got {q!r}") from error
-    between(share, "q", "[0, 1]")
-    return share
+    """q as a fraction of small numbers; ValueError: not in [0, 1]."""
+    return between(q, "q", "[0, 1]").limit_denominator(1000)

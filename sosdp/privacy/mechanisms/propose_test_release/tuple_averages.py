@@ -80,6 +80,12 @@ class RadiusGrid:
         return tuple(float(STEPS[j % size] * self.unit(j // size)) for j in range(self.count + MARGIN))
 
 
+def check_grid(grid: Any) -> None:
+    """ValueError unless it is a `RadiusGrid`."""
+    if not isinstance(grid, RadiusGrid):
+        raise ValueError(f"grid must be a RadiusGrid(least, count) of public radii, got {grid!r}")
+
+
 ALL_RADII = RadiusGrid(2.0**-20, 80)
 """Radii from 2^-20 to 2^20: nothing known about the scale of the data costs a logarithm."""
 
@@ -203,6 +209,7 @@ def draw_averages(
     n = len(results)
     mean_sensitivity(n, budget.rule.reach)  # public numbers first: too few tuples for this test
     one_of(average, "average", AVERAGES)
+    check_grid(grid)
     share = spread_of(clusters, clusters)
     levels = []
     for start in range(0, grid.count + MARGIN, len(STEPS)):
