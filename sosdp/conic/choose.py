@@ -91,7 +91,12 @@ def backend(name: Any) -> Any:
             f"the solver {name!r} is not installed; try: pip install {SOLVERS[name][1]}, "
             f"or one of {', '.join(installed())}"
         )
-    return other(name) or importlib.import_module(f"{__package__}.{name}")
+    return other(name) or _of_this_package(name)
+
+
+@cache
+def _of_this_package(name: str) -> Any:
+    return importlib.import_module(f"{__package__}.{name}")
 
 
 @dataclass(frozen=True, eq=False)

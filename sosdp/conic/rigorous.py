@@ -9,6 +9,8 @@ summation, blocked or fused, obeys the same bound.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
@@ -37,13 +39,10 @@ def least_eigenvalue_bound(matrix: np.ndarray) -> float:
     side = matrix.shape[0]
     if side == 0:
         return np.inf
-    if not np.isfinite(matrix).all():
-        return -np.inf
-    if side == 1:
-        return float(matrix[0, 0])
-    matrix = np.tril(matrix) + np.tril(matrix, -1).T
     scale = float(np.abs(matrix).sum(axis=1).max()) + _UNDERFLOW
-    if scale > _OVERFLOW:
+    if side == 1:
+        return float(matrix[0, 0]) if math.isfinite(scale) else -np.inf
+    if not scale <= _OVERFLOW:  # nor where it is not a number
         return -np.inf
     try:  # one eigenvalue of many is cheaper only where the matrix is not tiny
         guess = float(np.linalg.eigvalsh(matrix)[0]) if side <= _STACK_SIDE else least_eigenvalue(matrix)
@@ -56,6 +55,8 @@ def least_eigenvalue_bound(matrix: np.ndarray) -> float:
             return found
         margin *= 4.0
     # Gershgorin: no eigenvalue lies below minus the largest absolute row sum, whose own rounding is paid
+    lower = np.abs(np.tril(matrix))
+    scale = float((lower.sum(axis=1) + np.tril(lower, -1).sum(axis=0)).max()) + _UNDERFLOW
     return -scale * (1.0 + 2.0 * side * UNIT)
 
 
@@ -67,7 +68,7 @@ def shifted_least_eigenvalue(matrix: np.ndarray, shift: float) -> float:
     shifted = matrix.copy(order="F")
     shifted.flat[:: side + 1] -= shift
     trace = float(np.abs(shifted.diagonal()).sum())
-    if not (np.isfinite(trace) and np.isfinite(matrix).all()) or not _cholesky_succeeds(shifted):
+    if not np.isfinite(shifted).all() or not _cholesky_succeeds(shifted):
         return -np.inf
     c = 1.01 * (side + 1) * UNIT
     # Cholesky's own error, the rounding of the shifted diagonal and of this very sum
@@ -129,13 +130,11 @@ def least_eigenvalue_bounds(stack: np.ndarray) -> np.ndarray:
     if side <= 1 or side > _STACK_SIDE or count < 4:
         return np.array([least_eigenvalue_bound(matrix) for matrix in stack], dtype=float).reshape(count)
     result = np.full(count, -np.inf)
-    good = np.flatnonzero((np.abs(stack).sum(axis=2) < _OVERFLOW).all(axis=1))
-    lower = np.tril(stack[good])
-    whole = lower + np.swapaxes(np.tril(stack[good], -1), 1, 2)
-    scale = np.abs(whole).sum(axis=2).max(axis=1, initial=0.0) + _UNDERFLOW
-    shift = np.linalg.eigvalsh(whole)[:, 0] - 4.0 * side * UNIT * scale
+    scale = np.abs(stack).sum(axis=2).max(axis=1, initial=0.0) + _UNDERFLOW
+    good = np.flatnonzero(scale < _OVERFLOW)
+    shifted = stack[good]
+    shift = np.linalg.eigvalsh(shifted)[:, 0] - 4.0 * side * UNIT * scale[good]
     diagonal = np.arange(side)
-    shifted = whole.copy()
     shifted[:, diagonal, diagonal] -= shift[:, None]
     trace = np.abs(shifted[:, diagonal, diagonal]).sum(axis=1)
     c = 1.01 * (side + 1) * UNIT
@@ -184,7 +183,8 @@ def norms(rows: np.ndarray) -> np.ndarray:
     vanish."""
     largest = np.abs(rows).max(axis=-1, initial=0.0)
     scale = np.where((largest > 0) & np.isfinite(largest), largest, 1.0)
-    return np.linalg.norm(rows / scale[..., None], axis=-1) * scale
+    parts = rows / scale[..., None]
+    return np.sqrt(np.add.reduce(parts * parts, axis=-1)) * scale
 
 
 def norm(vector: np.ndarray) -> float:

@@ -49,10 +49,7 @@ def svec(matrix: np.ndarray) -> np.ndarray:
 
 def smat(vector: np.ndarray, side: int) -> np.ndarray:
     """Symmetric matrices (..., side, side) from their vector forms."""
-    row, column = triangle(side)
-    matrix = np.empty((*vector.shape[:-1], side, side))
-    matrix[..., row, column] = matrix[..., column, row] = vector / roots(side)
-    return matrix
+    return np.asarray((vector / roots(side)).take(full_position(side), axis=-1))
 
 
 def svec_length(side: int) -> int:
@@ -60,11 +57,11 @@ def svec_length(side: int) -> int:
     return side * (side + 1) // 2
 
 
+@lru_cache(maxsize=256)
 def full_position(side: int) -> np.ndarray:
     """Place in the vector form of every entry of the matrix, shape (side, side)."""
-    row, column = triangle(side)
-    place = np.empty((side, side), dtype=np.int64)
-    place[row, column] = place[column, row] = np.arange(row.size)
+    place = position(*np.indices((side, side)))
+    place.flags.writeable = False
     return place
 
 

@@ -315,8 +315,8 @@ def read_options(
 
     Raises TypeError for a name that it does not take, ValueError for a value.
     """
-    known = [name for stage in stages for name in names(stage) if name not in without]
-    check_options(function, given, (*more, *known))
+    if given:
+        check_options(function, given, (*more, *(n for s in stages for n in names(s) if n not in without)))
     return Options(**given) if given else DEFAULTS
 
 

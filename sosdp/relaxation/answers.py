@@ -34,21 +34,15 @@ class Asked:
     cone: str = "sos"
 
 
-def certified(state: State, best: Candidate) -> float | None:
-    """The certified bound, in the sense of what was asked."""
-    valued = state.statement.kind != "feasible" and best.status in ("optimal", "inaccurate")
-    return outwards(best.proven, state.statement.sign) if valued and best.proven is not None else None
-
-
-def bound(state: State, best: Candidate) -> float:
-    """The value in the sense of what was asked, never beyond the certified bound."""
-    sign = state.statement.sign
+def bounds_of(state: State, best: Candidate) -> tuple[float, float | None]:
+    """The value in the sense of what was asked, never beyond the certified bound, and that bound."""
+    sign, theorem = state.statement.sign, best.proven
     if best.status == "unbounded":
-        return -sign * math.inf
+        return -sign * math.inf, None
     if state.statement.kind == "feasible" or best.status not in ("optimal", "inaccurate"):
-        return math.nan
-    proven = certified(state, best)
-    return sign * (best.value if proven is None else max(best.value, sign * proven))
+        return math.nan, None
+    proven = None if theorem is None else outwards(theorem, sign)
+    return sign * (best.value if proven is None else max(best.value, sign * proven)), proven
 
 
 def answered(state: State, best: Candidate, asked: Asked) -> PseudoExpectation:
@@ -70,14 +64,15 @@ def answered(state: State, best: Candidate, asked: Asked) -> PseudoExpectation:
         mass = float(moments[one]) if one >= 0 else 0.0
         moments = moments / (mass if mass > 0 else float(np.abs(moments).max()))
     identity, layout = built.statement.demands[0].assembled
+    bound, certified_bound = bounds_of(state, best)
     found = PseudoExpectation(
         status=best.status,
         sense=asked.sense,
         objective=asked.objective,
         system=asked.system,
         degree=asked.degree,
-        bound=bound(state, best),
-        certified_bound=certified(state, best),
+        bound=bound,
+        certified_bound=certified_bound,
         reason=best.reason,
         solver=raw.solver,
         solver_message=raw.message,

@@ -25,7 +25,7 @@ from .descent import at, local_search, near
 from .jets import Jets
 from .judge import LITTLE, RESOLVED, SATISFIED, Theorem, is_far, means, tolerance
 from .solve.solve import cubic_work
-from .statement import FEASIBLE, Demand, data_size
+from .statement import FEASIBLE, Demand
 
 _MOST_TERMS, _MOST_CONSTRAINTS, _MOST_VARIABLES = 5000, 100, 40
 _MOST_DESCENDED = 500  # variables without constraints
@@ -129,6 +129,14 @@ def has_point(built: Built, raw: RawSolution) -> bool:
     )
 
 
+def has_origin(demand: Demand) -> bool:
+    """Whether 0 satisfies every constraint, exactly: where variables were moved, the middle of their box."""
+    equal, least, matrices = _bodies(demand)
+    if matrices or _is_quantified(demand) or not demand.valued:
+        return False
+    return all(h.constant == 0 for h in equal) and all(g.constant >= 0 for g in least)
+
+
 def shows_points(built: Built) -> bool:
     """Whether most sets of this kind that have a point are proven to: not those that rules (x**2 = x) or
     matrices confine to points that are not looked for, or for which no point is looked for."""
@@ -209,8 +217,8 @@ def _bodies(demand: Demand) -> tuple[list[Polynomial], list[Polynomial], list[An
 def _nearly_feasible(built: Built, x: Point) -> bool:
     """Whether a point satisfies the constraints: exactly, or to a little of their terms and not far out,
     where the constraints of an empty set may nearly be met."""
-    system, exact = built.statement.demands[0].system, True
-    at_data = dict.fromkeys(x, Fraction(data_size(system)))
+    demand, exact = built.statement.demands[0], True
+    system, at_data = demand.system, dict.fromkeys(x, Fraction(demand.data_size))
     for p, equal in [*((h, True) for h in system.equalities), *((g, False) for g in system.inequalities)]:
         value = at(p, x)
         if value == 0 or value > 0 and not equal:
@@ -232,7 +240,7 @@ def _nearly_feasible(built: Built, x: Point) -> bool:
         if least < -SATISFIED * max(float(np.abs(matrix).max()), 1.0):
             return False
     given = {v: abs(near(c)) for v, c in built.change.point(x).items()}
-    return exact or not is_far(given, built.given.demands[0].system)
+    return exact or not is_far(given, built.given.demands[0])
 
 
 def _is_semidefinite(matrix: np.ndarray, x: Point) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..algebra import monomials as mono
-from ..algebra.coefficients import floats, object_array
+from ..algebra.coefficients import to_float
 from ..algebra.polynomial import Polynomial, variable
 from ..conic.choose import INTERIOR_POINT_SIDE
 from ..model.expectation import ExpectationConstraint
@@ -29,7 +29,7 @@ from .assemble.scaling import Scaling, find_scaling, power_of_two, scale
 from .assemble.stack import stack
 from .descent import centre_of_forms, low_points, moved_polynomial
 from .solve.solve import with_margin
-from .statement import PROOF, Demand, Statement, data_size, tallest
+from .statement import PROOF, Demand, Statement, tallest
 
 _FAR = 1.25  # |middle| over half-width of a deduced range from which a variable is moved
 _FAR_END = 1e2  # size of the one end of a range from which on a variable is measured from there
@@ -129,12 +129,8 @@ def centre_of_data(statement: Statement) -> Change:
     """To the centre of every demand; of a box that floats about it hardly tell from its middle, in two
     steps."""
     change = _centred(statement)
-    narrow = any(
-        abs(high - low) < _NARROW * abs(high + low)
-        for d in statement.demands
-        for low, high in d.bounds.ranges.values()
-    )
-    if change.trivial or not narrow:
+    ranges = () if change.trivial else (r for d in statement.demands for r in d.bounds.ranges.values())
+    if not any(abs(high - low) < _NARROW * abs(high + low) for low, high in ranges):
         return change
     return _centred(change.forwards(statement)).after(change)
 
@@ -146,14 +142,14 @@ def _centred(statement: Statement) -> Change:
     for demand in statement.demands:
         far = centre_of_descent(demand) if demand.movable else {}
         # bounds that were propagated on an empty set may be anywhere: data say how far out they can be
-        most = _OUT * data_size(demand.system) if demand.bounds.ranges else 0.0
+        most = _OUT * demand.data_size if demand.bounds.ranges else 0.0
         for v, (low, high) in demand.bounds.ranges.items():
             half, middle = abs(high - low) / 2, (low + high) / 2
-            if np.isfinite(half) and most >= abs(middle) > _FAR * half:
+            if math.isfinite(half) and most >= abs(middle) > _FAR * half:
                 far[v] = rounded(middle, half)
-            elif np.isfinite(low) != np.isfinite(high):  # one end is known: from there
-                end = low if np.isfinite(low) else high
-                if most >= abs(end) > _FAR_END and (end > 0) == np.isfinite(low):
+            elif math.isfinite(low) != math.isfinite(high):  # one end is known: from there
+                end = low if math.isfinite(low) else high
+                if most >= abs(end) > _FAR_END and (end > 0) == math.isfinite(low):
                     far.setdefault(v, rounded(end, abs(end)))
         if not demand.movable or max(len(p.coefs) for p in demand.parts) > _MOST_TERMS:
             far = {}
@@ -165,8 +161,8 @@ def centre_of_descent(demand: Demand) -> dict[int, Fraction]:
     """Where a polynomial is least, or the centre of its highest form, which has short digits and wells on all
     sides: where its terms are smallest, if they are much smaller there; by variable without a box."""
     p, ends = demand.parts[0], demand.bounds.ranges
-    leads = p.coefs[mono.degrees(p.monos) == p.degree]  # which no move changes
-    if max((abs(Fraction(c)) for c in leads.tolist()), default=0) * _LIGHTER >= tallest(p):
+    leads = p.coefs[p.monos.all(axis=1)].tolist()  # which no move changes
+    if Fraction(max(map(abs, leads), default=0)) * _LIGHTER >= tallest(p):
         return {}
     boxed = {v: Fraction(sum(r)) / 2 for v, r in ends.items() if np.isfinite(r).all()}
     free = p.subs({variable(v): c for v, c in boxed.items() if v in p.variable_ids})
@@ -314,21 +310,19 @@ class Built:
 
     def without_target(self) -> Built:
         """The same program with nothing but the unknowns in its identities: what a refutation is about."""
-        single = len(self.scaled) == 1
+        single, whole = len(self.scaled) == 1, self.program.identity
         return replace(
             self,
             statement=replace(self.statement, constant=Fraction(0), curves=()),
-            scaled=[_bare(p) for p in self.scaled],
+            scaled=[p.with_target(np.zeros_like(p.target)) for p in self.scaled],
             # of one identity, -1 = ... as it stands; of several a positive multiple says the same
             scalings=[replace(s, value=1.0, size=1.0) for s in self.scalings[:1]]
             if single
             else self.scalings,
-            program=replace(self.program, identity=_bare(self.program.identity), quadratic=None),
+            program=replace(
+                self.program, identity=whole.with_target(np.zeros_like(whole.target)), quadratic=None
+            ),
         )
-
-
-def _bare(identity: Identity) -> Identity:
-    return replace(identity, target=np.zeros_like(identity.target))
 
 
 Units = Sequence[Mapping[int, float]]  # of each demand: exponents of two of variables
@@ -341,17 +335,18 @@ def build(statement: Statement, change: Change, units: Units = (), height: float
     is judged."""
     there = change.forwards(statement)
     light = [lighter(d) for d in there.demands]
-    there = replace(there, demands=tuple(d for d, _ in light))
+    if any(taken for _, taken in light):
+        there = replace(there, demands=tuple(d for d, _ in light))
     pieces = [d.identity for d in there.demands]
     scalings, tall = _units(there, pieces, units, height)
     scaled = [scale(p, s) for p, s in zip(pieces, scalings, strict=True)]
     slopes = scalings[0].unknowns_of(np.ones(len(there.prices)))
     if there.kind == PROOF:  # a margin of the matrices that the solver gets
         scaled, slopes = [with_margin(p) for p in scaled], np.ones(1)
-    rates = floats(object_array(there.prices)) * slopes
+    rates = np.array([to_float(price) for price in there.prices]) * slopes
     unit = power_of_two(float(np.abs(rates).max(initial=0.0)))
     upper = np.array(there.upper) / np.where(slopes > 0, slopes, 1.0)
-    bent = 2.0 * floats(object_array(there.curves)) * slopes**2 / unit if there.curves else None
+    bent = np.array([2.0 * to_float(c) for c in there.curves]) * slopes**2 / unit if there.curves else None
     whole = scaled[0] if len(scaled) == 1 else stack(scaled)
     program = GramProgram(whole, rates / unit, upper, bent)
     if not there.single:
@@ -374,9 +369,8 @@ def _units(
         found = [find_scaling(p, b, wanted=u) for p, b, u in zip(pieces, bounds, known, strict=True)]
     else:
         found = program_scalings(pieces, bounds, known)
-    if single:
-        found = [replace(found[0], value=1.0, unknown=None)]
-    height, power = _sizes(found, [p.target for p in pieces], pieces)
+    values = [1.0] if single else [s.value for s in found]
+    height, power = _sizes(found, values, pieces)
     if not single:  # the limits of unknowns are 0 or none, so that all may be multiplied together
         return [replace(s, value=s.value * power) for s in found], 1.0
     height = (height if given is None else given) or 1.0
@@ -384,13 +378,13 @@ def _units(
     return [replace(found[0], value=power, size=size, unknown=_squares(pieces[0], found[0]))], height
 
 
-def _sizes(found: list[Scaling], targets: list[np.ndarray], pieces: list[Identity]) -> tuple[float, float]:
+def _sizes(found: list[Scaling], values: list[float], pieces: list[Identity]) -> tuple[float, float]:
     """Of objectives in scaled variables: the largest coefficient but the constant, and the factor that
     brings what counts of them below four, but for a tenth; of large ones on bounded sets, whose values are of
     the size of the largest, all of it below one (networks of 89 to 500 buses: 1e-5 of the value)."""
     terms = [
-        np.abs(row * s.column * s.value)[mono.degrees(p.columns) > 0]
-        for row, s, p in zip(targets, found, pieces, strict=True)
+        np.abs(p.target * s.column * value)[p.columns.any(axis=1)]
+        for s, value, p in zip(found, values, pieces, strict=True)
     ]
     counted = np.concatenate(terms)
     height = float(counted.max(initial=0.0))

@@ -13,20 +13,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import scipy.sparse as sp
 from flint import fmpq, fmpq_mat
 
 from ..algebra.monomials import degrees
 from ..algebra.polynomial import Polynomial
 from ..conic.judge import AGREE
 from ..conic.rigorous import UNIT
-from ..conic.svec import smat
-from ..model.system import System
+from ..conic.svec import smat, units
 from .assemble.diagonal_dominance import least_eigenvalues
-from .assemble.identity import GramProgram, Identity, RawSolution
+from .assemble.identity import GramProgram, Identity, RawSolution, Table, tabled
 from .certify.bound import Certified, certify
 from .change import Built
 from .descent import at, low_points, near, variation
-from .statement import MEASURES, PROGRAM, data_size
+from .statement import MEASURES, PROGRAM, Demand
 
 ENOUGH = AGREE  # relative distance of the two ends of a closed bracket; violation of moments that is none
 RESOLVED = 1e-12  # violation, of moments of size one, that no solver in doubles tells from none
@@ -67,7 +67,7 @@ def proven(
     @ u**2`` less what the shortfalls cost. The only function that makes a certified bound, or a refutation;
     ``known``: the certificate of these multipliers of one identity, where many were made together."""
     statement = built.statement
-    if not all(np.isfinite(v).all() for v in (gram, free, unknowns)):
+    if not np.isfinite(np.concatenate([gram, free, unknowns])).all():
         return Theorem(None, "the solver returned non-finite numbers", gram, free, unknowns, final=True)
     if (unknowns > built.program.upper).any():
         return Theorem(None, "an unknown is beyond its limit", gram, free, unknowns)
@@ -111,11 +111,8 @@ def tolerance(built: Built, value: float) -> float:
 def outwards(value: Fraction, sign: int) -> float | None:
     """A lower bound of the maximisation form as a float of what was asked, rounded outwards; None where no
     float is near it."""
-    try:
-        found = float(value)
-    except OverflowError:
-        return None
-    if Fraction(found) > value:
+    found = near(value)
+    if value < found < math.inf:
         found = math.nextafter(found, -math.inf)
     return sign * found if math.isfinite(found) else None
 
@@ -124,14 +121,12 @@ def violation(built: Built, raw: RawSolution) -> float:
     """By how much moments miss the worst constraint: every row of every matrix, every equation and every
     unknown's equation in its own size, or that of a moment of size one in centred units: the largest counts
     as one, where the units of a program make all of them small."""
-    program = built.program
-    if not np.isfinite(raw.moments).all():
+    program, largest = built.program, float(np.abs(raw.moments).max(initial=0.0))
+    if not math.isfinite(largest):
         return math.inf
-    largest = float(np.abs(raw.moments).max(initial=0.0))
     one = min(1.0, largest) if largest > _NO_MOMENT else 1.0
     y, objective = raw.moments / one, program.objective / one
     identity, tables = program.identity, program.identity.tables
-    own = _own_sizes(built, raw, one)
     slopes = objective + tables.unknown @ y
     free = ~np.isfinite(program.upper)
     if program.quadratic is not None:
@@ -140,7 +135,7 @@ def violation(built: Built, raw: RawSolution) -> float:
     terms = np.abs(objective) + tables.unknown_size @ np.abs(y)
     missed = np.where(free, np.abs(slopes), np.maximum(-slopes, 0.0))
     several = len(built.statement.prices) > 1 and not built.change.trivial
-    floor = np.ones(missed.size)
+    own, floor = _own_sizes(built, raw, one), np.ones(missed.size)
     if own.min(initial=1.0) < 1.0:
         reach = abs(identity.unknown).multiply(own[None, :]).max(axis=1).toarray().ravel()
         floor = np.where(reach > 0, np.minimum(reach, 1.0), 1.0)
@@ -158,10 +153,9 @@ def violation(built: Built, raw: RawSolution) -> float:
     if identity.dominance is not None:
         least = min([0.0, *least_eigenvalues(identity, y)])
         return max(worst, -least / max(1.0, float(np.abs(y).max(initial=0.0))))
-    values = tables.gram @ y
+    values, sizes, constant = tables.gram @ y, tables.gram_size @ np.abs(y), identity.constant_column()
     if not np.isfinite(values).all():
         return math.inf
-    constant, sizes = identity.constant_column(), tables.gram_size @ np.abs(y)
     for block, rows in zip(identity.blocks, identity.slices(), strict=True):
         if constant >= 0 and block.kind in ("inequality", "product") and not block.basis[0].any():
             # what misses the constant of a constraint is no satisfaction, however large other terms are
@@ -173,8 +167,8 @@ def violation(built: Built, raw: RawSolution) -> float:
             worst = max(worst, -float(values[rows.start]) / max(float(sizes[rows.start]), 1.0))
             continue
         matrix = smat(values[rows], block.side)
-        length = np.sqrt(np.maximum(np.abs(np.diag(matrix)), 1.0))
-        worst = max(worst, -float(np.linalg.eigvalsh(matrix / np.outer(length, length))[0]))
+        length = np.sqrt(np.maximum(np.abs(matrix.diagonal()), 1.0))
+        worst = max(worst, -float(np.linalg.eigvalsh(matrix / (length[:, None] * length))[0]))
     return worst
 
 
@@ -264,10 +258,9 @@ def shortfall(program: GramProgram, raw: RawSolution) -> float:
     if not np.isfinite(y).all():
         return math.inf
     missed = float(np.abs(raw.free) @ np.abs(tables.free @ y)) if identity.free.shape[0] else 0.0
-    least_of = least_eigenvalues(identity, y)
-    for block, rows, least in zip(identity.blocks, identity.slices(), least_of, strict=True):
-        # what a solver in doubles leaves is not zero, however small the numbers are that are compared
-        missed += max(-least, RESOLVED) * abs(float(np.trace(smat(raw.gram[rows], block.side))))
+    # what a solver in doubles leaves is not zero, however small the numbers are that are compared
+    lacking = np.maximum(-np.array(least_eigenvalues(identity, y)), RESOLVED)
+    missed += float(lacking @ np.abs(identity.derive(_traces) @ raw.gram))
     slopes = program.objective + tables.unknown @ y
     if program.quadratic is not None:
         bent = program.quadratic > 0
@@ -277,9 +270,16 @@ def shortfall(program: GramProgram, raw: RawSolution) -> float:
     primal = float(identity.target @ y)
     if program.quadratic is not None:
         primal += float(program.quadratic @ raw.unknowns**2) / 2
-    primal += float(np.where(limited, np.where(limited, program.upper, 0.0) * slopes, 0.0).sum())
+    primal += float(program.upper[limited] @ slopes[limited])
     found = missed + abs(primal - program.value(raw.unknowns))
     return found if math.isfinite(found) else math.inf
+
+
+def _traces(identity: Identity) -> Table:
+    """The matrix that makes traces of Gram matrices, shape (blocks, rows of ``gram``)."""
+    return tabled(
+        sp.block_diag([np.zeros((0, 0)), *(units([n])[None, :] for n in identity.sides)], format="csr")
+    )
 
 
 def misfit(built: Built, raw: RawSolution) -> float:
@@ -375,16 +375,10 @@ def means(built: Built, raw: RawSolution) -> list[dict[int, tuple[float, float]]
     ):
         one, known = piece.constant_column(), {}
         mass = float(y[one]) if one >= 0 else 1.0
-        width = (piece.columns > 0).sum(axis=1)
         if np.isfinite(y).all() and mass > 1e-9 * float(np.abs(raw.moments).max(initial=0.0)):
-            top = piece.columns[:, -1]
-            second = piece.columns[:, -2] if piece.columns.shape[1] > 1 else np.zeros_like(top)
-            pairs = np.flatnonzero(width == 2)
-            squares = {
-                frozenset(v): float(y[k]) / mass
-                for k, *v in zip(pairs.tolist(), top[pairs].tolist(), second[pairs].tolist(), strict=True)
-            }
-            first = {int(top[k]): float(y[k]) / mass for k in np.flatnonzero(width == 1)}
+            alone, pairs = piece.derive(_low_columns)
+            first = {v: y.item(k) / mass for v, k in alone.items()}
+            squares = {pair: y.item(k) / mass for pair, k in pairs.items()}
             # a mean that is not listed vanishes by a sign symmetry
             for v in {*first, *(v for pair in squares for v in pair)} if not piece.hermitian else ():
                 mean, square = first.get(v, 0.0), squares.get(frozenset({v}))
@@ -400,6 +394,13 @@ def means(built: Built, raw: RawSolution) -> list[dict[int, tuple[float, float]]
                 known[im] = -turned, 0.0  # the real part of i times the variable
         found.append(known)
     return found
+
+
+def _low_columns(piece: Identity) -> tuple[dict[int, int], dict[frozenset[int], int]]:
+    """Columns of the variables, and of products of two."""
+    rows = [[v for v in row if v] for row in piece.columns.tolist()]
+    alone = {row[0]: k for k, row in enumerate(rows) if len(row) == 1}
+    return alone, {frozenset(row): k for k, row in enumerate(rows) if len(row) == 2}
 
 
 def is_wide(built: Built, raw: RawSolution) -> bool:
@@ -423,23 +424,22 @@ def is_wide(built: Built, raw: RawSolution) -> bool:
             lengths = dict(enumerate(np.sqrt(np.abs(y[(piece.columns > 0).sum(axis=1) == 2])).tolist()))
             if not lengths:  # all of them are rewritten
                 lengths = dict(enumerate(demand.bounds.magnitude(np.unique(piece.columns)[:, None]).tolist()))
-        products = (piece.columns > 0).sum(axis=1) > 1
         for v in () if piece.hermitian else system.variable_ids.tolist():
-            middle = float(origin.get(v, Fraction(0)))
+            middle = float(origin.get(v, 0.0))
             mean, spread = known.get(v, (0.0, math.inf))
             if math.isinf(spread):  # its square is no column
-                if v in demand.fixed or np.isfinite(ranges.get(v, math.inf)).all():
+                if v in demand.fixed or all(map(math.isfinite, ranges.get(v, (math.inf,)))):
                     continue
+                products = (piece.columns > 0).sum(axis=1) > 1
                 alone = v in known and not (piece.columns[products] == v).any()
                 spread = 0.0 if alone else spread
             lengths[v] = math.hypot(mean + middle, spread)
-        if is_far(lengths, asked.system):
+        if is_far(lengths, asked):
             return True
     return False
 
 
-def is_far(lengths: Mapping[int, float], system: System) -> bool:
+def is_far(lengths: Mapping[int, float], given: Demand) -> bool:
     """Whether a variable is of a size at which constraints may nearly be met by an empty set, beside the
     data of the set as it was given."""
-    size = data_size(system)
-    return any(not v <= _FAR * size for v in lengths.values())
+    return any(not v <= _FAR * given.data_size for v in lengths.values())

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .answers import Asked, bound, certified
+from .answers import Asked, bounds_of
 from .candidate import Candidate, State
 
 if TYPE_CHECKING:
     from .pseudoexpectation import PseudoExpectation
+
+
+Numbers = tuple[float, float | None, str]  # the bound, the certified bound and the status
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +49,6 @@ class Bounds:
         return f"Bounds({len(self)} objectives, {good} optimal)"
 
 
-class Numbers(NamedTuple):
-    """What an answer says in numbers, its status among them."""
-
-    bound: float
-    certified_bound: float | None
-    status: str
-
-
 def in_numbers(state: State, best: Candidate, asked: Asked) -> Numbers:
     """The numbers of an answer, without its moments and multipliers."""
-    return Numbers(bound(state, best), certified(state, best), best.status)
+    return *bounds_of(state, best), best.status

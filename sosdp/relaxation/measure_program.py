@@ -18,7 +18,7 @@ from ..model.options import BuildOptions, Options, SolveOptions, read_options, s
 from ..model.system import System, as_system
 from ..progress import shown
 from ..reduction.groebner import with_groebner
-from .answers import bound, certified
+from .answers import bounds_of
 from .assemble.plan import least_degree
 from .candidate import Candidate
 from .certify.measures import masses
@@ -186,11 +186,12 @@ class MeasureProgram:
         turned = np.array([c.kind == "inequality" for c in self.constraints], dtype=bool)
         slopes = raw.unknowns * built.slopes
         known = raw.has_values and best.status in ("optimal", "inaccurate")
+        bound, proven = bounds_of(state, best) if sense != "feasible" else (np.nan, None)
         return MeasureSolution(
             status=best.status,
             sense=sense,
-            bound=bound(state, best) if sense != "feasible" else np.nan,
-            certified_bound=certified(state, best) if sense != "feasible" else None,
+            bound=bound,
+            certified_bound=proven,
             reason=best.reason,
             multipliers=np.where(turned, -1.0, 1.0) * slopes * _sign(sense),
             laws=laws_of(self, best, wanted, known),

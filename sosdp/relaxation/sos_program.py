@@ -23,7 +23,7 @@ from ..model.system import System, as_system
 from ..progress import shown
 from ..reduction.groebner import with_groebner
 from ..reduction.permutation import read_generators
-from .answers import bound, certified
+from .answers import bounds_of
 from .assemble.diagonal_dominance import cone_report
 from .assemble.plan import least_degree
 from .assemble.unknowns import merged, restricted, unknown_orbits, with_labels
@@ -326,7 +326,7 @@ class SosProgram(PickledByName):
         if best.best_theorem is not None and best.proven is not None:
             chosen = _proven_unknowns(statement, best.proven, best.best_theorem)
             proven = {name: chosen[k] for name, k in zip(names, orbits.tolist(), strict=True)}
-        identity, value, theorem = built.program.identity, bound(state, best), certified(state, best)
+        identity, (value, theorem) = built.program.identity, bounds_of(state, best)
         gap = math.inf if theorem is None or not value else abs(value - theorem) / abs(value)
         largest = 10 * float(np.clip(gap, *ACCURACY)) * float(np.abs(raw.unknowns).max(initial=0.0))
         return SosSolution(

@@ -93,6 +93,11 @@ class Demand:
         """What is remembered of demands of this structure."""
         return None if self.key is None else recalled(self.key)
 
+    @property
+    def first(self) -> Demand:
+        """The demand of this structure that is remembered, or this one."""
+        return self if self.shared is None else self.shared.demand
+
     @cached_property
     def similar(self) -> Structure | None:
         """The last structure whose plan, but for the numbers of inequalities, is that of this demand."""
@@ -102,9 +107,14 @@ class Demand:
     def bounds(self) -> VariableBounds:
         """A-priori bounds on the variables."""
         system = self.system
-        if self.shared is not None:
-            return self.shared.bounds
+        if self.first is not self:
+            return self.first.bounds
         return deduce_bounds(system.equalities, system.inequalities, system.matrices, *self.known)
+
+    @cached_property
+    def data_size(self) -> float:
+        """The size of variables at which terms of different degrees of a constraint balance."""
+        return data_size(self.system) if self.first is self else self.first.data_size
 
     @cached_property
     def assembled(self) -> tuple[Identity, Plan | None]:
@@ -136,7 +146,7 @@ class Demand:
             found = without_forced_zeros(found)
         found = with_symmetry(with_cone(found, options.cone), layout.actions)
         if self.key is not None:
-            remember(self.key, Structure(target, self.bounds, found, layout))
+            remember(self.key, Structure(self.first, found, layout))
         return found, layout
 
     @property
@@ -153,6 +163,8 @@ class Demand:
     def roots(self) -> dict[int, Fraction]:
         """Of each variable with a rewriting rule x**k = c x**l the size of its values that are not 0, where
         that is a short number: those are whole multiples of it."""
+        if self.first is not self:
+            return self.first.roots
         rules = find_quotient(self.system.equalities).power if self.options.quotient else {}
         return {
             v: Fraction(abs(to_float(c)) ** (1 / (high - low))).limit_denominator(_SHORT)

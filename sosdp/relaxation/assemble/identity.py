@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
+from operator import is_
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary
 
@@ -198,17 +199,18 @@ class Identity(PickledByName):
     def _own(self) -> dict[Any, Any]:
         return {}
 
-    def derive(self, make: Callable[[Identity], T]) -> T:
-        """``make(self)``, computed once; nothing in it may depend on the target."""
-        known = self.derived
-        if make not in known:
-            known[make] = make(self)
-        return cast("T", known[make])
+    def derive(self, make: Callable[..., T], *given: Any) -> T:
+        """``make(self, *given)``, computed once for the last objects given; nothing in it may depend on the
+        target."""
+        known = self.derived.get(make)
+        if known is None or not all(map(is_, known[0], given)):
+            known = self.derived[make] = given, make(self, *given)
+        return cast("T", known[1])
 
     def with_target(self, target: np.ndarray) -> Identity:
         """The same identity of another target, with all that is derived."""
-        result = replace(self, target=target)
-        result.__dict__["_own"] = self._own
+        result = object.__new__(type(self))
+        result.__dict__.update(self.__dict__, target=target, _own=self._own)
         return result
 
     @property
@@ -233,7 +235,7 @@ class Identity(PickledByName):
 
     def slices(self) -> list[slice]:
         """Rows of ``gram`` that belong to each block."""
-        return Cones(psd=tuple(self.sides)).psd_slices()
+        return self.derive(_slices)
 
     def free_slices(self) -> list[slice]:
         """Rows of ``free`` that belong to each equality."""
@@ -249,8 +251,7 @@ class Identity(PickledByName):
 
     def constant_column(self) -> int:
         """Column of the monomial 1, or -1."""
-        hits = np.flatnonzero(mono.degrees(self.columns) == 0)
-        return int(hits[0]) if hits.size else -1
+        return self.derive(_constant_column)
 
     def wanted(self) -> np.ndarray:
         """Which columns' coefficients may be another than that of Gram matrices, boolean."""
@@ -278,6 +279,14 @@ def by_side(identity: Identity) -> dict[int, tuple[np.ndarray, np.ndarray]]:
     starts = np.array([rows.start for rows in identity.slices()], dtype=int)
     numbers = {side: np.flatnonzero(sides == side) for side in np.unique(sides).tolist()}
     return {n: (k, starts[k][:, None] + np.arange(svec_length(n))) for n, k in numbers.items()}
+
+
+def _slices(identity: Identity) -> list[slice]:
+    return Cones(psd=tuple(identity.sides)).psd_slices()
+
+
+def _constant_column(identity: Identity) -> int:
+    return next(iter(np.flatnonzero(~identity.columns.any(axis=1)).tolist()), -1)
 
 
 def _tables(identity: Identity) -> Tables:

@@ -42,14 +42,15 @@ def program_scalings(
 
 def farthest(identities: list[Identity], scalings: list[Scaling]) -> float:
     """How far the coefficients of the scaled identities are from one, as a power of two."""
-    worst = 0.0
+    worst: float = 0.0
     for identity, scaling in zip(identities, scalings, strict=True):
         unknown = identity.unknown
-        factors = np.ones(unknown.shape[0]) if scaling.unknown is None else scaling.unknown
-        target = np.abs(identity.target * scaling.column * scaling.value)
-        every = unknown.data * np.repeat(factors, np.diff(unknown.indptr)) * scaling.column[unknown.indices]
-        sizes = np.concatenate([np.abs(every), target])
-        worst = max(worst, float(np.abs(np.log2(sizes[sizes > 0])).max(initial=0.0)))
+        target, every = identity.target * scaling.column * scaling.value, unknown.data
+        if scaling.unknown is not None:
+            every = every * np.repeat(scaling.unknown, np.diff(unknown.indptr))
+        sizes = np.abs(np.concatenate([every * scaling.column[unknown.indices], target]))
+        sizes = sizes[sizes > 0]
+        worst = max(worst, np.log2(sizes.max(initial=1.0)), -np.log2(sizes.min(initial=1.0)))
     return worst
 
 

@@ -10,6 +10,7 @@ columns multiplied by powers of two: Gram matrices by congruence, so cones are k
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -86,11 +87,6 @@ class Scaling(PickledByName):
         factors = 1.0 if self.unknown is None else self.unknown
         return np.asarray(unknowns * self.value / factors)
 
-    def proven(self, bound: float) -> float:
-        """A lower bound in the given units from one in scaled units; rounded down among subnormal numbers."""
-        found = bound / self.value
-        return found if found * self.value <= bound else float(np.nextafter(found, -np.inf))
-
     def points(self, ids: np.ndarray) -> np.ndarray:
         """The factor of each of these variables: x = factor * u."""
         known = ids < self.exponent.size
@@ -107,19 +103,23 @@ def find_scaling(
     Variables without a bound are scaled where coefficients of one polynomial are far from each other.
     ``wanted``: exponents that others chose, by variable.
     """
-    exponent = _variable_exponents(identity, bounds)
+    size = np.abs(identity.target[identity.target != 0])
+    smallest, largest = float(size.min(initial=1.0)), float(size.max(initial=1.0))
+    exponent = _variable_exponents(identity, bounds, math.log2(largest) - math.log2(smallest))
     if wanted:
         exponent = np.pad(exponent, (0, max(0, max(wanted) + 1 - exponent.size)))
         exponent[list(wanted)] = list(wanted.values())
     exponent = _alike(identity, exponent)
     known = identity.derived.get(find_scaling)
-    if known is None or known[1] is not bounds or not np.array_equal(known[0], exponent):
-        known = exponent, bounds, *_scaling(identity, bounds, exponent)
+    if known is None or known[1] is not bounds or known[0] != exponent.tobytes():
+        known = exponent.tobytes(), bounds, *_scaling(identity, bounds, exponent)
         identity.derived[find_scaling] = known
     _, _, scaling, least, most = known
-    size = np.abs(identity.target[identity.target != 0])
-    exact = size.min(initial=1.0) * least > TINY and size.max(initial=1.0) * most < 1 / TINY
-    return scaling if scaling is not None and (scaling.trivial or exact) else unscaled(identity, bounds)
+    exact = smallest * least > TINY and largest * most < 1 / TINY
+    if scaling is not None and (exact or scaling.trivial):
+        return scaling
+    rows, columns = identity.gram.shape
+    return Scaling(np.ones(columns), np.ones(rows), np.ones(identity.free.shape[0]), bounds, np.zeros(1))
 
 
 def _scaling(
@@ -171,12 +171,6 @@ def _is_exact(identity: Identity, scaling: Scaling, column: tuple[float, float])
     return True
 
 
-def unscaled(identity: Identity, bounds: VariableBounds) -> Scaling:
-    """No change of variables."""
-    columns, rows = identity.gram.shape[1], identity.gram.shape[0]
-    return Scaling(np.ones(columns), np.ones(rows), np.ones(identity.free.shape[0]), bounds, np.zeros(1))
-
-
 def _times(matrix: sp.csr_matrix, row: np.ndarray, column: np.ndarray) -> sp.csr_matrix:
     """``diag(row) @ matrix @ diag(column)``.
 
@@ -197,34 +191,42 @@ def _largest(matrix: sp.csr_matrix) -> np.ndarray:
     return found
 
 
-def _ids_of(identity: Identity) -> tuple[int, np.ndarray]:
-    """The largest variable id of all monomials, and the ids of the columns."""
-    monos = [identity.columns, *(b.basis for b in identity.blocks)]
-    monos += [rows.multipliers for rows in identity.equalities]
-    return max(int(m.max(initial=0)) for m in monos), np.unique(identity.columns)
-
-
-def _variable_exponents(identity: Identity, bounds: VariableBounds) -> np.ndarray:
-    top, used = identity.derive(_ids_of)
-    rewritten = set(identity.quotient.power)
-    limited = [v for v, size in bounds.largest.items() if 0 < size < np.inf and v not in rewritten]
-    top = max([top, *limited, *rewritten])
-    settled = np.zeros(top + 1, dtype=bool)
-    # a variable of the quotient has x**2 = x or 1: its scale is fixed
-    settled[[0, *limited, *rewritten]] = True
-    exponent = np.zeros(top + 1)
-    exponent[limited] = np.ceil(np.log2([bounds.largest[v] for v in limited]) - 1e-9)
-    if not identity.hermitian and not settled[used].all():
-        constraints = identity.derive(constraint_terms)
-        more = max([top, *(int(monos.max(initial=0)) for monos, _ in constraints)]) - top
-        free = ~np.pad(settled, (0, more), constant_values=True)
+def _variable_exponents(identity: Identity, bounds: VariableBounds, spread: float) -> np.ndarray:
+    """The exponents of variables; ``spread``: of the logarithms of the target's coefficients, at most."""
+    settled, exponent, constraints, even = identity.derive(_settled, bounds)
+    exponent = exponent.copy()
+    if constraints is not None and not (even and spread <= math.log2(_SPREAD)):
         polynomials = [(identity.columns, identity.target), *constraints]
-        exponent = _balanced(polynomials, np.pad(exponent, (0, more)), free)[: top + 1]
+        more = max(0, *(int(monos.max(initial=0)) + 1 - exponent.size for monos, _ in polynomials))
+        free = ~np.pad(settled, (0, more), constant_values=True)
+        exponent = _balanced(polynomials, np.pad(exponent, (0, more)), free)[: exponent.size]
     if max(identity.solved_sides, default=0) > INTERIOR_POINT_SIDE:
         # first-order methods suffer from moments of all sizes: a dense quartic of side 66 is lost without
         free = ~settled & (exponent == 0)
         exponent[free] = _growth_exponent(identity, free)
     return exponent
+
+
+def _settled(
+    identity: Identity, bounds: VariableBounds
+) -> tuple[np.ndarray, np.ndarray, list[tuple[np.ndarray, np.ndarray]] | None, bool]:
+    """Of a set: which exponents are settled, and all as they are then; the constraints (None where nothing is
+    left to be chosen), and whether their coefficients, and settled units, are near each other."""
+    monos = [identity.columns, *(b.basis for b in identity.blocks)]
+    monos += [rows.multipliers for rows in identity.equalities]
+    rewritten = set(identity.quotient.power)
+    limited = [v for v, size in bounds.largest.items() if 0 < size < np.inf and v not in rewritten]
+    top = max([*(int(m.max(initial=0)) for m in monos), *limited, *rewritten])
+    settled = np.zeros(top + 1, dtype=bool)
+    # a variable of the quotient has x**2 = x or 1: its scale is fixed
+    settled[[0, *limited, *rewritten]] = True
+    exponent = np.zeros(top + 1)
+    exponent[limited] = np.ceil(np.log2([bounds.largest[v] for v in limited]) - 1e-9)
+    if identity.hermitian or settled[identity.columns].all():
+        return settled, exponent, None, True
+    constraints = constraint_terms(identity)
+    even = all(np.ptp(np.log2(np.abs(c[c != 0]))) <= math.log2(_SPREAD) for _, c in constraints if c.any())
+    return settled, exponent, constraints, even and not exponent.any()
 
 
 def _alike(identity: Identity, exponent: np.ndarray) -> np.ndarray:
@@ -265,7 +267,7 @@ def _balanced(
             continue
         size = np.log2(np.abs(coefs[used])) + exponent[rows].sum(axis=1)
         unusual = unusual or bool(np.ptp(size) > np.log2(_SPREAD))
-        parts.append((rows, size - (exponent * free)[rows].sum(axis=1)))
+        parts.append((rows, size))
     if not unusual:
         return exponent
     # those that occur: variables of other programs of this process have ids below the largest too
@@ -317,7 +319,7 @@ def _growth_exponent(identity: Identity, free: np.ndarray) -> int:
 
 def power_of_two(value: float) -> float:
     """The power of two next to a size; one for nothing."""
-    return float(np.exp2(np.round(np.log2(value)))) if value > 0 else 1.0
+    return float(np.exp2(np.rint(np.log2(value)))) if value > 0 else 1.0
 
 
 def _scaled_bounds(bounds: VariableBounds, exponent: np.ndarray) -> VariableBounds:
@@ -339,17 +341,21 @@ def scale(identity: Identity, scaling: Scaling) -> Identity:
     """The identity in the scaled variables (same blocks and columns, read as monomials in u)."""
     if scaling.trivial:
         return identity
-    column, factors = scaling.column, (scaling.column, scaling.gram, scaling.free, scaling.unknown)
-    known = identity.derived.get(scale)
-    if known is None or any(a is not b for a, b in zip(known[0], factors, strict=True)):
-        same = np.ones(identity.unknown.shape[0]) if scaling.unknown is None else scaling.unknown
-        dominance = identity.dominance
-        scaled = replace(
-            identity,
-            gram=_times(identity.gram, 1 / scaling.gram, column),
-            free=_times(identity.free, 1 / scaling.free, column),
-            unknown=_times(identity.unknown, same, column),
-            dominance=None if dominance is None else dominance.scaled(identity, scaling.gram),
-        )
-        known = identity.derived[scale] = factors, scaled
-    return known[1].with_target(identity.target * column * scaling.value)
+    scaled = identity.derive(_scaled, scaling.column, scaling.gram, scaling.free, scaling.unknown)
+    return scaled.with_target(identity.target * scaling.column * scaling.value)
+
+
+def _scaled(
+    identity: Identity, column: np.ndarray, gram: np.ndarray, free: np.ndarray, unknown: np.ndarray | None
+) -> Identity:
+    """The identity with these factors, but for its target."""
+    dominance = identity.dominance
+    return replace(
+        identity,
+        gram=_times(identity.gram, 1 / gram, column),
+        free=_times(identity.free, 1 / free, column),
+        unknown=_times(
+            identity.unknown, np.ones(identity.unknown.shape[0]) if unknown is None else unknown, column
+        ),
+        dominance=None if dominance is None else dominance.scaled(identity, gram),
+    )

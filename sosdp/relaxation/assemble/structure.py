@@ -13,12 +13,12 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
+from typing import Any
 
 import numpy as np
 
 from ...algebra import monomials as mono
 from ...algebra.polynomial import Polynomial
-from ...reduction.bounds import VariableBounds
 from .entries import Coefficients
 from .identity import Identity
 from .plan import Plan
@@ -29,29 +29,29 @@ _LARGE = 20_000  # entries of one that is not
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """What was made of a demand about some polynomial."""
+    """A demand (``statement.Demand``) about some polynomial, and what was made of it."""
 
-    target: Polynomial
-    bounds: VariableBounds
+    demand: Any
     identity: Identity
     layout: Plan
 
     @cached_property
-    def _places(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Columns (-1: it vanishes) and signs of the polynomial's terms; None where some are added up."""
-        signs, normal = self.identity.quotient.normal_form(self.target.monos)
+    def _places(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Columns, numbers and signs of the polynomial's terms that do not vanish; None where some are added
+        up."""
+        signs, normal = self.identity.quotient.normal_form(self.demand.parts[0].monos)
         places = np.where(signs != 0, mono.Index(self.identity.columns).find(normal), -1)
-        kept = places[places >= 0]
-        return (places, signs) if np.unique(kept).size == kept.size else None
+        kept = np.flatnonzero(places >= 0)
+        return (places[kept], kept, signs[kept]) if np.unique(places[kept]).size == kept.size else None
 
     def assembled(self, target: Polynomial) -> tuple[Identity, Plan] | None:
         """Identity and plan for another polynomial of the same monomials; None where rounding is to be looked
         at."""
         if self._places is None:
             return None
-        places, signs = self._places
+        places, kept, signs = self._places
         row = np.zeros(self.identity.columns.shape[0])
-        row[places[places >= 0]] = (Coefficients(target.coefs).floats * signs)[places >= 0]
+        row[places] = Coefficients(target.coefs).floats[kept] * signs
         return self.identity.with_target(row), self.layout
 
 

@@ -14,7 +14,9 @@ whatever the solver's status was. Cost: a few matrix-vector products and one Cho
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -69,10 +71,10 @@ def certify(
 ) -> Certified:
     """The proven shortfall of approximate multipliers (vector form ``gram``, ``free``, and the unknowns
     used)."""
-    target, parts = identity.target, identity.derive(_make_parts)
-    if not all(np.isfinite(v).all() for v in (target, gram, free, unknowns)):
-        zeros = np.zeros_like(gram), np.zeros_like(free)
-        return Certified(*zeros, np.inf, -np.inf, "the solver returned non-finite numbers")
+    target, parts = identity.target, identity.derive(make_parts)
+    if not np.isfinite(np.concatenate([target, gram, free, unknowns])).all():
+        reason = "the solver returned non-finite numbers"
+        return Certified(np.zeros_like(gram), np.zeros_like(free), np.inf, -np.inf, reason)
     settled = in_cones(identity, gram)
     if isinstance(settled, str):
         return Certified(gram, free, np.inf, -np.inf, settled)
@@ -90,14 +92,13 @@ def certify(
     wide = np.zeros(gram.size)
     wide[parts.plain] = parts.absorb_size @ (parts.inverse * uncertain)
     least_of = [_least_after(group, gram, wide) for group in parts.squares]
-    unpaid = np.where(parts.reached, 0.0, uncertain)
-    return _paid(identity, parts.squares, bounds, (gram, free), least_of, unpaid)
+    return _paid(identity, bounds, (gram, free), least_of, uncertain[parts.unreached])
 
 
 def in_cones(identity: Identity, gram: np.ndarray) -> tuple[np.ndarray, float] | str:
     """Gram matrices with those of constraints shifted until they are provably positive semidefinite, and how
     far exact ones of for-all blocks are from these; or why there are none."""
-    parts, gram, inexact = identity.derive(_make_parts), gram.copy(), 0.0
+    parts, gram, inexact = identity.derive(make_parts), gram.copy(), 0.0
     if parts.null is not None:
         settled = parts.null.settle(identity, gram)
         if settled is None:
@@ -118,25 +119,23 @@ def in_cones(identity: Identity, gram: np.ndarray) -> tuple[np.ndarray, float] |
 
 def absorbed(identity: Identity, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray) -> np.ndarray:
     """Gram matrices of which the plain ones have absorbed the residual of the identity."""
-    parts, found = identity.derive(_make_parts), gram.copy()
+    parts, every = identity.derive(make_parts), np.concatenate([gram, free, unknowns])
     for _ in range(2):  # the second pass removes the rounding of the first
-        missed = parts.residual(identity.target, np.concatenate([found, free, unknowns]))
-        found[parts.plain] += parts.absorb @ (parts.inverse * missed)
-    return found
+        every[parts.plain] += parts.absorb @ (parts.inverse * parts.residual(identity.target, every))
+    return every[: gram.size]
 
 
 def _least_after(group: Group, gram: np.ndarray, wide: np.ndarray) -> np.ndarray:
     """Proven least eigenvalues of the plain blocks of a side, wherever the exact multipliers are."""
-    moved = norms(wide[group.rows]) * _OUTWARD
+    moved, sizes = norms(np.array([wide[group.rows], gram[group.rows]]))
     # the vector form rounds each off-diagonal entry once when divided by sqrt(2)
-    rounding = 4 * UNIT * norms(gram[group.rows])
-    least = group.least(gram) - (moved + rounding) * _OUTWARD
+    rounding = 4 * UNIT * sizes
+    least = group.least(gram) - (moved * _OUTWARD + rounding) * _OUTWARD
     return np.where(np.isnan(least), -np.inf, least)
 
 
 def _paid(
     identity: Identity,
-    squares: list[Group],
     bounds: VariableBounds,
     multipliers: tuple[np.ndarray, np.ndarray],
     least_of: list[np.ndarray],
@@ -144,31 +143,30 @@ def _paid(
 ) -> Certified:
     """What plain blocks lack, and coefficients that none of them produces (``unpaid``), paid for with bounds
     on the set."""
-    loss, margin, spare = 0.0, np.inf, -np.inf
+    parts, loss, margin, spare = identity.derive(make_parts), 0.0, np.inf, -np.inf
     missing: set[int] = set()
-    for group, least in zip(squares, least_of, strict=True):
-        margin = min(margin, float(least.min()))
-        for k in np.flatnonzero(least > 0):
-            if not identity.blocks[group.blocks[k]].basis.any(axis=1).all():
-                spare = max(spare, float(least[k]))
-        for k in np.flatnonzero(least < 0):
-            if len(missing) >= _NAMED:
-                break  # nothing is proven, and enough is said about why
-            basis = identity.blocks[group.blocks[k]].basis
-            norm = bounds.squared_norm(basis)
-            if not np.isfinite(norm):
-                missing.update(bounds.missing(basis))
-            loss += -float(least[k]) * norm * _OUTWARD
+    for group, values in zip(parts.squares, least_of, strict=True):
+        numbers, ones, least_ones = group.blocks.tolist(), group.ones.tolist(), values.tolist()
+        margin = min(margin, *least_ones)
+        for k, one, least in zip(numbers, ones, least_ones, strict=True):
+            if least > 0 and one >= 0:
+                spare = max(spare, least)
+            if least >= 0 or len(missing) >= _NAMED:  # enough is said about why nothing is proven
+                continue
+            norm = identity.derive(_squared_norms, bounds)[k]
+            if norm == np.inf:
+                missing.update(bounds.missing(identity.blocks[k].basis))
+            loss += -least * norm * _OUTWARD
     unbounded_residual = False
-    loose = unpaid > 0
-    if loose.any():
-        sizes = bounds.magnitude(identity.columns[loose])
+    if unpaid.any():
+        monomials, unpaid = identity.columns[parts.unreached[unpaid > 0]], unpaid[unpaid > 0]
+        sizes = bounds.magnitude(monomials)
         unbounded_residual = not np.isfinite(sizes).all()
         if unbounded_residual:
-            missing.update(bounds.missing(identity.columns[loose]))
-        loss += float((unpaid[loose] * sizes).sum()) * _OUTWARD
+            missing.update(bounds.missing(monomials))
+        loss += float((unpaid * sizes).sum()) * _OUTWARD
     reason = ""
-    if not np.isfinite(loss):
+    if not math.isfinite(loss):
         names = ", ".join(bounds.name(v) for v in sorted(missing)[:_NAMED]) or "some variables"
         reason = (
             f"nothing bounds the norm of {names}"
@@ -182,13 +180,20 @@ def _paid(
     return Certified(*multipliers, loss * _OUTWARD, margin, reason, unbounded_residual, spare)
 
 
+def _squared_norms(identity: Identity, bounds: VariableBounds) -> list[float]:
+    """Bounds on the squared norms of the bases of plain blocks over the set, by block."""
+    return [bounds.squared_norm(b.basis) if b.kind == "sos" else np.inf for b in identity.blocks]
+
+
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Blocks of one side: their numbers, shape (k,), and their rows of ``gram``, shape (k, entries)."""
+    """Blocks of one side: their numbers, shape (k,), their rows of ``gram``, shape (k, entries), and where
+    their bases have the monomial 1 (-1: nowhere), shape (k,)."""
 
     side: int
     blocks: np.ndarray
     rows: np.ndarray
+    ones: np.ndarray
 
     def matrices(self, gram: np.ndarray) -> np.ndarray:
         """The Gram matrices, shape (k, side, side)."""
@@ -198,11 +203,26 @@ class Group:
         """Proven lower bounds of their least eigenvalues, shape (k,)."""
         return least_eigenvalue_bounds(self.matrices(gram))
 
+    @cached_property
+    def around_ones(self) -> tuple[np.ndarray, ...]:
+        """Blocks without the monomial 1, shape (b,); of the others its entries of ``gram``, shape (k,), and
+        in the stack of all matrices its diagonal entries, the rest of its columns, and the matrices without
+        its rows and columns, shapes (k,), (k, side - 1), (k, side - 1, side - 1)."""
+        side, able = self.side, np.flatnonzero(self.ones >= 0)
+        one, start = self.ones[able], able[:, None] * side**2
+        rest = (one[:, None] + np.arange(1, side)) % side
+        entry, corner = self.rows[able, one * (one + 3) // 2], start[:, 0] + one * (side + 1)
+        body = start[:, :, None] + rest[:, :, None] * side + rest[:, None, :]
+        return np.flatnonzero(self.ones < 0), entry, corner, start + rest * side + one[:, None], body
+
 
 def _groups(identity: Identity, chosen: np.ndarray) -> list[Group]:
     """The chosen blocks (boolean) by side."""
     every = [(n, k, rows, chosen[k]) for n, (k, rows) in identity.derive(by_side).items()]
-    return [Group(n, k[here], rows[here]) for n, k, rows, here in every if here.any()]
+    ones = np.array(
+        [next(iter(np.flatnonzero(~b.basis.any(axis=1))), -1) for b in identity.blocks], dtype=int
+    )
+    return [Group(n, k[here], rows[here], ones[k[here]]) for n, k, rows, here in every if here.any()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,10 +233,10 @@ class _Parts:
 
     up: Table
     size: Table
-    plain: np.ndarray
+    plain: np.ndarray | slice
     absorb: Table
     absorb_size: Table
-    reached: np.ndarray
+    unreached: np.ndarray
     inverse: np.ndarray
     terms: np.ndarray
     squares: list[Group]
@@ -232,22 +252,19 @@ class _Parts:
         """A bound on the rounding in the residual (data conversion included)."""
         multipliers = np.abs(multipliers)
         size = np.abs(target) + self.size @ multipliers
-        if not (size > _UNDERFLOW).all():  # products may have vanished that are not zero
+        if not size.min(initial=np.inf) > _UNDERFLOW:  # products may have vanished that are not zero
             size += _UNDERFLOW / UNIT * ((self.size != 0) @ (multipliers > 0))
         # one rounding a product, one a sum, one for each coefficient converted to double, one for sqrt(2)
         return (self.terms + 8) * UNIT * size * _OUTWARD
 
 
-def plain_groups(identity: Identity) -> list[Group]:
-    """The plain blocks of an identity, by side."""
-    return identity.derive(_make_parts).squares
-
-
-def _make_parts(identity: Identity) -> _Parts:
+def make_parts(identity: Identity) -> _Parts:
+    """What certifications of this identity share."""
     gram, tables = identity.gram, identity.tables
     squares = np.array([b.kind == "sos" for b in identity.blocks], dtype=bool)
     others = ~squares & np.array([not b.has_free_directions for b in identity.blocks], dtype=bool)
     plain = np.repeat(squares, np.array([svec_length(n) for n in identity.sides], dtype=int))
+    first = int(plain.sum())  # plain blocks come first, but where others are made of them
     absorb, absorb_size = (m if plain.all() else m[plain] for m in (tables.gram, tables.gram_size))
     weights = np.where(np.repeat(plain, np.diff(gram.indptr)), gram.data, 0.0) ** 2
     weight = np.bincount(gram.indices, weights=weights, minlength=gram.shape[1])
@@ -255,10 +272,10 @@ def _make_parts(identity: Identity) -> _Parts:
     return _Parts(
         up=_upright(tables.gram, tables.free, -tables.unknown),
         size=_upright(tables.gram_size, tables.free_size, tables.unknown_size),
-        plain=plain,
+        plain=slice(first) if plain[:first].all() else np.flatnonzero(plain),
         absorb=absorb,
         absorb_size=absorb_size,
-        reached=reached,
+        unreached=np.flatnonzero(~reached),
         inverse=np.divide(
             1.0, weight, out=np.zeros(weight.size), where=reached
         ),  # of nothing they are integers

@@ -12,13 +12,14 @@ None.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from ...algebra import monomials as mono
 from ...conic.rigorous import UNIT
 from ...reduction.bounds import VariableBounds
 from ..assemble.identity import Identity
-from .bound import Certified, absorbed, certify, in_cones, plain_groups
+from .bound import Certified, Group, absorbed, certify, in_cones, make_parts
 
 _ROUNDS = 12
 
@@ -31,13 +32,13 @@ def lift_constant(
     The multipliers are near an optimum at these unknowns. Cost: a few batched linear solves and
     certifications; no solver is called.
     """
-    settled = in_cones(identity, gram) if all(np.isfinite(v).all() for v in (gram, free, unknowns)) else ""
+    settled = in_cones(identity, gram)
     if isinstance(settled, str):
         return None
     gram = absorbed(identity, settled[0], free, unknowns)
-    if not np.isfinite(gram).all():
-        return None
     scale = 1.0 + float(np.abs(gram).max(initial=0.0))
+    if not math.isfinite(scale):
+        return None
     margin = 256.0 * UNIT * scale
     for _ in range(_ROUNDS):
         lifted = _lifted(identity, gram, margin)
@@ -57,50 +58,26 @@ def lift_constant(
 def _lifted(identity: Identity, gram: np.ndarray, margin: float) -> tuple[np.ndarray, float] | None:
     """Every plain block lifted at its monomial 1 until its least eigenvalue is about the margin, and what it
     costs; None where that does not mend a block."""
-    result, places = gram.copy(), identity.derive(_places_of_one)
-    paid = 0.0
-    for group in plain_groups(identity):
-        ones = places[group.blocks]
-        amounts = _amounts(group.matrices(gram), ones, margin)
-        if not np.isfinite(amounts).all():
+    result, paid = gram.copy(), 0.0
+    for group in identity.derive(make_parts).squares:
+        amounts = _amounts(group, gram, margin)
+        if amounts is None:
             return None
-        # the diagonal entry of the vector form; of a block without a 1 nothing is added
-        result[group.rows[np.arange(ones.size), np.maximum(ones * (ones + 3) // 2, 0)]] += amounts
+        result[group.around_ones[1]] += amounts
         paid += float(amounts.sum())
     return result, paid
 
 
-def _places_of_one(identity: Identity) -> np.ndarray:
-    """Where each block's basis has the monomial 1, or -1."""
-    sides = np.array(identity.sides, dtype=int)
-    found = np.full(sides.size, -1)
-    if sides.size:
-        place = np.flatnonzero(mono.degrees(mono.concatenate([b.basis for b in identity.blocks])) == 0)[::-1]
-        owner = np.searchsorted(np.cumsum(sides), place, side="right")
-        found[owner] = place - (np.cumsum(sides) - sides)[owner]
-    return found
-
-
-def _amounts(matrices: np.ndarray, ones: np.ndarray, margin: float) -> np.ndarray:
-    """The least d >= 0 with ``Q + d e e' >= margin I``, or a little more, shape (k,), e the unit vector of
-    each place (-1: none); infinite where no d will do."""
-    count, side = matrices.shape[:2]
-    found = np.full(count, np.inf)
-    able, bare = np.flatnonzero(ones >= 0), np.flatnonzero(ones < 0)
-    if bare.size:
-        found[bare[np.linalg.eigvalsh(matrices[bare])[:, 0] >= margin]] = 0.0
-    if side == 1:
-        found[able] = np.maximum(2.0 * margin - matrices[able, 0, 0], 0.0)
-        return found
-    if not able.size:
-        return found
-    at = ones[able]
-    rest = (at[:, None] + np.arange(1, side)) % side
-    corner = matrices[able, at, at]
-    edge = matrices[able[:, None], rest, at[:, None]]
-    body = matrices[able[:, None, None], rest[:, :, None], rest[:, None, :]] - 2.0 * margin * np.eye(side - 1)
-    definite = np.linalg.eigvalsh(body)[:, 0] > 0
-    solved = np.linalg.solve(body[definite], edge[definite][:, :, None])[:, :, 0]
-    needed = 2.0 * margin - corner[definite] + (edge[definite] * solved).sum(axis=1)
-    found[able[definite]] = np.maximum(needed, 0.0)
-    return found
+def _amounts(group: Group, gram: np.ndarray, margin: float) -> np.ndarray | None:
+    """Of every block with a monomial 1 the least d >= 0 with ``Q + d e e' >= margin I``, or a little more, e
+    the unit vector of its place; None where no d will do, or a block without a 1 is not that large."""
+    matrices, (bare, _, corner, edges, rest) = group.matrices(gram), group.around_ones
+    if bare.size and not (np.linalg.eigvalsh(matrices[bare])[:, 0] >= margin).all():
+        return None
+    needed = 2.0 * margin - matrices.take(corner)
+    if group.side > 1:
+        body, edge = matrices.take(rest) - 2.0 * margin * np.eye(group.side - 1), matrices.take(edges)
+        if not (np.linalg.eigvalsh(body)[:, 0] > 0).all():
+            return None
+        needed += (edge * np.linalg.solve(body, edge[:, :, None])[:, :, 0]).sum(axis=1)
+    return np.maximum(needed, 0.0)

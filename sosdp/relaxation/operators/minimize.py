@@ -13,7 +13,7 @@ from ...algebra.build import polynomial
 from ...model.options import Options, read_options
 from ...model.system import System
 from ...progress import shown
-from ..answers import bound, certified
+from ..answers import bounds_of
 from ..candidate import Candidate, State
 from ..ladder import run
 from .answer import GramOfWords, OperatorExpectation, WordMultiplier
@@ -92,13 +92,13 @@ def _answered(
     scaling = built.scalings[0]
     gram, free = scaling.gram_of(gram), scaling.free_of(free)
     known = raw.has_values and best.status in ("optimal", "inaccurate")
-    stated = demand.about
+    stated, (bound, proven) = demand.about, bounds_of(state, best)
     return OperatorExpectation(
         status=best.status,
         sense="minimize" if stated.sign > 0 else "maximize",
         objective=objective,
-        bound=bound(state, best),
-        certified_bound=certified(state, best),
+        bound=bound,
+        certified_bound=proven,
         reason=_reason(best, stated),
         solver=raw.solver,
         level=level,

@@ -87,10 +87,10 @@ def _gram_equations(identity: Identity, bounded: np.ndarray) -> tuple[sp.csc_mat
 def _finite(solution: ConicSolution) -> ConicSolution:
     """The solution with zeros in the place of a vector that is not finite: then it has ``failed``, unless it
     is a ray, which has the other vector only."""
+    if np.isfinite(np.concatenate([solution.x, solution.z])).all():
+        return solution
     vectors = {"x": solution.x, "z": solution.z}
     unknown = {name for name, v in vectors.items() if not np.isfinite(v).all()}
-    if not unknown:
-        return solution
     x, z = (np.zeros_like(v) if name in unknown else v for name, v in vectors.items())
     cleaned = replace(solution, x=x, z=z)
     if unknown == {{"unbounded": "z", "infeasible": "x"}.get(solution.status)}:
