@@ -54,11 +54,6 @@ def _attempt(adjacency: sp.csr_array, tau: float, tau0: float, error: float, bit
         return UNRESOLVED
 
 
-def _middles(matrix: flint.arb_mat) -> flint.arb_mat:
-    n, m = matrix.nrows(), matrix.ncols()
-    return flint.arb_mat([[matrix[i, j].mid() for j in range(m)] for i in range(n)])
-
-
 def _near_optimal(tilted: np.ndarray, tau0: float) -> flint.arb_mat | None:
     """Balls around a correlation matrix proven to be within tau0 of the maximum, by dual path following."""
     n, matrix = len(tilted), exact(tilted)
@@ -119,7 +114,7 @@ def _judge(
     shifted = moved + diagonal([flint.arb(2) ** (-bits // 4)] * n)
     inverse = shifted.inv()
     column = max(range(n), key=lambda i: float(abs(inverse[i, i]).mid()))
-    u = _middles(flint.arb_mat([[inverse[i, column]] for i in range(n)]))
+    u = flint.arb_mat([[inverse[i, column].mid()] for i in range(n)])
     value = (u.transpose() * slack_balls * u)[0, 0]
     y = [u[i, 0] * int(labels[i]) for i in range(n)]
     order = sorted(range(n), key=lambda i: float(y[i].mid()))

@@ -12,11 +12,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from typing import Any
+from functools import lru_cache
 
 import numpy as np
-from scipy.special import erfc, erfcx, ndtr, ndtri
+from scipy.special import log_ndtr, ndtr, ndtri
 
 from sosdp.estimator.planner import best
 from sosdp.privacy.calibrate import check_positive, gaussian_sigma_tight, one_of
@@ -64,14 +63,20 @@ Parts = tuple[tuple[float, int], ...]
 """Shares of the edges that are counted, with integer weights."""
 WHOLE: Parts = ((1.0, 1),)
 
+Count = tuple[Parts, _Noise]
+"""What a round counts, and the noise on it."""
 
-def _roughly_wrong(d: float, gamma: float, parts: Parts, noise: _Noise) -> Callable[[np.ndarray], np.ndarray]:
-    """As `_wrong_after`, with normal counts."""
-    signal = gamma * d * sum(share * weight for share, weight in parts)
-    variance = d * sum(share * weight**2 for share, weight in parts)
-    if noise.kind == "gauss":
-        return lambda overlap: ndtr(-overlap * signal / math.hypot(math.sqrt(variance), noise.scale))
-    return lambda overlap: _laplace_wrong(overlap * signal, variance, noise.scale)
+
+def _roughly_wrong(d: float, gamma: float, counts: Sequence[Count]) -> Callable[[np.ndarray], np.ndarray]:
+    """As `_wrong_after`, with normal counts: of many plans, of one kind of noise, at once."""
+    degrees, squares = (
+        np.array([[d * sum(share * weight**power for share, weight in parts)] for parts, _ in counts])
+        for power in (1, 2)
+    )
+    scale = np.array([[noise.scale] for _, noise in counts])
+    if counts[0][1].kind == "gauss":
+        return lambda overlap: ndtr(-overlap * gamma * degrees / np.hypot(np.sqrt(squares), scale))
+    return lambda overlap: _laplace_wrong(overlap * gamma * degrees, squares, scale)
 
 
 @lru_cache(maxsize=2_000)
@@ -124,25 +129,44 @@ def forecast_rounds(
     n: int, average_degree: float, gamma: float, epsilon: float, delta: float, plan: Plan
 ) -> PlannedRounds:
     """What a plan is expected to do on the block model with these public parameters."""
-    wrong = partial(_wrong_after, int(n), float(average_degree), float(gamma))
-    return _mean_of_runs(int(n), epsilon, delta, plan, wrong, PATHS)
+    model = int(n), float(average_degree), float(gamma)
+    *rounds, vote = (_wrong_after(*model, *count) for count in _counts(epsilon, delta, plan))
+    exact, error = _means(int(n), vote(walk(int(n), rounds, PATHS)))
+    return PlannedRounds(plan, float(exact), float(error))
 
 
-def _mean_of_runs(
-    n: int, epsilon: float, delta: float, plan: Plan, wrong: Callable[[Parts, _Noise], Any], paths: int
-) -> PlannedRounds:
-    """Over so many runs of a plan, by the law of a count."""
+def _rough_ranks(
+    n: int, d: float, gamma: float, epsilon: float, delta: float, plans: Sequence[Plan]
+) -> dict[Plan, tuple[float, float]]:
+    """The rank of each plan by normal counts; those of as many rounds at once."""
+    counted = {plan: _counts(epsilon, delta, plan) for plan in plans}
+    result: dict[Plan, tuple[float, float]] = {}
+    for length in set(map(len, counted.values())):
+        group = [plan for plan, counts in counted.items() if len(counts) == length]
+        *rounds, vote = (
+            _roughly_wrong(d, gamma, counts) for counts in zip(*map(counted.get, group), strict=True)
+        )
+        means = np.transpose(_means(n, vote(walk(n, rounds, ROUGH_PATHS))))
+        result |= {plan: _rank(PlannedRounds(plan, *mean)) for plan, mean in zip(group, means, strict=True)}
+    return result
+
+
+def _counts(epsilon: float, delta: float, plan: Plan) -> list[Count]:
+    """What a plan counts, round after round, and in the vote."""
     if isinstance(plan, GaussianRounds):
-        rounds = [wrong(WHOLE, gaussian_noise(plan.share * epsilon, delta, plan.queries))] * plan.rounds
-        vote = wrong(WHOLE, _Noise("laplace", 2 / ((1 - plan.share) * epsilon)))
-    else:
-        p, q = plan.again
-        noise, used = _Noise("laplace", 2 / (epsilon * (1 - p / q))), sum(plan.parts)
-        rounds = [wrong(((part, 1),), noise) for part in plan.parts]
-        last = tuple(part for part in ((1 - used, q), (used, p)) if part[0] > 1e-9 and part[1])
-        vote = wrong(last, _Noise("laplace", 2 * q / epsilon))
-    final = vote(walk(n, rounds, paths))
-    return PlannedRounds(plan, float(np.exp(-np.minimum(n * final, 700.0)).mean()), float(final.mean()))
+        return [
+            *[(WHOLE, gaussian_noise(plan.share * epsilon, delta, plan.queries))] * plan.rounds,
+            (WHOLE, _Noise("laplace", 2 / ((1 - plan.share) * epsilon))),
+        ]
+    p, q = plan.again
+    noise, used = _Noise("laplace", 2 / (epsilon * (1 - p / q))), sum(plan.parts)
+    last = tuple(part for part in ((1 - used, q), (used, p)) if part[0] > 1e-9 and part[1])
+    return [*((((part, 1),), noise) for part in plan.parts), (last, _Noise("laplace", 2 * q / epsilon))]
+
+
+def _means(n: int, final: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Over runs (..., paths) with these shares of wrong labels: probability of none, and share."""
+    return np.exp(-np.minimum(n * final, 700.0)).mean(axis=-1), final.mean(axis=-1)
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -217,12 +241,11 @@ def _split_plans() -> list[Plan]:
 def _best(
     n: int, d: float, gamma: float, epsilon: float, delta: float, plans: Sequence[Plan]
 ) -> PlannedRounds:
-    rough = partial(_roughly_wrong, d, gamma)
     made = best(
         plans,
         lambda plan: forecast_rounds(n, d, gamma, epsilon, delta, plan),
         _rank,
-        rough=lambda plan: _rank(_mean_of_runs(n, epsilon, delta, plan, rough, ROUGH_PATHS)),
+        rough=_rough_ranks(n, d, gamma, epsilon, delta, plans).__getitem__,
         kept=CANDIDATES,
     )
     if isinstance(made.plan, GaussianRounds):  # misses are unlucky starts: one round more than the optimum
@@ -231,23 +254,13 @@ def _best(
     return made
 
 
-def _laplace_wrong(mean: np.ndarray, variance: float, scale: float) -> np.ndarray:
-    """P(N + L < 0) for N normal and L Laplace: without overflow."""
-    s = math.sqrt(max(variance, 1e-9))
-    z, t = mean / s, s / scale
+def _laplace_wrong(mean: np.ndarray, variance: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """P(N + L < 0) for N normal and L Laplace; scales below s / 1e4, s the deviation of N, count as that."""
+    s = np.sqrt(np.maximum(variance, 1e-9))
+    z, t = mean / s, np.minimum(s / scale, 1e4)
     # E[tail] = P(N < 0) + (1/2) (E[e^{-N/b}; N >= 0] - E[e^{N/b}; N < 0])
-    bell = np.exp(-z * z / 2)
-    above = 0.5 * _scaled_tail((t - z) / math.sqrt(2), bell)
-    below = 0.5 * _scaled_tail((t + z) / math.sqrt(2), bell)
+    above, below = (np.exp(t * t / 2 - t * x + log_ndtr(x - t)) for x in (z, -z))
     return np.clip(ndtr(-z) + 0.5 * (above - below), 0.0, 0.5)
-
-
-def _scaled_tail(u: np.ndarray, bell: np.ndarray) -> np.ndarray:
-    """bell e^{u^2} erfc(u)."""
-    large = erfcx(np.maximum(u, -5.0))
-    with np.errstate(over="ignore"):
-        small = np.exp(np.minimum(u * u, 700.0)) * erfc(u)
-    return bell * np.where(u > -5.0, large, small)
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -312,7 +325,7 @@ def difference_law(
 ) -> tuple[np.ndarray, int]:
     """Law of the sum of the binomials `plus` less those of `minus`: probabilities from the value -offset on.
 
-    Each binomial is (trials, chance). Probabilities below 1e-18 are left out.
+    Each binomial is (trials, chance). Values with probabilities below 1e-18 are left out.
     """
     from scipy.signal import fftconvolve
 
@@ -322,11 +335,13 @@ def difference_law(
         for trials, chance in side:
             law = fftconvolve(law, binomial(trials, chance))
         sides.append(law)
-    difference = np.maximum(fftconvolve(sides[0], sides[1][::-1]), 0.0)
-    difference[difference < 1e-18] = 0.0
-    return difference / difference.sum(), len(sides[1]) - 1
+    difference = fftconvolve(sides[0], sides[1][::-1])
+    first, last = np.flatnonzero(difference >= 1e-18)[[0, -1]]
+    kept = np.maximum(difference[first : last + 1], 0.0)
+    return kept / kept.sum(), len(sides[1]) - 1 - int(first)
 
 
+@lru_cache(maxsize=500)
 def count_law(n: int, average_degree: float, gamma: float, theta: float) -> tuple[np.ndarray, int]:
     """Law of x_v (A z)_v, z wrong at a share theta of either side; see `difference_law`.
 
