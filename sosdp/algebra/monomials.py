@@ -110,9 +110,8 @@ def run_starts(monos: np.ndarray) -> np.ndarray:
 
 def degree(monos: np.ndarray) -> int:
     """Largest total degree of the rows; 0 where there are none."""
-    if monos[:, 0].any():  # the usual case: no column is padding
-        return monos.shape[1]
-    return trim(monos).shape[1] if monos.any() else 0
+    trimmed = trim(monos)
+    return trimmed.shape[1] if np.count_nonzero(trimmed) else 0
 
 
 def pad(monos: np.ndarray, width: int) -> np.ndarray:
@@ -127,11 +126,10 @@ def pad(monos: np.ndarray, width: int) -> np.ndarray:
 
 def trim(monos: np.ndarray) -> np.ndarray:
     """The same monomials without the columns that are zero in every row (one column always stays)."""
-    if monos.shape[1] <= 1 or monos.shape[0] == 0:
-        return monos[:, -1:] if monos.shape[0] == 0 else monos
-    used = monos.any(axis=0)
-    first = int(np.argmax(used)) if used.any() else monos.shape[1] - 1
-    return monos[:, first:]
+    if np.count_nonzero(monos[:, 0]):  # the usual case: no column is padding
+        return monos
+    used = np.flatnonzero(monos.any(axis=0))
+    return monos[:, used[0] if used.size else -1 :]
 
 
 def concatenate(parts: list[np.ndarray]) -> np.ndarray:

@@ -129,14 +129,6 @@ def has_point(built: Built, raw: RawSolution) -> bool:
     )
 
 
-def has_origin(demand: Demand) -> bool:
-    """Whether 0 satisfies every constraint, exactly: where variables were moved, the middle of their box."""
-    equal, least, matrices = _bodies(demand)
-    if matrices or _is_quantified(demand) or not demand.valued:
-        return False
-    return all(h.constant == 0 for h in equal) and all(g.constant >= 0 for g in least)
-
-
 def shows_points(built: Built) -> bool:
     """Whether most sets of this kind that have a point are proven to: not those that rules (x**2 = x) or
     matrices confine to points that are not looked for, or for which no point is looked for."""

@@ -13,16 +13,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import scipy.sparse as sp
 from flint import fmpq, fmpq_mat
 
 from ..algebra.monomials import degrees
 from ..algebra.polynomial import Polynomial
 from ..conic.judge import AGREE
 from ..conic.rigorous import UNIT
-from ..conic.svec import smat, units
+from ..conic.svec import smat
 from .assemble.diagonal_dominance import least_eigenvalues
-from .assemble.identity import GramProgram, Identity, RawSolution, Table, tabled
+from .assemble.identity import GramProgram, Identity, RawSolution
 from .certify.bound import Certified, certify
 from .change import Built
 from .descent import at, low_points, near, variation
@@ -193,11 +192,7 @@ def _own_sizes(built: Built, raw: RawSolution, one: float) -> np.ndarray:
 
 def _below_zero(identity: Identity, y: np.ndarray) -> np.ndarray:
     """By how much moments are below 0 that a diagonal entry of a matrix says are not."""
-    ends = np.cumsum([0, *(n * (n + 1) // 2 for n in identity.sides)])
-    places = [
-        start + np.arange(n) * (np.arange(n) + 3) // 2 for start, n in zip(ends, identity.sides, strict=False)
-    ]
-    entries = identity.gram[np.concatenate([*places, np.zeros(0, dtype=int)])]
+    entries = identity.gram[identity.derive(_diagonals)[0]]
     entries = entries[entries.getnnz(axis=1) == 1]
     below = np.maximum(-(entries @ y), 0.0) / np.abs(entries.data)
     result = np.zeros(y.size)
@@ -260,7 +255,8 @@ def shortfall(program: GramProgram, raw: RawSolution) -> float:
     missed = float(np.abs(raw.free) @ np.abs(tables.free @ y)) if identity.free.shape[0] else 0.0
     # what a solver in doubles leaves is not zero, however small the numbers are that are compared
     lacking = np.maximum(-np.array(least_eigenvalues(identity, y)), RESOLVED)
-    missed += float(lacking @ np.abs(identity.derive(_traces) @ raw.gram))
+    places, starts = identity.derive(_diagonals)
+    missed += float(lacking @ np.abs(np.add.reduceat(raw.gram[places], starts)))
     slopes = program.objective + tables.unknown @ y
     if program.quadratic is not None:
         bent = program.quadratic > 0
@@ -275,11 +271,12 @@ def shortfall(program: GramProgram, raw: RawSolution) -> float:
     return found if math.isfinite(found) else math.inf
 
 
-def _traces(identity: Identity) -> Table:
-    """The matrix that makes traces of Gram matrices, shape (blocks, rows of ``gram``)."""
-    return tabled(
-        sp.block_diag([np.zeros((0, 0)), *(units([n])[None, :] for n in identity.sides)], format="csr")
-    )
+def _diagonals(identity: Identity) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of ``gram`` on the diagonals of its matrices, and where each of these begins among them."""
+    sides = np.array(identity.sides, dtype=int)
+    every = zip(identity.slices(), identity.sides, strict=True)
+    places = [rows.start + np.arange(n) * (np.arange(n) + 3) // 2 for rows, n in every]
+    return np.concatenate([*places, np.zeros(0, dtype=int)]), np.cumsum(sides) - sides
 
 
 def misfit(built: Built, raw: RawSolution) -> float:

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..conic.program import ProblemTooLarge, SolverUnavailable
-from .attained import attained, feasible_point, has_origin, has_point, is_turned, may_be_empty, shows_points
+from .attained import attained, feasible_point, has_point, is_turned, may_be_empty, shows_points
 from .candidate import Candidate, Ran, State
 from .certify.multipliers import prove
 from .certify.proof import decomposed
@@ -169,7 +169,7 @@ def _nonempty(state: State, found: Candidate) -> Candidate:
     set that is empty by next to nothing has all that an optimum has."""
     built = found.built
     constrained = state.statement.single and state.statement.demands[0].constrained
-    if found.status != "optimal" or not constrained or has_origin(built.statement.demands[0]):
+    if found.status != "optimal" or not constrained or built.statement.demands[0].has_origin:
         return found
     looked = shows_points(built) and not is_turned(built, found.raw)
     if not looked and not may_be_empty(built):

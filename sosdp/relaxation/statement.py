@@ -117,6 +117,18 @@ class Demand:
         return data_size(self.system) if self.first is self else self.first.data_size
 
     @cached_property
+    def has_origin(self) -> bool:
+        """Whether 0 satisfies every constraint, exactly: where variables were moved, the middle of their
+        box."""
+        if self.first is not self:
+            return self.first.has_origin
+        if self.system.matrices or self.system.foralls or self.in_expectation or not self.valued:
+            return False
+        return not any(h.constant for h in self.system.equalities) and all(
+            g.constant >= 0 for g in self.system.inequalities
+        )
+
+    @cached_property
     def assembled(self) -> tuple[Identity, Plan | None]:
         """The identity as matrices, in the given units, and what the reductions did; no solver is called."""
         target, unknowns = self.parts[0], list(self.parts[1:])

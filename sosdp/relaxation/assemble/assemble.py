@@ -165,7 +165,7 @@ def partition(
     """The identity whose rows are those of one matrix, cut at the heights."""
     gram_height, free_end, height = heights
     width = columns.shape[0]
-    free = entries.part(gram_height, free_end, width)
+    free, target = entries.part(gram_height, free_end, width), slice(*entries.indptr[free_end : free_end + 2])
     if free_end > gram_height:
         free, equalities = _without_repetition(free, equalities)
     return Identity(
@@ -174,7 +174,7 @@ def partition(
         columns=columns,
         gram=entries.part(0, gram_height, width),
         free=free,
-        target=entries.part(free_end, free_end + 1, width).toarray()[0],
+        target=np.bincount(entries.indices[target], entries.data[target], minlength=width),
         unknown=entries.part(free_end + 1, height, width),
         quotient=quotient,
         rounded=entries.rounded,

@@ -290,8 +290,8 @@ def _constant_column(identity: Identity) -> int:
 
 
 def _tables(identity: Identity) -> Tables:
-    matrices = identity.gram, identity.free, identity.unknown
-    return Tables(*(tabled(m) for m in matrices), *(tabled(abs(m)) for m in matrices))
+    matrices = [tabled(m) for m in (identity.gram, identity.free, identity.unknown)]
+    return Tables(*matrices, *map(abs, matrices))
 
 
 _last: WeakKeyDictionary[Identity, dict[Any, Any]] = WeakKeyDictionary()

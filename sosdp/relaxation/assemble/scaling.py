@@ -177,6 +177,8 @@ def _times(matrix: sp.csr_matrix, row: np.ndarray, column: np.ndarray) -> sp.csr
     The pattern is shared where it is sorted: scipy sorts in place, which would move the columns of one matrix
     and the numbers of the other.
     """
+    if not matrix.nnz:
+        return matrix
     matrix = matrix if matrix.has_sorted_indices else matrix.sorted_indices()
     data = matrix.data * np.repeat(row, np.diff(matrix.indptr)) * column[matrix.indices]
     return sp.csr_matrix((data, matrix.indices, matrix.indptr), shape=matrix.shape)

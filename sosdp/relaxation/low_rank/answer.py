@@ -29,6 +29,7 @@ from .structure import UnitBlocks, unit_blocks
 
 _FINE = 0.01  # of the tolerance of an optimum, that the gap is closed to,
 _LARGE = 2500  # and ten times that beyond this side
+_SHORT = 12  # side up to which they are: of matrices with at most so many equations none is larger
 _QUICK = 0.05  # estimated seconds up to which cliques, or one block, are as good
 _WIDEST = 40  # variables of a clique that takes longer than that alone
 _SMALL = 300  # side up to which another method gets what this one does not close
@@ -85,9 +86,9 @@ def low_rank_answer(state: State, asked: Asked) -> PseudoExpectation | None:
 
     ValueError where it is asked for and the program has another structure.
     """
-    options = state.statement.demands[0].options
-    named = state.options.solver == NAME
-    free = state.options.solver == "auto" and options.sparsity == "auto" and options.symmetry == "sign"
+    demand, named = state.statement.demands[0], state.options.solver == NAME
+    free = state.options.solver == "auto" and demand.options.sparsity == "auto"
+    free = free and demand.options.symmetry == "sign" and len(demand.system.equalities) > _SHORT
     program = unit_blocks(state.statement) if named or free else None
     if program is None and named:
         raise ValueError(NO_LOW_RANK)
@@ -100,7 +101,7 @@ def _suits(program: UnitBlocks) -> bool:
     """Whether other methods would take longer."""
     side = program.matrix.shape[0]
     if program.side > 1 or seconds([side + 1]) <= _QUICK:
-        return program.side > 1 and side > 12
+        return program.side > 1 and side > _SHORT
     cliques = narrow_cliques(sp.csr_matrix(program.matrix != 0), np.arange(side), _WIDEST)
     return cliques is None or seconds([c.size + 1 for c in merged(cliques, lambda k: work(k + 1))]) > _QUICK
 
