@@ -82,7 +82,6 @@ def test_the_judge(expected, changes, verdict):
     assert judge("some case", expected, {**RESULT, **changes}).verdict == verdict
 
 
-@pytest.mark.slow
 def test_the_pages_are_those_of_the_results():
     lines = names()
     candidate = pages.results()
