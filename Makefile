@@ -64,7 +64,7 @@ test: $(VENV)/installed-dev
 
 # The answers may not depend on the processor: the same tests with OpenBLAS told that it runs on older ones.
 KERNELS ?= Haswell Prescott
-NUMERICAL = tests/engine tests/fuzz tests/peers tests/sos_cone tests/structured \
+NUMERICAL = tests/engine tests/fuzz tests/ledger tests/sos_cone tests/structured \
   $(addprefix tests/certificates/test_,cases.py claims.py convex.py facial.py refine.py rounding.py zeros.py) \
   $(addprefix tests/privacy/test_,accept.py agreement.py combinators.py exponential.py integer_queries.py projection.py stability.py) \
   tests/sbm/test_certificate_exact.py tests/gaussian/test_pipelines.py

@@ -253,14 +253,14 @@ def check_labels(classes: Any) -> None:
 
 def same_label(labels: Any, wanted: Any) -> list[bool]:
     """Which members of a column are this label, a text or a number; TypeError where its type has no such."""
-    text = plain(wanted)
-    if type(text) is str:
-        return [type(label) is str and label == text for label in map(plain, column(labels, text=True))]
+    members = column(labels, text=True)
+    if type(text := plain(wanted)) is str:
+        return [type(label) is str and label == text for label in map(plain, members)]
     for kind in (getattr(getattr(k, "categories", None), "dtype", k) for _, k in _columns(labels)):
         if not _is_numeric(kind) and not (isinstance(labels, np.ndarray) and kind.kind == "O"):
             raise TypeError(f"labels of type {kind} are no numbers: give classes=(first, second)")
     exact = number(wanted)
-    return [number(label) == exact for label in column(labels, text=True)]
+    return [number(label) == exact for label in members]
 
 
 def entries(record: Any) -> list[Any] | None:

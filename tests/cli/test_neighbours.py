@@ -156,6 +156,7 @@ SLOW = (
     "edges, gzip",
     "edges with a header",
     "markov field",
+    "packing score",
 )
 
 
@@ -165,6 +166,11 @@ SLOW = (
 def test_no_line_shows(tmp_path, name):
     result = list(differences(tmp_path, name))
     assert not result, result[:3]
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_no_line_shows_in_short(tmp_path, name):
+    assert not list(differences(tmp_path, name, [b"\xff", b"1,2,secret"]))
 
 
 def test_no_category_shows(tmp_path):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sosdp as sd
+from sosdp.relaxation.functionals import violations
 
 SAMPLES = (-1.0, -0.3, 0.2, 0.9)
 
@@ -26,25 +27,24 @@ def _mean_system(threshold: float, literal: bool) -> tuple[sd.System, sd.Polynom
     return system, mean
 
 
-def _verdict(candidate: float, threshold: float, literal: bool) -> str:
-    system, mean = _mean_system(threshold, literal)
-    relaxation = sd.Relaxation(system, 4)
-    return relaxation.feasible(subject_to=relaxation.E(mean) == candidate).status
-
-
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize("literal", [False, True])
-def test_scores_of_candidate_means(literal):
-    """How many of four samples must be given up for a candidate mean: 1.00 at 0.3, 3.86 at 3 (degree 4)."""
-    assert _verdict(0.3, 0.97, literal) == "infeasible"
-    assert _verdict(0.3, 1.03, literal) == "optimal"
-    assert _verdict(3.0, 3.83, literal) == "infeasible"
-    assert _verdict(3.0, 3.89, literal) == "optimal"
+@pytest.mark.parametrize(
+    ("candidate", "below", "above"), [(0.3, 0.97, 1.03), (1.0, 1.88, 1.94), (3.0, 3.83, 3.89)]
+)
+def test_scores_of_candidate_means(candidate, below, above, literal):
+    """How many of four samples must be given up for a candidate mean: 1.00 at 0.3, 3.86 at 3 (degree 4).
 
-
-@pytest.mark.slow
-def test_the_score_between():
-    assert _verdict(1.0, 1.88, True) == "infeasible" and _verdict(1.0, 1.94, True) == "optimal"
+    Below that the relaxation is refuted; above it has moments, which no points need to have.
+    """
+    for threshold in (below, above):
+        system, mean = _mean_system(threshold, literal)
+        relaxation = sd.Relaxation(system, 4)
+        result = relaxation.feasible(subject_to=relaxation.E(mean) == candidate)
+        if threshold == below:
+            assert result.status == "infeasible"
+        else:
+            assert result.status in ("optimal", "inaccurate") and violations(result).worst < 1e-9
 
 
 POINTS = np.array([[0.0, 0.0], [1.0, 0.5], [4.0, 4.0], [5.0, 3.5]])

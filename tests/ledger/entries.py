@@ -15,7 +15,9 @@ from typing import Any
 import sosdp as sd
 from tests.fuzz import doors, instances, planted
 from tests.fuzz.__main__ import question
+from tests.peers import hypatia, moments, sostools, sumofsquares_jl, tssos, tutorials
 
+PEERS = (sumofsquares_jl, sostools, tssos, hypatia, moments, tutorials)
 CASES = Path(__file__).parent.parent / "cases"
 EXPECTED = {
     path.parent / f"{name}.sos.json": entry
@@ -64,9 +66,7 @@ def _files() -> Iterator[Entry]:
 
 
 def _peers() -> Iterator[Entry]:
-    from tests.peers.test_suites import ALL
-
-    for case in ALL:
+    for case in (case for suite in PEERS for case in suite.cases()):
         printed = not isinstance(case.expected, str) and case.tolerance > 1e-4  # with few digits
         yield Entry(f"peer {case.suite}: {case.name}", case.run, None if printed else case.expected)
 

@@ -10,15 +10,30 @@ ENTRIES = entries()
 # seconds each
 SLOW = {"peer SparsePOP: BroydenBand(8)", "peer SumOfSquares.jl tutorials: dihedral none"}
 SAMPLE = [e for e in ENTRIES if e.name not in SLOW][3::7]
-# what is known to be answered less well than it was recorded, and why
+_SECOND = "needs a second opinion, of CVXOPT or SDPA: without them the answer is 'inaccurate', and says so"
+_BOUNDARY = "products of floats, and every functional that separates is on the boundary: no proof in floats"
+# what may be answered less well than it was recorded, here or on another processor, and why; never falsely
 LESS = {
     "planted 5": "11 digits of 1e37 are proven, and the objective varies by 1e31",
     "finite 12": "no point of the set is proven, of which an equation has coefficients of 1e34",
     "planted 33": "no point of the set is proven, of which a constraint has coefficients of 1e18",
-    "peer SumOfSquares.jl: lyapunov_switched 1 infeasible": "was a solver's word; see tests/peers",
-    "peer SOSTOOLS: demo 3": "was a solver's word; see tests/peers",
-    "peer Hypatia: goldsteinprice_ball": "2.99991 is proven of 3; was closed with 2.9998",
+    "peer SumOfSquares.jl: lyapunov_switched 1 infeasible": _BOUNDARY,
+    "peer SumOfSquares.jl: sosdemo5 infeasible": _BOUNDARY,
+    "peer SOSTOOLS: demo 3": "without a bound on its variables nothing is proven, and 1e5 leaves 1e-2 open",
+    "peer SOSTOOLS: demo 5": "a feasible set nearly without interior: numerical errors now and then",
+    "peer SparsePOP: Rosenbrock(40)": "the bound misses the fifth digit on some processors",
+    "peer SparsePOP: ChainedSingular(4)": _SECOND,
+    "peer SparsePOP: ChainedSingular(8)": _SECOND,
+    "peer SparsePOP: ChainedSingular(16)": _SECOND,
+    "peer Hypatia: goldsteinprice_ball": _SECOND,
+    "peer Hypatia: motzkin_ellipsoid": _SECOND,
     "peer Hypatia: rosenbrock 6": "1.03e-5 below is proven; the bar is 1e-5",
+    "peer GloptiPoly 3: concave quadratic of degree 6": _SECOND,
+    "peer GloptiPoly 3: concave quadratic of degree 8": _SECOND,
+    "peer GloptiPoly 3: motzkin in a ball, minimisers": "flat to 2e-4, with the rougher of two tolerances",
+    "peer GloptiPoly 3: a system of equations": "its points are not rational, and the set has no inside",
+    "peer YALMIP: moment relaxation 6": _SECOND,
+    "peer YALMIP: moment relaxation 8": _SECOND,
     "peer SumOfSquares.jl tutorials: dihedral none": "4e-4 below the infimum, which is at infinity",
     "peer SumOfSquares.jl tutorials: dihedral sign": "the same",
     "peer SumOfSquares.jl tutorials: dihedral auto": "the same",
@@ -26,12 +41,12 @@ LESS = {
 
 
 def lost(some):
-    wrong = []
-    for entry in some:
-        if entry.name in LESS:
-            continue
-        wrong += [f"{entry.name}: {w}" for w in worse(RECORDED[entry.name], answered(entry), entry.truth)]
-    return wrong
+    return [
+        f"{entry.name}: {w}"
+        for entry in some
+        for w in worse(RECORDED[entry.name], answered(entry), entry.truth)
+        if entry.name not in LESS or w.startswith("wrong")
+    ]
 
 
 def test_the_ledger_has_every_question():

@@ -22,8 +22,8 @@ def ball(x, centre, square):
 
 
 def cases() -> Iterator[Case]:
-    def case(name, run, expected, tolerance=1e-5, slow=False):
-        return Case(SUITE, name, run, expected, tolerance, slow)
+    def case(name, run, expected, tolerance=1e-5):
+        return Case(SUITE, name, run, expected, tolerance)
 
     x = sd.variables("x", 8)
     a, b, c, d, e, f = x[:6]
@@ -43,7 +43,7 @@ def cases() -> Iterator[Case]:
     )
     on4 = box(x[:4], [-0.5] * 4, [0.5] * 4)
     yield case("caprasse", lambda: sd.minimize(caprasse, on4, 4), -3.1800966258, 1e-4)
-    yield case("caprasse 6", lambda: sd.minimize(caprasse, on4, 6), -3.1800966258, slow=True)
+    yield case("caprasse 6", lambda: sd.minimize(caprasse, on4, 6), -3.1800966258)
     goldstein = (1 + (a + b + 1) ** 2 * (19 - 14 * a + 3 * a**2 - 14 * b + 6 * a * b + 3 * b**2)) * (
         30 + (2 * a - 3 * b) ** 2 * (18 - 32 * a + 12 * a**2 + 48 * b - 36 * a * b + 27 * b**2)
     )
@@ -65,12 +65,10 @@ def cases() -> Iterator[Case]:
         + F("0.9563453")
     )
     on8 = box(x, (-0.1, 0.4, -0.7, -0.7, 0.1, -0.1, -0.3, -1.1), (0.4, 1, -0.4, 0.4, 0.2, 0.2, 1.1, -0.3))
-    yield case("heart", lambda: sd.minimize(heart, on8, 4), -1.36775, 1e-4, slow=True)
+    yield case("heart", lambda: sd.minimize(heart, on8, 4), -1.36775, 1e-4)
     volterra = a * (b**2 + c**2 + d**2 - F(11, 10)) + 1
     yield case("lotkavolterra", lambda: sd.minimize(volterra, box(x[:4], [-2] * 4, [2] * 4), 4), -20.8)
-    yield case(
-        "lotkavolterra 6", lambda: sd.minimize(volterra, box(x[:4], [-2] * 4, [2] * 4), 6), -20.8, slow=True
-    )
+    yield case("lotkavolterra 6", lambda: sd.minimize(volterra, box(x[:4], [-2] * 4, [2] * 4), 6), -20.8)
     magnetism = a**2 + 2 * sum(v**2 for v in x[1:7]) - a
     yield case("magnetism7", lambda: sd.minimize(magnetism, box(x[:7], [-1] * 7, [1] * 7), 4), -0.25)
     yield case("magnetism7_ball", lambda: sd.minimize(magnetism, ball(x[:7], [0] * 7, 7), 4), -0.25)

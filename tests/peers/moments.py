@@ -48,8 +48,8 @@ def cases() -> Iterator[Case]:
 
 
 def gloptipoly() -> Iterator[Case]:
-    def case(name, run, expected, tolerance=1e-5, slow=False):
-        return Case("GloptiPoly 3", name, run, expected, tolerance, slow)
+    def case(name, run, expected, tolerance=1e-5):
+        return Case("GloptiPoly 3", name, run, expected, tolerance)
 
     yield case("six-hump camel", lambda: sd.minimize(CAMEL, None, 6), -1.0316285)
     yield case(
@@ -180,8 +180,8 @@ def tail(level):
 
 
 def momentopt() -> Iterator[Case]:
-    def case(name, run, expected, tolerance=1e-5, slow=False):
-        return Case("MomentOpt", name, run, expected, tolerance, slow)
+    def case(name, run, expected, tolerance=1e-5):
+        return Case("MomentOpt", name, run, expected, tolerance)
 
     motzkin = x**4 * y**2 + x**2 * y**4 - 3 * x**2 * y**2 + 1
     on = S(1 - x**2 >= 0, 1 - y**2 >= 0)
@@ -205,8 +205,8 @@ def single(p, variables, on, degree, sense="minimize"):
 
 
 def ncpol2sdpa() -> Iterator[Case]:
-    def case(name, run, expected, tolerance=1e-4, slow=False):
-        return Case("ncpol2sdpa", name, run, expected, tolerance, slow)
+    def case(name, run, expected, tolerance=1e-4):
+        return Case("ncpol2sdpa", name, run, expected, tolerance)
 
     binary = S(x**2 == x, -(y**2) + y + F(1, 2) >= 0)
     yield case("commutative example", lambda: sd.minimize(2 * x * y, binary, 4), -0.7320505)
@@ -270,8 +270,8 @@ def vanishing(points):
 
 
 def yalmip() -> Iterator[Case]:
-    def case(name, run, expected, tolerance=1e-5, slow=False):
-        return Case("YALMIP", name, run, expected, tolerance, slow)
+    def case(name, run, expected, tolerance=1e-5):
+        return Case("YALMIP", name, run, expected, tolerance)
 
     g = sd.variables("g")
     p = (1 + x) ** 4 + (1 - y) ** 2

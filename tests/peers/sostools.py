@@ -21,8 +21,8 @@ def cases() -> Iterator[Case]:
 
 
 def sostools() -> Iterator[Case]:
-    def case(name, run, expected, tolerance=1e-5, slow=False):
-        return Case("SOSTOOLS", name, run, expected, tolerance, slow)
+    def case(name, run, expected, tolerance=1e-5):
+        return Case("SOSTOOLS", name, run, expected, tolerance)
 
     first = 2 * x**4 + 2 * x**3 * y - x**2 * y**2 + 5 * y**4
     yield case("demo 1", lambda: sd.prove_sos(first), "proved")
@@ -34,7 +34,7 @@ def sostools() -> Iterator[Case]:
     v = sd.variables("w", 5)
     horn = sum(jl.HORN[i][j] * v[i] ** 2 * v[j] ** 2 for i in range(5) for j in range(5))
     yield case("demo 4", lambda: sd.prove_sos(sum(w**2 for w in v) * horn), "proved")
-    yield case("demo 5", lambda: jl.singular_value(0.8724), "feasible", slow=True)
+    yield case("demo 5", lambda: jl.singular_value(0.8724), "feasible")
     yield case("demo 6", lambda: jl.maxcut(F(4)), "feasible")
     for degree in (3, 4, 5, 6, 7):
         yield case(
@@ -112,8 +112,8 @@ def inside(radius):
 
 
 def sparsepop() -> Iterator[Case]:
-    def case(name, run, expected, tolerance=1e-5, slow=False):
-        return Case("SparsePOP", name, run, expected, tolerance, slow)
+    def case(name, run, expected, tolerance=1e-5):
+        return Case("SparsePOP", name, run, expected, tolerance)
 
     x1, x2, x3 = v = sd.variables("x", 3)
     unknowns = sd.variables("u", 5)
@@ -124,7 +124,7 @@ def sparsepop() -> Iterator[Case]:
         20 * unknowns[0] + 12 * unknowns[1] + 11 * unknowns[2] + 7 * unknowns[3] + 4 * unknowns[4] <= 40,
         [w * (1 - w) >= 0 for w in unknowns],
     )
-    yield case("Bex2_1_1 of degree 6", lambda: sd.minimize(cost, knapsack, 6), -17.0, 1e-5, slow=True)
+    yield case("Bex2_1_1 of degree 6", lambda: sd.minimize(cost, knapsack, 6), -17.0, 1e-5)
     for n in (4, 8, 16, 40):
         w = sd.variables("r", n)
         rosenbrock = 1 + sum(100 * (w[k] - w[k - 1] ** 2) ** 2 + (1 - w[k]) ** 2 for k in range(1, n))
@@ -166,7 +166,6 @@ def sparsepop() -> Iterator[Case]:
                 lambda p=banded, k=one: sd.minimize(p, k, 6),
                 0.0,
                 1e-4,
-                slow=True,
             )
         tri = sum(
             ((3 - 2 * w[k]) * w[k] - (w[k - 1] if k else 0) - 2 * (w[k + 1] if k + 1 < n else 0) + 1) ** 2

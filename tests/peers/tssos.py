@@ -16,8 +16,8 @@ SUITE = "TSSOS"
 
 
 def cases() -> Iterator[Case]:
-    def case(name, run, expected, tolerance=2e-6, slow=False):
-        return Case(SUITE, name, run, expected, tolerance, slow)
+    def case(name, run, expected, tolerance=2e-6):
+        return Case(SUITE, name, run, expected, tolerance)
 
     x = sd.variables("x", 6)
     a, b, c = x[:3]
@@ -94,9 +94,9 @@ def cases() -> Iterator[Case]:
         2 * x6 + 2 * x5 + 2 * x4 + 2 * x3 + 2 * x2 + x1 - 1,
     ]
     yield case("katsura", lambda: sd.minimize(one, S([h.equals(0) for h in katsura], x1 >= F(1, 2)), 4), 1.0)
-    yield case("attractor", attractor, 3.437648, 1e-5, slow=True)
+    yield case("attractor", attractor, 3.437648, 1e-5)
     yield case("a quadratic form on a variety", eigenvalue, 0.29289321, 1e-5)
-    yield case("sum of ratios", ratios, -0.346510, 1e-5, slow=True)
+    yield case("sum of ratios", ratios, -0.346510, 1e-5)
     yield case("sum of ratios, order 3", lambda: ratios(6), -0.346510, 1e-3)
     roots = np.array(
         [
@@ -121,7 +121,6 @@ def cases() -> Iterator[Case]:
         lambda: least_eigenvalue(quartic, on3, 4),
         -0.67070657,
         1e-4,
-        slow=True,
     )
     cubic = a + b + c + a**4 + b**4 + c**4
     ball = S(a**2 + b**2 + c**2 <= 1)

@@ -25,8 +25,8 @@ def cases() -> Iterator[Case]:
 def polynomial_optimisation() -> Iterator[Case]:
     """Floudas and others' handbook, sections 2.2, 3.1, 3.5 and 4.10, with the tutorials' odd degrees."""
 
-    def case(name, run, expected, tolerance=1e-5, slow=False):
-        return Case("SumOfSquares.jl tutorials", name, run, expected, tolerance, slow)
+    def case(name, run, expected, tolerance=1e-5):
+        return Case("SumOfSquares.jl tutorials", name, run, expected, tolerance)
 
     quartics = S(
         [x >= 0, x <= 3, y >= 0, y <= 4],
@@ -100,8 +100,8 @@ def proven(found):
 
 
 def symmetry_and_sparsity() -> Iterator[Case]:
-    def case(name, run, expected, tolerance=1e-5, slow=False):
-        return Case("SumOfSquares.jl tutorials", name, run, expected, tolerance, slow)
+    def case(name, run, expected, tolerance=1e-5):
+        return Case("SumOfSquares.jl tutorials", name, run, expected, tolerance)
 
     v = sd.variables("v", 4)
     shifted = sum(v) + sum(w**2 for w in v)
@@ -113,7 +113,6 @@ def symmetry_and_sparsity() -> Iterator[Case]:
             f"dihedral {symmetry}",
             lambda s=symmetry: proven(sd.minimize(robinson, symmetry=s)),
             -3825 / 4096,
-            slow=symmetry == "none",
         )
         yield case(f"cyclic {symmetry}", lambda s=symmetry: sd.minimize(cyclic, symmetry=s), 0.0)
         yield case(f"even {symmetry}", lambda s=symmetry: sd.minimize(x**4 - 2 * x**2, symmetry=s), -1.0)
@@ -126,8 +125,8 @@ def symmetry_and_sparsity() -> Iterator[Case]:
 
 
 def examples_of_tssos() -> Iterator[Case]:
-    def case(name, run, expected, tolerance=2e-6, slow=False):
-        return Case("TSSOS", name, run, expected, tolerance, slow)
+    def case(name, run, expected, tolerance=2e-6):
+        return Case("TSSOS", name, run, expected, tolerance)
 
     quartic = x + y + z + x**4 + y**4 + z**4
     for symmetry in ("none", "auto"):

@@ -60,6 +60,7 @@ def test_the_budget_adds_up_and_the_labels_are_found(monkeypatch):
     assert known.guarantee_ == guarantee and spent[2:] == [3.0]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("known", [{}, {"average_degree": 3.0}, {"average_degree": 120.0}, {"gamma": 0.9}])
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_the_guarantee_says_nothing_about_the_graph(known, delta):
