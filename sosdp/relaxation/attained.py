@@ -6,19 +6,22 @@ objective is below what is proven is infeasible, however little it misses, and i
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from flint import arb, arb_mat, ctx, fmpq
+from scipy.sparse import csgraph
 
 from ..algebra.polynomial import Polynomial, variable
 from ..conic.exact.corrected import independent_columns
 from ..conic.exact.integers import is_semidefinite, over_one_denominator
 from ..conic.svec import smat
-from .assemble.identity import RawSolution
+from .assemble.identity import Identity, RawSolution
 from .candidate import Candidate
 from .change import Built
 from .descent import at, local_search, near
@@ -35,47 +38,49 @@ _BITS = (0, 3, 8, 20, 40)  # of a rounded point, after the binary point in centr
 _SIMPLE = 100  # denominator of a point that is guessed
 _WORK = 1e6  # of a solve of milliseconds
 _PRECISION = 200  # binary digits of the balls in which points are enclosed
+_LEAST = 1e-99  # a covariance that is none
 _ROOM = 1e-9  # of a constraint's terms: how far inside a corrected point is wanted
 
 Point = dict[int, Fraction]
 
 
-def attained(built: Built, raw: RawSolution, theorem: Theorem | None) -> tuple[float, Point | None]:
+def attained(
+    built: Built, raw: RawSolution, theorem: Theorem | None, enough: float = -math.inf
+) -> tuple[float, Point | None]:
     """The least objective, what is missed charged, of some points near the means of the moments, and the
-    point in the given variables; infinite where there is none. Where nothing is proven only points that
-    satisfy every constraint exactly count: there are no multipliers to charge with (of complex variables
-    these are of no real polynomial)."""
+    point in the given variables; infinite where there is none. The search ends at a point with ``enough`` or
+    less. Where nothing is proven only points that satisfy every constraint exactly count: there are no
+    multipliers to charge with (of complex variables these are of no real polynomial)."""
     demand, mass = built.statement.demands[0], built.statement.mass
     proven = None if theorem is None or demand.halves else theorem.value
     if mass is None or demand.system.foralls:
         return math.inf, None
-    objective, constant = demand.parts[0], built.statement.constant
+    objective, constant, system = demand.parts[0], built.statement.constant, demand.system
+    held = (system.equalities, system.inequalities) if not system.matrices else ()
     best, where = math.inf, None
-    for start in _starts(built, raw, demand):
-        for u in (start, _descended(objective, start), _improved(demand, start)):
-            x = _rounded(demand, u) if proven is not None else _feasible_near(built, u)
-            if x is None:
+    for search, start in itertools.product((False, True), _starts(built, raw, demand)):
+        if best <= enough:
+            break
+        u = _descended(objective, start, *held) if search else start
+        x = _rounded(demand, u) if proven is not None else _feasible_near(built, u)
+        if x is None:
+            continue
+        value = constant + mass * at(objective, x)
+        paid = near(value)
+        if theorem is not None and proven is not None:
+            if value < proven or not _nearly_feasible(built, x):
                 continue
-            value = constant + mass * at(objective, x)
-            paid = near(value)
-            if theorem is not None and proven is not None:
-                if value < proven or not _nearly_feasible(built, x):
-                    continue
-                paid += near(mass) * _charge(built, theorem, x)
-            if paid < best:
-                best, where = paid, x
+            paid += near(mass) * _charge(built, theorem, x)
+        if paid < best:
+            best, where = paid, x
     return best, None if where is None else built.change.point(where)
 
 
 def feasible_point(built: Built, raw: RawSolution) -> Point | None:
     """A point that satisfies every constraint, checked exactly, in the given variables; None where none was
     found."""
-    demand = built.statement.demands[0]
-    for start in _starts(built, raw, demand):
-        x = _feasible_near(built, start)
-        if x is not None:
-            return built.change.point(x)
-    return None
+    points = (_feasible_near(built, start) for start in _starts(built, raw, built.statement.demands[0]))
+    return next((built.change.point(x) for x in points if x is not None), None)
 
 
 def is_full(found: Candidate) -> bool:
@@ -83,12 +88,14 @@ def is_full(found: Candidate) -> bool:
     relaxation in cliques <= relaxation <= minimum <= value at a point that satisfies every constraint,
     checked exactly, and the ends agree to the tolerance of an optimum."""
     built = found.built
-    if found.status == "infeasible" or built.statement.kind == FEASIBLE and found.point is not None:
+    known = found.full or found.status == "infeasible"
+    if known or built.statement.kind == FEASIBLE and found.point is not None:
         return True
     if found.status != "optimal":
         return False
     lower = found.value if found.proven is None else float(found.proven)
-    return attained(built, found.raw, None)[0] - lower <= tolerance(built, found.value)
+    enough = lower + tolerance(built, found.value)
+    return attained(built, found.raw, None, enough)[0] <= enough
 
 
 def _feasible_near(built: Built, start: dict[int, float]) -> Point | None:
@@ -243,7 +250,8 @@ def _is_semidefinite(matrix: np.ndarray, x: Point) -> bool:
 
 
 def _starts(built: Built, raw: RawSolution, demand: Demand) -> Iterator[dict[int, float]]:
-    """The means of the moments, and a standard deviation to either side, in centred variables."""
+    """The means of the moments, and a deviation to either side of them, in centred variables: the standard
+    one, or the largest that the bounds allow, with the signs that the second moments show."""
     polynomials = _polynomials(demand)
     ids = {int(v) for q in polynomials for v in q.variable_ids}
     if not _looks_for_points(built, polynomials):
@@ -252,9 +260,38 @@ def _starts(built: Built, raw: RawSolution, demand: Demand) -> Iterator[dict[int
     if not all(math.isfinite(m) for m, _ in known.values()):
         return
     # what a reduction left out has mean zero, and its values are anywhere between its bounds
-    means_of = {v: known.get(v, (0.0, demand.bounds.largest.get(v, 0.0))) for v in ids}
-    for side in (0.0, 1.0, -1.0):
-        yield {v: m + (side * s if math.isfinite(s) else 0.0) for v, (m, s) in means_of.items()}
+    means_of = {v: known.get(v, (0.0, math.inf)) for v in ids}
+    yield {v: m for v, (m, _) in means_of.items()}
+    signs = _signs(built.pieces[0], built.moments_of(raw.moments)[0], known)
+    for side in (1.0, -1.0):
+        yield {
+            v: m
+            + side
+            * signs.get(v, 1.0)
+            * next(filter(math.isfinite, (s, demand.bounds.largest.get(v, 0.0), 0.0)))
+            for v, (m, s) in means_of.items()
+        }
+
+
+def _signs(
+    piece: Identity, moments: np.ndarray, known: Mapping[int, tuple[float, float]]
+) -> dict[int, float]:
+    """Signs of deviations from the means: those of the covariances along a tree of the largest ones. A sign
+    symmetry hides points, which come in pairs, from the means."""
+    if piece.hermitian or not known:
+        return {}
+    two = np.flatnonzero((piece.columns > 0).sum(axis=1) == 2)
+    v, w = piece.columns[two, -2:].reshape(-1, 2).T
+    mean = np.array([known.get(k, (0.0,))[0] for k in range(int(piece.columns.max(initial=0)) + 1)])
+    root = np.arange(1, mean.size)  # 0, no variable, joins what no covariance joins
+    covariance = np.r_[moments[two] - mean[v] * mean[w], np.full(root.size, _LEAST)]
+    table = sp.coo_array((covariance, (np.r_[v, 0 * root], np.r_[w, root])), 2 * mean.shape).tocsr()
+    tree = csgraph.minimum_spanning_tree(-abs(table))
+    order, above = csgraph.breadth_first_order(tree, 0, directed=False)
+    signs = np.ones(mean.size)
+    for u in order[1:].tolist():
+        signs[u] = signs[above[u]] * np.sign(table[u, above[u]] + table[above[u], u])
+    return dict(enumerate(signs.tolist()))
 
 
 def _polynomials(demand: Demand) -> list[Polynomial]:
@@ -311,21 +348,14 @@ def _charge(built: Built, theorem: Theorem, x: Point) -> float:
     return charge if math.isfinite(charge) else math.inf
 
 
-def _descended(p: Polynomial, start: dict[int, float]) -> dict[int, float]:
-    """A local minimiser, constraints apart, by steps in a trust region."""
-    if not 0 < len(start) <= _MOST_DESCENDED or not len(p.coefs):
+def _descended(
+    p: Polynomial, start: dict[int, float], equal: Sequence[Polynomial] = (), least: Sequence[Polynomial] = ()
+) -> dict[int, float]:
+    """A local minimiser, under constraints if there are any, by steps in a trust region."""
+    free = not (equal or least)
+    if not 0 < len(start) <= (_MOST_DESCENDED if free else _MOST_VARIABLES) or not len(p.coefs):
         return start
-    best = local_search(p, (), (), start, _ROUNDS)
-    return start if best is None else best
-
-
-def _improved(demand: Demand, start: dict[int, float]) -> dict[int, float]:
-    """A point that is better under the constraints."""
-    system = demand.system
-    if not 0 < len(start) <= _MOST_VARIABLES or not len(system) or system.matrices:
-        return start
-    best = local_search(demand.parts[0], system.equalities, system.inequalities, start, _MOST_IMPROVED)
-    return start if best is None else best
+    return local_search(p, equal, least, start, _ROUNDS if free else _MOST_IMPROVED) or start
 
 
 def _corrected(equal: list[Polynomial], least: list[Polynomial], start: dict[int, float]) -> dict[int, float]:

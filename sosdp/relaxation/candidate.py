@@ -26,7 +26,7 @@ class Candidate:
     it
     misses is charged); ``missed``: how far the value may be from the relaxation's, ``violated``: by how much
     moments miss a constraint; ``settled``: nothing better can be found; ``doubt``: why it is not known
-    whether the set has a point.
+    whether the set has a point; ``full``: a point shows that cliques lost nothing.
     """
 
     step: str
@@ -44,6 +44,7 @@ class Candidate:
     inner: np.ndarray | None = None
     other: Theorem | None = None
     doubt: str = ""
+    full: bool = False
 
     @property
     def best_theorem(self) -> Theorem | None:

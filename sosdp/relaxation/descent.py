@@ -150,10 +150,10 @@ def local_search(
         warnings.simplefilter("ignore")
         try:
             best = minimize(
-                lambda x: float(_finite(aim.values(x))[0]),
+                lambda x: float(np.asarray_chkfinite(aim.values(x))[0]),
                 x,
-                jac=lambda x: _finite(aim.slopes(x))[0],
-                hess=lambda x: _finite(aim.bends(x, np.ones(1))),
+                jac=lambda x: np.asarray_chkfinite(aim.slopes(x))[0],
+                hess=lambda x: np.asarray_chkfinite(aim.bends(x, np.ones(1))),
                 constraints=_held(every, len(equalities), ids),
                 method="trust-constr" if every else "trust-exact",
                 options=options,
@@ -171,18 +171,12 @@ def _held(every: list[Polynomial], equal: int, ids: list[int]) -> Any:
         return ()
     held = Jets(every, ids)
     return NonlinearConstraint(
-        lambda x: _finite(held.values(x)),
+        lambda x: np.asarray_chkfinite(held.values(x)),
         0.0,
         np.where(np.arange(len(every)) < equal, 0.0, np.inf),
-        jac=lambda x: _finite(held.slopes(x)),
-        hess=lambda x, weights: _finite(held.bends(x, weights)),
+        jac=lambda x: np.asarray_chkfinite(held.slopes(x)),
+        hess=lambda x, weights: np.asarray_chkfinite(held.bends(x, weights)),
     )
-
-
-def _finite(numbers: np.ndarray) -> np.ndarray:
-    if not np.isfinite(numbers).all():
-        raise ArithmeticError("a search left the floats")
-    return numbers
 
 
 def near(value: Any) -> float:

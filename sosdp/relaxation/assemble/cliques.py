@@ -27,7 +27,6 @@ from .sizes import monomial_count
 
 TINY_SIDE = 12  # up to it a dense block takes a millisecond
 LONGEST = 60.0  # estimated seconds of one block over all variables, beyond which auto takes cliques
-QUICK_SIDE, DENSE_SIDE = 36, 60  # up to which a block takes no time, without and with rewriting rules
 _OVERLAP = 5  # times what blocks apart would take: entries that cliques share couple them
 _POINT = 0.1  # seconds for a point that shows that cliques lose nothing
 SYMMETRIC_SIDE = 300  # symmetry="auto" gives up cliques for a dense block up to this side
@@ -77,8 +76,7 @@ def cliques_of(data: Data, degree: int, options: Options, quotient: Quotient, id
         found = merged(found, lambda k: work(k + 1))
         return Cliques(found) if _OVERLAP * seconds([side(c) for c in found]) < time else dense
     if options.cone == "sos" and time <= LONGEST:
-        slow = whole > (QUICK_SIDE if quotient.trivial else DENSE_SIDE)
-        return Cliques([ids], faster=slow and 3 * seconds([side(c) for c in found]) + _POINT <= time)
+        return Cliques([ids], faster=3 * seconds([side(c) for c in found]) + _POINT <= time)
     return Cliques(found, exact=False)
 
 

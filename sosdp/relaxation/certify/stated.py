@@ -12,6 +12,7 @@ some roundings each, and a verdict has to hold whatever those are. A float is th
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -90,16 +91,9 @@ def _find(
     matrix.data[here] = _found(matrix.data[here] / factor, coefs) * factor
 
 
-def _are_floats(values: Iterable[Number]) -> bool:
+def _are_floats(values: Iterable[Any]) -> bool:
     """Whether floats hold these numbers without rounding."""
-    return all(isinstance(v, float) or _is_float(v) for v in values)
-
-
-def _is_float(value: Number) -> bool:
-    try:
-        return Fraction(float(value)) == value
-    except OverflowError:
-        return False
+    return all(isinstance(v, float) or abs(v) <= sys.float_info.max and float(v) == v for v in values)
 
 
 def _coefficients(block: Block) -> list[Number]:

@@ -88,9 +88,8 @@ def unit_blocks(statement: Statement) -> UnitBlocks | None:
     if not plain or system.inequalities or system.matrices or system.foralls or not system.equalities:
         return None
     ids, objective = np.asarray(system.variable_ids), demand.parts[0]
-    if not all(map(_is_quadratic, (objective, *system.equalities))):
-        return None
-    if not np.isin(objective.variable_ids, ids).all():
+    quadratic = all(map(_is_quadratic, (objective, *system.equalities)))
+    if not quadratic or not np.isin(objective.variable_ids, ids).all():
         return None
     equations = [_Quadratic.of(h, ids) for h in system.equalities]
     data = _Quadratic.of(objective, ids)

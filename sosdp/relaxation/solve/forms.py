@@ -102,13 +102,12 @@ def read_gram_form(program: GramProgram, solution: ConicSolution) -> RawSolution
     """Translate a solution of ``gram_form``."""
     solution = _finite(solution)
     identity = program.identity
-    rows, free = identity.gram.shape[0], identity.free.shape[0]
+    gram, free, unknowns = np.split(solution.x, np.cumsum([identity.gram.shape[0], identity.free.shape[0]]))
     status = {"infeasible": "unbounded", "unbounded": "infeasible"}.get(solution.status, solution.status)
-    unknowns = solution.x[rows + free :]
     return RawSolution(
         status=status,
-        gram=solution.x[:rows],
-        free=solution.x[rows : rows + free],
+        gram=gram,
+        free=free,
         unknowns=unknowns,
         moments=solution.z[: identity.columns.shape[0]],
         value=program.value(unknowns),
@@ -192,34 +191,29 @@ def read_moment_form(program: GramProgram, form: MomentForm, solution: ConicSolu
     moments = form.fixed.copy() if not ray else np.zeros(form.fixed.size)
     moments[form.kept] = solution.x
     dual = solution.z
-    cursor = form.zero_rows
-    free = -dual[:cursor]
+    sizes = form.zero_rows, form.equal_rows.size, form.limit_rows.size, form.scalar.size
+    free, equal, limits, scalar, matrix = np.split(dual, np.cumsum(sizes))
     unknowns = np.zeros(identity.unknown.shape[0])
-    unknowns[form.equal_rows] = dual[cursor : cursor + form.equal_rows.size]
-    cursor += form.equal_rows.size
-    limits = dual[cursor : cursor + form.limit_rows.size]
+    unknowns[form.equal_rows] = equal
     unknowns[form.limit_rows] = (0.0 if ray else program.upper[form.limit_rows]) - limits
-    cursor += form.limit_rows.size
     bent = _bent(program)
     if bent.size and program.quadratic is not None:
         slope = identity.unknown[bent] @ moments + (0.0 if ray else program.objective[bent])
         unknowns[bent] = slope / program.quadratic[bent]
     gram = np.zeros(identity.gram.shape[0])
-    gram[form.scalar] = dual[cursor : cursor + form.scalar.size]
-    gram[form.matrix] = dual[cursor + form.scalar.size :]
+    gram[form.scalar], gram[form.matrix] = scalar, matrix
     eliminated = np.setdiff1d(np.arange(form.fixed.size), form.kept)
     if eliminated.size:
         # the unknown whose moment was eliminated is read off the column it alone can fix
         column = eliminated[0]
         row = np.setdiff1d(np.flatnonzero(~np.isfinite(program.upper)), bent)[0]
         target = 0.0 if ray else identity.target[column]
-        produced = (identity.gram.T @ gram + identity.free.T @ free)[column]
-        others = (identity.unknown.T @ unknowns)[column]
-        unknowns[row] = (produced - target - others) / identity.unknown[row, column]
+        produced = identity.gram.T @ gram - identity.free.T @ free - identity.unknown.T @ unknowns
+        unknowns[row] = (produced[column] - target) / identity.unknown[row, column]
     return RawSolution(
         status=solution.status,
         gram=gram,
-        free=free,
+        free=-free,
         unknowns=unknowns,
         moments=moments,
         value=program.value(unknowns),

@@ -19,10 +19,11 @@ def first(state: State) -> Candidate:
     that of one block over all variables."""
     thinner = _in_cliques(state.statement) if state.solve is None else None
     if thinner is not None:
-        found = _solved(state, thinner)
+        candidate = _solved(state, thinner)
+        candidate = replace(candidate, full=is_full(candidate))
         # where one block could improve by next to nothing, what is left to do is digits, for the other steps
-        if is_full(found) or found.width(found.above) <= _NARROW:
-            return found
+        if candidate.full or candidate.width(candidate.above) <= _NARROW:
+            return candidate
     return _solved(state, state.statement)
 
 

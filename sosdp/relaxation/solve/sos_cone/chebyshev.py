@@ -57,11 +57,6 @@ def names(exponents: np.ndarray) -> list[int]:
     return found
 
 
-def exponents_of(name: int, variables: int) -> tuple[int, ...]:
-    """The exponents that a name holds."""
-    return tuple(name >> _FIELD * j & _MASK for j in range(variables))
-
-
 def _fields(name: int) -> list[tuple[int, int]]:
     """Place (in bits) and exponent of the variables that occur."""
     found, place = [], 0
