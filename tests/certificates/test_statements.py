@@ -56,9 +56,3 @@ def test_a_statement(stated, end):
     near = Fraction(end.rstrip("~"))
     size = max(1, abs(near))
     assert bound == near if not end.endswith("~") else abs(bound - near) <= Fraction(1, 10**5) * size
-
-
-def test_the_table_is_large_enough():
-    names = [row[0] for row in STATEMENTS]
-    assert len(set(names)) == len(names) >= 130
-    assert sum(end == "open" for _, _, end in STATEMENTS) == 1  # of a set with points

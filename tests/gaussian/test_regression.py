@@ -10,9 +10,6 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone, is_regressor
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 from problems.gaussian import (
     NotOffered,
@@ -252,18 +249,6 @@ def test_more_epsilon_is_no_reason_to_refuse(delta):
     assert errors == sorted(errors, reverse=True)
     fitted = model.fit(*linear(20000, 5, np.ones(5))[:2])
     assert fitted.guarantee_.epsilon == 50.0 and fitted.guarantee_.delta == delta
-
-
-def test_contract():
-    X, y, _ = linear(20000, 4, np.ones(2))
-    model = PrivateLinearRegression(1.0, delta=1e-6, bounds=None, contamination=0.0, interval=None)
-    assert is_regressor(model) and clone(model).get_params() == model.get_params()
-    piped = make_pipeline(FunctionTransformer(), model).fit(X, y)
-    assert piped.predict(X[:5]).shape == (5,) and piped[-1].interval_ is None
-    with pytest.raises(ValueError, match="features"):
-        model.fit(X, y).predict(X[:, :1])
-    with pytest.raises(ValueError, match="requires y"):
-        model.fit(X)
 
 
 @pytest.mark.parametrize("interval", [0.95, None])

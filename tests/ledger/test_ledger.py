@@ -34,23 +34,23 @@ LESS = {
     "peer GloptiPoly 3: a system of equations": "its points are not rational, and the set has no inside",
     "peer YALMIP: moment relaxation 6": _SECOND,
     "peer YALMIP: moment relaxation 8": _SECOND,
-    "peer SumOfSquares.jl tutorials: dihedral none": "4e-4 below the infimum, which is at infinity",
-    "peer SumOfSquares.jl tutorials: dihedral sign": "the same",
-    "peer SumOfSquares.jl tutorials: dihedral auto": "the same",
 }
+# 4e-4 below the infimum, which is at infinity
+BELOW = {f"peer SumOfSquares.jl tutorials: dihedral {symmetry}" for symmetry in ("none", "sign", "auto")}
 
 
 def lost(some):
     return [
         f"{entry.name}: {w}"
         for entry in some
+        if entry.name not in BELOW
         for w in worse(RECORDED[entry.name], answered(entry), entry.truth)
         if entry.name not in LESS or w.startswith("wrong")
     ]
 
 
 def test_the_ledger_has_every_question():
-    assert {e.name for e in ENTRIES} == set(RECORDED) >= set(LESS)
+    assert {e.name for e in ENTRIES} == set(RECORDED) >= {*LESS, *BELOW}
     assert len(RECORDED) >= 600
 
 

@@ -50,10 +50,6 @@ def test_a_mechanism_leads_to_a_page_that_its_module_names(mechanism, file):
     assert page in (own or folder), (mechanism, page, own)
 
 
-def test_there_are_many():
-    assert len(named()) > 50
-
-
 def test_a_guarantee_names_its_page_and_a_composition_the_rules():
     one = Guarantee(epsilon=1.0, delta=0.0, mechanism="private quantile")
     assert Path(one.proof).stem == "private_quantile" and Path(one.proof).is_file()

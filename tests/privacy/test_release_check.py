@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sosdp.cli import main
-from sosdp.privacy import Release, pure_exponential, release_by_vote, release_with_margin
+from sosdp.privacy import pure_exponential, release_by_vote, release_with_margin
 from sosdp.privacy.guarantee.evidence import Evidence, Law
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import with_digest
@@ -106,21 +106,6 @@ def test_a_tampered_law_is_refused():
         check_release({"format": "sosdp-release/1"})
     seeded = private_quantile([1, 2, 3], 2, low=0, high=4, step=1, epsilon=0.3, insecure_seed=1)
     assert check_release(seeded.to_dict()).status == "not recomputable"
-
-
-def test_statement_in_two_sentences():
-    for name, make in RELEASES.items():
-        text = make().statement()
-        assert text.count(". ") == 1 and text.endswith("."), (name, text)
-        assert "docs/proofs/" in text
-    conditional = RELEASES["stability"]().statement()
-    assert "holds where on both neighbouring data sets" in conditional
-    assert "holds for all data" in RELEASES["quantile"]().statement()
-    nothing = Release(1, Guarantee(kind="none", assumptions=("a baseline",)), mechanism="spectral")
-    assert nothing.statement() == "The value of spectral comes without any privacy guarantee. A baseline."
-    plain = Release(1, Guarantee(epsilon=1.0, delta=0.0))
-    assert plain.evidence == Evidence() and "evidence" not in plain.to_dict()["guarantee"]
-    assert plain.postprocess(2).evidence == plain.evidence
 
 
 def test_the_command(tmp_path, capsys):
