@@ -134,7 +134,7 @@ UNDECIDED = {
 }
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", PROVEN)
 def test_proven_families(name):
     family, truth = PROVEN[name]
