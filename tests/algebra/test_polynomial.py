@@ -318,11 +318,9 @@ def sample(rng: np.random.Generator, count: int, degree: int, terms: int, coefs)
 
 
 def integers(rng, bits):
-    return lambda n: [int(s) * rng_bits(rng, bits) for s in rng.choice([-1, 1], n)]
-
-
-def rng_bits(rng, bits):
-    return int.from_bytes(rng.bytes(bits // 8), "little") + 1
+    return lambda n: [
+        int(s) * (int.from_bytes(rng.bytes(bits // 8), "little") + 1) for s in rng.choice([-1, 1], n)
+    ]
 
 
 def direct_product(p: Polynomial, q: Polynomial) -> Counter:

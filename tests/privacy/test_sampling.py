@@ -69,15 +69,11 @@ class Loose(Levels):
         return tuple((-5 - extra, 5 + (extra * 3) % 4) for _ in range(self.dimension))
 
 
-def score_1d():
-    return l_statistic(trimmed_weights(9, 2), cube(1, 4, 1), refine=2)
-
-
 @pytest.mark.few(4)
 @pytest.mark.parametrize("sampler", [FiniteGrid(), BoxLattice(), Layered(), Layered(marks=())], ids=repr)
 @pytest.mark.parametrize("top", [None, 3])
 def test_law_in_one_dimension(sampler, top):
-    score, base = score_1d(), rational_base(1.0)
+    score, base = l_statistic(trimmed_weights(9, 2), cube(1, 4, 1), refine=2), rational_base(1.0)
     data = np.random.default_rng(0).normal(size=(9, 1)) * 2
     bits, levels = InsecureBits(11), score.on(data)
     law = exact_law(score, data, base, top)

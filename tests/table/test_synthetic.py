@@ -44,7 +44,7 @@ def test_counts_and_scores_move_by_what_they_are_priced_for():
     """All tables of three records of two columns with two and three codes, and all their neighbours."""
     records = list(itertools.product(range(2), range(3)))
     shares = [np.array([0.3, 0.7]), np.array([0.2, 0.5, 0.3])]
-    score, length, more = 0, 0.0, 0
+    score, length = 0, 0.0
     for table in itertools.combinations_with_replacement(records, 3):
         here = np.array(table)
         for new in records:
@@ -55,9 +55,7 @@ def test_counts_and_scores_move_by_what_they_are_priced_for():
             for codes in (lambda t: t[:, 1], lambda t: t[:, 0] * 3 + t[:, 1]):
                 counts = [np.bincount(codes(t), minlength=6) for t in (here, there)]
                 length = max(length, float(np.linalg.norm(counts[0] - counts[1])))
-            added = np.array([*table, new, new])  # control: two more records are no neighbour
-            more = max(more, abs(np.bincount(added[:, 0] * 3 + added[:, 1]).sum() - 3))
-    assert score == synthetic.SCORE and length == pytest.approx(float(synthetic.MOVED)) and more == 2
+    assert score == synthetic.SCORE and length == pytest.approx(float(synthetic.MOVED))
 
 
 def test_the_laws_prove_the_guarantee():
@@ -91,6 +89,14 @@ def test_rows_have_the_types_of_the_schema_and_keep_what_depends():
     again = Table(rows, SCHEMA, 1.0).count().release()  # the rows are a table of the same schema
     assert abs(again.value["rows"][0]["value"] - 3000) < 40
     assert len(release.frame()) == 3000
+
+
+def test_a_plan_foresees_how_much_is_noise():
+    """Wide bounds: means of income were off by half, and nothing said so before."""
+    table = synthetic_of({"wage": np.linspace(0, 1000, 4000), "age": np.arange(4000) % 20}, insecure_seed=1)
+    first, second = table.synthetic_plan(4000, columns=["wage", "age"]).rows
+    ages = [row["age"] or 0 for row in table.synthetic(columns=["wage", "age"]).value["rows"]]
+    assert first["error"] < 0.05 and 0.7 < np.mean(np.greater(ages, 30)) / 0.7 / second["error"] < 1.1
 
 
 @pytest.mark.parametrize("records", [[], [{}], [{"sex": "f"}]])

@@ -147,7 +147,8 @@ class Release:
         guarantee = self.guarantee
         name = self.mechanism or "this release"
         if not guarantee.is_private:
-            return f"The value of {name} comes without any privacy guarantee. {_ended(guarantee.assumptions)}"
+            why = next(iter(guarantee.assumptions), "nothing is claimed")
+            return f"The value of {name} comes without any privacy guarantee. {why[:1].upper()}{why[1:]}."
         laws = " and ".join(law.describe() for law in self.evidence.laws) or "randomness of its own"
         proof = f", by {self.evidence.proof}" if self.evidence.proof else ""
         conditions = " and ".join(guarantee.conditions)
@@ -206,10 +207,6 @@ def _rebuild(
     value: Any, guarantee: Guarantee, mechanism: str, public: dict[str, Any], evidence: Evidence
 ) -> Release:
     return Release(value, guarantee, mechanism=mechanism, public=public, evidence=evidence)
-
-
-def _ended(sentences: tuple[str, ...]) -> str:
-    return f"{sentences[0][:1].upper()}{sentences[0][1:]}." if sentences else "Nothing is claimed."
 
 
 def _readable(value: Any) -> Any:

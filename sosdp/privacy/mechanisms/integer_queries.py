@@ -72,30 +72,25 @@ class IntegerQueries:
         dimension: int | None = None,
         insecure_seed: int | None = None,
     ) -> None:
-        if (epsilon is None) == (rho is None):
-            raise ValueError("give either epsilon (with or without delta) or rho")
         if before is not None and (delta == 0.0 or before < 0):
             raise ValueError("what is spent before a last ball is at least 0, and needs delta > 0")
         if (before is None) != (dimension is None):
             raise ValueError("a last ball has a budget before it and a dimension, both public")
-        self.n = n
-        self.epsilon, self.delta, self.rho = epsilon, delta, rho
+        self.n, self.delta, self.before, self.dimension = n, delta, before, dimension
+        self.epsilon = None if epsilon is None else calibrate.check_epsilon(epsilon)
+        self._terms = Terms(
+            epsilon=self.epsilon,
+            delta=delta or None,
+            rho=rho,
+            adjacency=ONE_RECORD_REPLACED,
+            insecure_seed=insecure_seed,
+        )
         self.pure = rho is None and delta == 0.0
-        if epsilon is not None:
-            self.epsilon = calibrate.check_epsilon(epsilon)
-            if delta != 0.0:
-                self.rho = calibrate.zcdp_rho(self.epsilon, calibrate.check_delta(delta))
-        else:
-            if delta != 0.0:
-                raise ValueError("rho comes without delta")
-            self.rho = calibrate.check_positive(rho, "rho")
-        self.budget = Fraction(self.epsilon if self.pure else self.rho)  # type: ignore[arg-type]
-        self.before, self.dimension = before, dimension
-        if before is not None:
-            self.budget, self.rho = before, None
+        total = self._terms.pure if self.pure else self._terms.concentrated
+        self.rho = None if self.pure or before is not None else total
+        self.budget = Fraction(total) if before is None else before
         self.spent = Fraction(0)
         self._closed = False
-        self._terms = Terms(adjacency=ONE_RECORD_REPLACED, insecure_seed=insecure_seed)
         self._bits = self._terms.bits()
 
     def order_statistic(
@@ -200,8 +195,7 @@ class IntegerQueries:
 
     def seal(self, value: Any, *, mechanism: str, public: dict[str, Any]) -> Release:
         """The release, with the whole budget as its guarantee."""
-        delta = None if self.epsilon is None else self.delta
-        terms = replace(self._terms, mechanism=mechanism, epsilon=self.epsilon, delta=delta, rho=self.rho)
+        terms = replace(self._terms, mechanism=mechanism, rho=self.rho)
         return terms.seal(value, terms.guarantee(), self._bits, public=public)
 
     def _pay(self, price: Fraction) -> None:

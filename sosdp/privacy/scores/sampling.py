@@ -150,13 +150,7 @@ class Layered(Sampler):
         self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, bits: RandomBits
     ) -> Point:
         """Rejection until a point is accepted; ends with probability 1."""
-        return self.draw_counting(score, levels, base, top, bits)[0]
-
-    def draw_counting(
-        self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, bits: RandomBits
-    ) -> tuple[Point, int]:
-        """As `draw`, with the number of trials, a function of the data that must not be published."""
-        return self.prepare(score, levels, base, top)(bits)
+        return self.prepare(score, levels, base, top)(bits)[0]
 
     def prepare(
         self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int

@@ -24,8 +24,9 @@ class Plan:
 
     Attributes:
         n: records of a group that errors of means and quantiles are for.
-        rows: of each statistic: column, statistic, answers, epsilon, error; enough: the number of records of
-            a group from which the error is below a tenth (of their number; of what a sum or mean can be).
+        rows: of each statistic, and of each quantile: column, statistic, answers, epsilon, error; enough: the
+            number of records of a group from which the error is below a tenth (of their number; of what a sum
+            or mean can be).
         least: with private keys, the number of records from which a group is shown with probability 1/2.
     """
 
@@ -41,9 +42,11 @@ class Plan:
 
     def __repr__(self) -> str:
         lines = [
-            f"{row['statistic']}{'' if row['column'] is None else ' of ' + row['column']}: "
-            f"{row['answers']} answer{'s' if row['answers'] > 1 else ''} at epsilon {row['epsilon']:.4g}, "
-            f"expected error {row['error']:.4g} (below a tenth from {row['enough']} records on)"
+            f"{' '.join(str(row[key]) for key in ('statistic', 'quantile') if key in row)}"
+            f"{'' if row['column'] is None else ' of ' + row['column']}: "
+            f"{row['answers']} answer{'s' if row['answers'] > 1 else ''}"
+            + (f" at epsilon {row['epsilon']:.4g}, " if "epsilon" in row else ", ")
+            + f"expected error {row['error']:.4g} (below a tenth from {row['enough']} records on)"
             for row in self.rows
         ]
         if self.least is not None:
@@ -64,11 +67,15 @@ def planned(question: Question, shares: list[Share], choice: KeyLaw | None, n: f
         {
             "column": share.statistic.column.name if share.statistic.column else None,
             "statistic": share.statistic.name,
-            "answers": keys * share.statistic.answers,
-            "epsilon": float(share.epsilon * times),
-            "error": share.statistic.error(unit, share.epsilon, n),
-            "enough": math.ceil(TENTH * share.statistic.spread(unit, share.epsilon)),
+            **level,
+            "answers": keys * part.answers,
+            "epsilon": float(epsilon * times),
+            "error": part.error(unit, epsilon, n),
+            "enough": math.ceil(TENTH * part.spread(unit, epsilon)),
         }
         for share in shares
+        for levels in [share.statistic.levels]
+        for epsilon in [share.epsilon / len(levels)]
+        for level, part in levels
     ]
     return Plan(n, tuple(rows), None if choice is None else choice.top + 1)

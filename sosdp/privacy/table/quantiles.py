@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -59,9 +59,9 @@ class Quantiles(Within):
         return self.grid.size
 
     @property
-    def answers(self) -> int:
-        """One row a quantile."""
-        return len(self.shares)
+    def levels(self) -> list[tuple[Row, Statistic]]:
+        """Every quantile."""
+        return [({"quantile": float(share)}, replace(self, shares=(share,))) for share in self.shares]
 
     def code(self, values: npt.NDArray[np.float64]) -> Codes:
         """The place of the nearest grid point."""

@@ -9,6 +9,7 @@ Proof: docs/proofs/tables.md
 from __future__ import annotations
 
 import datetime as dates
+import itertools
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -88,6 +89,11 @@ class Statistic(ABC):
     def answers(self) -> int:
         """Number of rows of one cell."""
         return 1
+
+    @property
+    def levels(self) -> list[tuple[Row, Statistic]]:
+        """The parts of equal budgets that differ in their errors, with what tells them apart."""
+        return [({}, self)]
 
     @abstractmethod
     def code(self, values: npt.NDArray[np.float64]) -> Codes:
@@ -205,18 +211,15 @@ class Histogram(Count):
 
     def rows(self, cell: npt.NDArray[Any], noise: Noise) -> list[Row]:
         """One row a bin."""
-        law = self.laws(noise.unit, noise.epsilon)[0]
-        return [{"bin": self._bin(k)} | counted(int(value), law, noise) for k, value in enumerate(cell)]
-
-    def _bin(self, place: int) -> Any:
-        column = column_of(self)
-        if column.values:
-            return column.values[place]
-        return [in_column(column, edge) for edge in self.edges[place : place + 2]]
+        law, column = self.laws(noise.unit, noise.epsilon)[0], column_of(self)
+        bins = column.values or [
+            [in_column(column, edge) for edge in pair] for pair in itertools.pairwise(self.edges)
+        ]
+        return [{"bin": bins[k]} | counted(int(value), law, noise) for k, value in enumerate(cell)]
 
     def laws(self, unit: Unit, epsilon: Fraction) -> tuple[Law, ...]:
         """A unit that is replaced leaves bins and enters others."""
-        moved = unit.most * (2 if unit.replaced else 1)
+        moved = unit.most * (1 + unit.replaced)
         return (Law("discrete laplace", (moved / epsilon, moved)),)
 
 
@@ -232,8 +235,7 @@ class Sum(Statistic):
     @property
     def step(self) -> Fraction:
         """The step of the grid."""
-        largest = max(map(abs, column_of(self).bounds))
-        step = _power(largest)
+        step = _power(max(map(abs, column_of(self).bounds)))
         return max(step, Fraction(1)) if column_of(self).type == "integer" else step
 
     @property
@@ -360,8 +362,8 @@ class Mean(Within):
         least = float(law.numbers[0]) / records * unit  # what noise leaves of a variance of 0
         variance = max(squares / records * unit - mean * mean, least)
         away = normal * math.sqrt(variance / records)
-        low, high = min(ends[0], mean), max(ends[1], mean)
-        return mean - math.hypot(mean - low, away), mean + math.hypot(high - mean, away)
+        below, above = (math.hypot(max(side, 0.0), away) for side in (mean - ends[0], ends[1] - mean))
+        return mean - below, mean + above
 
     def spread(self, unit: Unit, epsilon: Fraction) -> float:
         """At most 1.5 scales of the noise of the deviation."""
@@ -374,7 +376,7 @@ class Mean(Within):
 
 
 SQUARES = 1 << 20
-"""Deviations are squared in so many steps of half the interval."""
+"""Steps of half the interval in which deviations are squared."""
 
 
 @dataclass(frozen=True)
@@ -413,9 +415,8 @@ def _power(largest: float) -> Fraction:
 def _rounded(steps: npt.NDArray[np.float64], least: int, most: int) -> Codes:
     """The nearest integers, moved into [least, most]; MISSING for NaN."""
     there = ~np.isnan(steps)
-    near = np.rint(np.where(there, steps, 0.0))
-    whole = np.clip(near, float(least), float(most)).astype(np.int64)
-    return np.where(there, whole, MISSING)
+    whole = np.clip(np.rint(np.where(there, steps, 0.0)), float(least), float(most))
+    return np.where(there, whole.astype(np.int64), MISSING)
 
 
 def _summed(codes: Codes, keys: npt.NDArray[np.intp], count: int) -> npt.NDArray[Any]:

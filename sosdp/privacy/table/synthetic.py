@@ -8,6 +8,7 @@ Proof: docs/proofs/synthetic_tables.md
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,9 +27,10 @@ from sosdp.privacy.inputs import choose
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.schema import Column, Schema
+from sosdp.privacy.table.plan import TENTH, Plan
 from sosdp.privacy.table.question import histogram
 from sosdp.privacy.table.records import Chunk
-from sosdp.privacy.table.statistics import MISSING, Histogram, in_column
+from sosdp.privacy.table.statistics import MISSING, Histogram, column_of, in_column
 from sosdp.privacy.terms import Terms, on_terms
 
 Codes = npt.NDArray[np.int64]
@@ -91,8 +93,7 @@ def release_tree(terms: Terms, codes: Codes, sizes: Sequence[int]) -> Release:
         How many codes each column has, public.
     """
     rho, bits, d = Fraction(terms.concentrated) / 3, terms.bits(), len(sizes)
-    links = max(1, d - 1)
-    noise = [MOVED**2 / (2 * rho / parts) for parts in (d, links)]
+    links, noise = max(1, d - 1), _variances(terms, d)
     single = [_noisy(codes[:, j], size, noise[0], bits) for j, size in enumerate(sizes)]
     shares = [_shares(counts) for counts in single]
     rate = root_down(8 * rho / links) / (2 * SCORE)
@@ -112,6 +113,34 @@ def release_tree(terms: Terms, codes: Codes, sizes: Sequence[int]) -> Release:
     promise = terms.guarantee(epsilon=terms.epsilon, delta=terms.delta, rho=terms.concentrated)
     evidence = proven_by("synthetic_tables", *laws)
     return terms.seal(Tree(single, pairs), promise, bits, evidence=evidence, public={"n": len(codes)})
+
+
+def _variances(terms: Terms, d: int) -> list[Fraction]:
+    """Of the noise of a count of a column, and of a pair, of d columns."""
+    return [MOVED**2 / (2 * Fraction(terms.concentrated) / 3 / parts) for parts in (d, max(1, d - 1))]
+
+
+def planned(terms: Terms, columns: Sequence[Histogram], n: int) -> Plan:
+    """By column, the share of its entries that are noise, even within the bounds, at most about.
+
+    It is what the noise of cells is above 0, beside n records: of the first column, which is drawn from its
+    own counts, or of a pair of which nearly all cells are empty and whose parent's records evenly divided.
+    """
+    sizes, variances = [one.width + 1 for one in columns], _variances(terms, len(columns))
+    alone, pair = (math.sqrt(variance / (2 * math.pi)) for variance in variances)
+    others = [max([*sizes[:k], *sizes[k + 1 :]]) for k in range(1, len(sizes))]
+    above = [sizes[0] * alone, *(pair * a * b for a, b in zip(sizes[1:], others, strict=True))]
+    rows = (
+        {
+            "column": column_of(one).name,
+            "statistic": "share of noise",
+            "answers": one.width,
+            "error": noise / (n + noise),
+            "enough": math.ceil((TENTH - 1) * noise),
+        }
+        for one, noise in zip(columns, above, strict=True)
+    )
+    return Plan(n, tuple(rows))
 
 
 def rows_of(tree: Tree, count: int, columns: Sequence[Histogram], bits: RandomBits) -> list[dict[str, Any]]:

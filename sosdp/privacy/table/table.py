@@ -26,6 +26,7 @@ from sosdp.privacy.table.plan import Plan, planned
 from sosdp.privacy.table.question import Question
 from sosdp.privacy.table.records import all_chunks, chunks, parts
 from sosdp.privacy.table.state import State, fold, merge_into, require_question
+from sosdp.privacy.table.statistics import Histogram, column_of
 from sosdp.privacy.terms import Terms
 
 
@@ -156,7 +157,29 @@ class Asked:
         SchemaError
             A schema with owners, or no such column.
         """
-        question, count = self.question, None if rows is None else integer(rows, "rows")
+        count = None if rows is None else integer(rows, "rows")
+        whole, parts, terms = self._synthesis(columns, bins)
+        names, sizes = [column_of(part).name for part in parts], [part.width + 1 for part in parts]
+        codes = synthesis.encoded(all_chunks(self.source, whole), parts)
+        if self.budget is not None:
+            nothing = synthesis.encoded([], parts)
+            self.budget.spend(synthesis.release_tree(replace(terms, insecure_seed=None), nothing, sizes))
+        release = synthesis.release_tree(terms, codes, sizes)
+        made = synthesis.rows_of(release.value, len(codes) if count is None else count, parts, terms.bits())
+        tree = [[names[parent], names[child]] for parent, child, _ in release.value.pairs]
+        return release.postprocess({"rows": made}, public={"columns": names, "tree": tree, "bins": int(bins)})
+
+    def synthetic_plan(
+        self, n: int, *, columns: Iterable[str] | None = None, bins: int = synthesis.BINS
+    ) -> Plan:
+        """How much of a synthetic table of n records is noise; nothing is read or spent. Raises as
+        `synthetic`."""
+        _, parts, terms = self._synthesis(columns, bins)
+        return synthesis.planned(terms, parts, integer(n, "n"))
+
+    def _synthesis(self, columns: Iterable[str] | None, bins: int) -> tuple[Question, list[Histogram], Terms]:
+        """The columns of a synthetic table with their bins, and its budget, checked by public facts."""
+        question = self.question
         if question.schema.owner is not None:
             raise SchemaError("owner: a synthetic table protects records, not their owners")
         if not question.unit.replaced:
@@ -171,22 +194,13 @@ class Asked:
         names = [column.name for column in question.schema.columns] if columns is None else list(columns)
         if not names:
             raise ValueError("columns: at least one is expected")
-        bins = integer(bins, "bins")
-        parts = [synthesis.binned(question.schema, name, bins) for name in names]
-        whole, sizes = question.asking(*parts), [part.width + 1 for part in parts]
-        terms = self.terms.assuming(EVERY_LINE)
+        parts = [synthesis.binned(question.schema, name, integer(bins, "bins")) for name in names]
+        whole, terms = question.asking(*parts), self.terms.assuming(EVERY_LINE)
         if self.budget is not None:
             left = _left(self.budget)
             terms = Terms(**left, assumptions=terms.assumptions, insecure_seed=terms.insecure_seed)
         terms.concentrated  # noqa: B018  a budget out of range is refused before anything is read
-        codes = synthesis.encoded(all_chunks(self.source, whole), parts)
-        if self.budget is not None:
-            nothing = synthesis.encoded([], parts)
-            self.budget.spend(synthesis.release_tree(replace(terms, insecure_seed=None), nothing, sizes))
-        release = synthesis.release_tree(terms, codes, sizes)
-        made = synthesis.rows_of(release.value, len(codes) if count is None else count, parts, terms.bits())
-        tree = [[names[parent], names[child]] for parent, child, _ in release.value.pairs]
-        return release.postprocess({"rows": made}, public={"columns": names, "tree": tree, "bins": bins})
+        return whole, parts, terms
 
     def _read(self, executor: Any) -> State:
         if executor is None:

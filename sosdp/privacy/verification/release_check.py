@@ -118,7 +118,9 @@ def price(law: Law, guarantee: Guarantee) -> Price:
     if law.name == "exponential base":
         if n[1] > 4096 or not 0 < n[0] <= Fraction(2) ** int(n[1]):
             raise ValueError("exponential base: r = numerator / 2^bits lies in (0, 1]")
-        epsilon = _log_up(2 * int(n[2]), Fraction(2) ** int(n[1]) / n[0])
+        epsilon = calibrate.upper(
+            lambda: 2 * int(n[2]) * calibrate.ball(Fraction(2) ** int(n[1]) / n[0]).log()
+        )
         return Price(epsilon, Fraction(0), epsilon**2 / 8)
     if law.name == "acceptance curve":
         return _curve(_above_zero(n[0], law), _above_zero(n[1], law))
@@ -421,8 +423,3 @@ def _rounded(law: Law, guarantee: Guarantee) -> Price:
 
 def _ratio(units: Fraction) -> Any:
     return (-1 / calibrate.ball(units)).exp()
-
-
-def _log_up(times: int, ratio: Fraction) -> Fraction:
-    """An upper bound of times * ln(ratio), within 2^-100."""
-    return calibrate.upper(lambda: times * calibrate.ball(ratio).log())

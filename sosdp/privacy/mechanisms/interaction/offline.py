@@ -138,10 +138,6 @@ class OfflinePlan:
         """What the whole run costs, rounded up."""
         return float_up(self.rounds * (Fraction(self.select) + Fraction(self.answer)))
 
-    def answer_variance(self, sensitivity: int) -> Fraction:
-        """Variance of the discrete Gaussian noise of an answer: sensitivity^2 / (2 rho)."""
-        return Fraction(sensitivity) ** 2 / (2 * Fraction(self.answer))
-
 
 def plan_offline(rho: float, rounds: int, share: float = SELECT_SHARE) -> OfflinePlan:
     """Split rho evenly over the rounds, `share` of it to the selections; rounded down.
@@ -194,6 +190,6 @@ def run_offline(
     """
     for _ in range(plan.rounds):
         query = distinguisher.select(data, guess, belief(), plan.select, bits)
-        variance = plan.answer_variance(max(1, query.sensitivity))
+        variance = Fraction(max(1, query.sensitivity)) ** 2 / (2 * Fraction(plan.answer))
         answer = data.count(query) + exact.discrete_gaussian(variance, bits)
         update(query, float(answer * query.unit), math.sqrt(variance) * float(query.unit))

@@ -155,7 +155,8 @@ def noisy_centers(
     k, d = table.clusters, table.dimension
     far_ratio = _check_ratio(epsilon, k, ratio)
     sizes = partition_sizes(len(table), epsilon / 2.0, delta / 4.0, beta / 2.0)
-    _check_enough(len(table), sizes)
+    if len(table) < (enough := 2 * sizes.reach + 2):
+        raise ValueError(f"{enough} tuples are needed for a test of reach {sizes.reach}, got {len(table)}")
     result = find_partition(table, sizes, far_ratio, bits)
     if result.centre is None:
         return None
@@ -210,10 +211,3 @@ def _check_ratio(epsilon: float, k: int, ratio: Any) -> Fraction:
     if k < 2 or far_ratio <= 6 or epsilon > 1.0:
         raise ValueError(f"proven for k >= 2, ratio > 6 and epsilon <= 1, got {k}, {ratio} and {epsilon}")
     return far_ratio
-
-
-def _check_enough(n: int, sizes: PartitionSizes) -> None:
-    if n < 2 * sizes.reach + 2:
-        raise ValueError(
-            f"{2 * sizes.reach + 2} tuples are needed for a test of reach {sizes.reach}, got {n}"
-        )
