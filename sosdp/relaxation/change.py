@@ -161,8 +161,8 @@ def centre_of_descent(demand: Demand) -> dict[int, Fraction]:
     """Where a polynomial is least, or the centre of its highest form, which has short digits and wells on all
     sides: where its terms are smallest, if they are much smaller there; by variable without a box."""
     p, ends = demand.parts[0], demand.bounds.ranges
-    leads = p.coefs[p.monos.all(axis=1)].tolist()  # which no move changes
-    if Fraction(max(map(abs, leads), default=0)) * _LIGHTER >= tallest(p):
+    leads, every = p.coefs[p.monos.all(axis=1)].tolist(), p.coefs.tolist()  # no move changes the first
+    if max(map(abs, leads), default=0) * _LIGHTER >= max(map(abs, every), default=0):
         return {}
     boxed = {v: Fraction(sum(r)) / 2 for v, r in ends.items() if np.isfinite(r).all()}
     free = p.subs({variable(v): c for v, c in boxed.items() if v in p.variable_ids})

@@ -177,11 +177,11 @@ def _own_sizes(built: Built, raw: RawSolution, one: float) -> np.ndarray:
     nothing."""
     program, start = built.program, 0
     own = np.ones(raw.moments.size)
-    wanted = abs(program.objective) / one
-    rows = np.flatnonzero(wanted)
     for piece in built.scaled if built.statement.kind == MEASURES and len(built.scaled) > 1 else ():
         columns = slice(start, start + piece.columns.shape[0])
         start = columns.stop
+        wanted = abs(program.objective) / one
+        rows = np.flatnonzero(wanted)
         weights = abs(program.identity.unknown[rows][:, columns]).max(axis=1).toarray().ravel()
         least = float((wanted[rows][weights > 0] / weights[weights > 0]).min(initial=1.0))
         place = piece.constant_column()

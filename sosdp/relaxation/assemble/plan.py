@@ -13,6 +13,7 @@ import numpy as np
 from ...algebra import monomials as mono
 from ...algebra.constraint import Equality, Inequality
 from ...algebra.polynomial import Polynomial
+from ...algebra.terms import distinct_ids
 from ...model.expectation import ExpectationConstraint
 from ...model.options import Options
 from ...model.system import System
@@ -229,5 +230,4 @@ def least_degree(system: System, data: list[Polynomial]) -> int:
 
 
 def _all_ids(system: System, data: list[Polynomial]) -> np.ndarray:
-    ids = [np.asarray(system.variable_ids), *(np.asarray(p.variable_ids) for p in data)]
-    return np.unique(np.concatenate(ids)).astype(mono.MONOMIAL)
+    return distinct_ids(np.concatenate([system.variable_ids, *(p.monos.reshape(-1) for p in data)]))

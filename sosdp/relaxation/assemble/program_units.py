@@ -9,6 +9,7 @@ least squares of the logarithms of all coefficients, and used where they bring t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -50,7 +51,7 @@ def farthest(identities: list[Identity], scalings: list[Scaling]) -> float:
             every = every * np.repeat(scaling.unknown, np.diff(unknown.indptr))
         sizes = np.abs(np.concatenate([every * scaling.column[unknown.indices], target]))
         sizes = sizes[sizes > 0]
-        worst = max(worst, np.log2(sizes.max(initial=1.0)), -np.log2(sizes.min(initial=1.0)))
+        worst = max(worst, math.log2(sizes.max(initial=1.0)), -math.log2(sizes.min(initial=1.0)))
     return worst
 
 

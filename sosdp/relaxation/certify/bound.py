@@ -216,13 +216,19 @@ class Group:
         return np.flatnonzero(self.ones < 0), entry, corner, start + rest * side + one[:, None], body
 
 
-def _groups(identity: Identity, chosen: np.ndarray) -> list[Group]:
-    """The chosen blocks (boolean) by side."""
-    every = [(n, k, rows, chosen[k]) for n, (k, rows) in identity.derive(by_side).items()]
+def _groups(identity: Identity, *chosen: np.ndarray) -> list[list[Group]]:
+    """The blocks of each choice (boolean) by side."""
     ones = np.array(
         [next(iter(np.flatnonzero(~b.basis.any(axis=1))), -1) for b in identity.blocks], dtype=int
     )
-    return [Group(n, k[here], rows[here], ones[k[here]]) for n, k, rows, here in every if here.any()]
+    return [
+        [
+            Group(n, k[here[k]], rows[here[k]], ones[k[here[k]]])
+            for n, (k, rows) in identity.derive(by_side).items()
+            if here[k].any()
+        ]
+        for here in chosen
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +244,7 @@ class _Parts:
     absorb_size: Table
     unreached: np.ndarray
     inverse: np.ndarray
-    terms: np.ndarray
+    rates: np.ndarray
     squares: list[Group]
     others: list[Group]
     null: NullConditions | None
@@ -254,8 +260,7 @@ class _Parts:
         size = np.abs(target) + self.size @ multipliers
         if not size.min(initial=np.inf) > _UNDERFLOW:  # products may have vanished that are not zero
             size += _UNDERFLOW / UNIT * ((self.size != 0) @ (multipliers > 0))
-        # one rounding a product, one a sum, one for each coefficient converted to double, one for sqrt(2)
-        return (self.terms + 8) * UNIT * size * _OUTWARD
+        return self.rates * size * _OUTWARD
 
 
 def make_parts(identity: Identity) -> _Parts:
@@ -268,7 +273,8 @@ def make_parts(identity: Identity) -> _Parts:
     absorb, absorb_size = (m if plain.all() else m[plain] for m in (tables.gram, tables.gram_size))
     weights = np.where(np.repeat(plain, np.diff(gram.indptr)), gram.data, 0.0) ** 2
     weight = np.bincount(gram.indices, weights=weights, minlength=gram.shape[1])
-    reached = weight > 0
+    reached, terms = weight > 0, [m.indices for m in (gram, identity.free, identity.unknown)]
+    plain_groups, other_groups = _groups(identity, squares, others)
     return _Parts(
         up=_upright(tables.gram, tables.free, -tables.unknown),
         size=_upright(tables.gram_size, tables.free_size, tables.unknown_size),
@@ -279,9 +285,10 @@ def make_parts(identity: Identity) -> _Parts:
         inverse=np.divide(
             1.0, weight, out=np.zeros(weight.size), where=reached
         ),  # of nothing they are integers
-        terms=sum(m.getnnz(axis=0) for m in (gram, identity.free, identity.unknown)),
-        squares=_groups(identity, squares),
-        others=_groups(identity, others),
+        # one rounding a product, one a sum, one for each coefficient converted to double, one for sqrt(2)
+        rates=(np.bincount(np.concatenate(terms), minlength=gram.shape[1]) + 8) * UNIT,
+        squares=plain_groups,
+        others=other_groups,
         null=null_conditions(identity),
         null_columns=identity.null_columns(),
     )

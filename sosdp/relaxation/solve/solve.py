@@ -195,8 +195,8 @@ def unproducible(identity: Identity) -> RawSolution | None:
 def _unproduced(identity: Identity) -> tuple[np.ndarray, np.ndarray]:
     """Which coefficients no block and no equality can produce, and which unknowns ask for, shape (columns,)
     each."""
-    made = identity.gram.getnnz(axis=0) + identity.free.getnnz(axis=0)
-    return made == 0, identity.unknown.getnnz(axis=0) > 0
+    count, made = identity.columns.shape[0], np.concatenate([identity.gram.indices, identity.free.indices])
+    return np.bincount(made, minlength=count) == 0, np.bincount(identity.unknown.indices, minlength=count) > 0
 
 
 def with_margin(identity: Identity, keep_unknowns: bool = False) -> Identity:
