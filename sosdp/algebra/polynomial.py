@@ -321,28 +321,19 @@ def variable(identifier: int) -> Polynomial:
     return result
 
 
-def constant(number: Number) -> Polynomial:
-    """The constant polynomial with this value."""
-    return Polynomial.of_number(number)
-
-
 def coerce(value: Any) -> Polynomial:
     """A polynomial from a polynomial, a number, a string or a sympy expression.
 
     TypeError for anything else, ValueError for a string that is not a polynomial.
     """
-    if isinstance(value, Polynomial):
-        return value
     if isinstance(value, str):
         return above["text"](value)
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return coerce(value[()])
-    number = as_number(value)
-    if number is not None:
-        return constant(number)
-    if hasattr(value, "free_symbols") and hasattr(value, "as_poly"):
-        return Polynomial.from_sympy(value)
-    raise TypeError(f"cannot make a polynomial of a {type(value).__name__}")
+    operand = _operand(value)
+    if operand is None:
+        raise TypeError(f"cannot make a polynomial of a {type(value).__name__}")
+    return operand
 
 
 def _operand(other: Any) -> Polynomial | None:
@@ -351,7 +342,7 @@ def _operand(other: Any) -> Polynomial | None:
         return other
     number = as_number(other)
     if number is not None:
-        return constant(number)
+        return Polynomial.of_number(number)
     return (
         Polynomial.from_sympy(other) if hasattr(other, "as_poly") and hasattr(other, "free_symbols") else None
     )

@@ -35,6 +35,7 @@ from sosdp.algebra.variables import variable_id, variable_name
 
 _set = object.__setattr__
 
+_FEW = 40  # terms of a sum that is looked at before its scales
 _CONSTANT = mono.constant()
 _ZERO_KEY = np.zeros(1, dtype=np.uint64)
 
@@ -360,6 +361,11 @@ def _joined(arrays: list[np.ndarray], small: bool) -> np.ndarray:
 
 def summed(monos: np.ndarray, keys: np.ndarray, summands: Sequence[P], repeated: int = 1) -> P:
     """The sum of polynomials, whose rows and keys stand one after the other, each perhaps ``repeated``."""
+    kind = type(summands[0])
+    if keys.size <= _FEW and any(p.from_floats for p in summands) and all(p.has_floats for p in summands):
+        first, merged, coefs = merging.merge(keys, np.concatenate([floats(p.coefs) for p in summands]), monos)
+        if merged.size == keys.size:  # nothing was added up, so nothing was rounded
+            return kind._make(*merging.finish(mono.trim(monos[first]), coefs, merged))
     for domain in domains([summands], len(summands) * repeated):
         (coefs,) = domain.arrays
         try:
@@ -368,7 +374,7 @@ def summed(monos: np.ndarray, keys: np.ndarray, summands: Sequence[P], repeated:
             )
         except merging.Rounded:
             continue
-        return finished(type(summands[0]), monos[first], coefs, merged, domain)
+        return finished(kind, monos[first], coefs, merged, domain)
     raise AssertionError("the last domain rounds nothing")
 
 

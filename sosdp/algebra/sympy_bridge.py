@@ -7,7 +7,7 @@ from typing import Any
 
 from sosdp.algebra import linear
 from sosdp.algebra.coefficients import as_number
-from sosdp.algebra.polynomial import Polynomial, above, constant, variable
+from sosdp.algebra.polynomial import Polynomial, above, variable
 from sosdp.algebra.variables import variable_id
 from sosdp.extras import need
 
@@ -45,7 +45,7 @@ def _convert(root: Any, known: dict[Any, Polynomial]) -> Polynomial:
             if node.is_Add:
                 known[node] = linear.total(parts)
             elif node.is_Mul:
-                product = constant(1)
+                product = Polynomial.of_number(1)
                 for part in parts:
                     product = product * part
                 known[node] = product
@@ -61,7 +61,7 @@ def _power(node: Any, base: Polynomial) -> Polynomial:
     if not exponent.is_Integer or (exponent < 0 and not base.is_constant):
         raise ValueError(f"{node} is not a polynomial: the exponent {exponent} is not a non-negative integer")
     if exponent < 0:
-        return constant(1) / base ** int(-exponent)
+        return Polynomial.of_number(1) / base ** int(-exponent)
     return base ** int(exponent)
 
 
@@ -69,11 +69,11 @@ def _leaf(node: Any) -> Polynomial:
     if node.is_Symbol:
         return variable(variable_id(node.name))
     if node.is_Rational:
-        return constant(Fraction(int(node.p), int(node.q)))
+        return Polynomial.of_number(Fraction(int(node.p), int(node.q)))
     if node.is_Float:
         number = as_number(node)
         assert number is not None
-        return constant(number)
+        return Polynomial.of_number(number)
     raise ValueError(f"{node} is not a polynomial with rational or float coefficients")
 
 
