@@ -257,6 +257,17 @@ def test_no_optimum_on_a_set_that_is_empty_by_next_to_nothing(place, k):
         assert sd.minimize(u, system).status != "optimal"
 
 
+def test_the_origin_is_a_point_of_a_set_where_it_satisfies_everything_exactly():
+    e = F(1, 10**9)
+    for system, holds in (
+        ([x * y == 0, x <= 0, y**2 <= 1], True),
+        ([x + y == 0, x**2 <= -e], False),
+        ([x + y == e, x**2 <= 1], False),
+        ([sd.PSD([[-e, x], [x, 1]])], False),
+    ):
+        assert sd.Relaxation(system, 2)._demand(x).has_origin == holds
+
+
 def test_an_irrational_point_is_proven():
     """Krawczyk's test: sqrt(2), the sphere of radius sqrt(3), the real zero of x^3 = x + 1."""
     z = sd.variables("z")
