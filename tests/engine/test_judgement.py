@@ -257,15 +257,17 @@ def test_no_optimum_on_a_set_that_is_empty_by_next_to_nothing(place, k):
         assert sd.minimize(u, system).status != "optimal"
 
 
-def test_the_origin_is_a_point_of_a_set_where_it_satisfies_everything_exactly():
-    e = F(1, 10**9)
-    for system, holds in (
+@pytest.mark.parametrize(
+    ("system", "holds"),
+    [
         ([x * y == 0, x <= 0, y**2 <= 1], True),
-        ([x + y == 0, x**2 <= -e], False),
-        ([x + y == e, x**2 <= 1], False),
-        ([sd.PSD([[-e, x], [x, 1]])], False),
-    ):
-        assert sd.Relaxation(system, 2)._demand(x).has_origin == holds
+        ([x + y == 0, x**2 <= -F(1, 10**9)], False),
+        ([x + y == F(1, 10**9), x**2 <= 1], False),
+        ([sd.PSD([[-F(1, 10**9), x], [x, 1]])], False),
+    ],
+)
+def test_the_origin_is_a_point_of_a_set_where_it_satisfies_everything_exactly(system, holds):
+    assert sd.Relaxation(system, 2)._demand(x).has_origin == holds
 
 
 def test_an_irrational_point_is_proven():

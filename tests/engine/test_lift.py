@@ -65,11 +65,3 @@ def test_many_matrices_at_once_are_bounded_as_one_by_one(side):
         alone = least_eigenvalue_bound(matrix)
         assert bound == pytest.approx(alone, abs=1e-12 * side * np.abs(matrix).sum())
         assert bound <= np.linalg.eigvalsh(matrix)[0] + 1e-15 * np.abs(matrix).sum()
-
-
-def test_an_indefinite_matrix_in_a_stack_is_seen():
-    """Negative control: one matrix with eigenvalue -1e-9 among definite ones."""
-    stack = np.tile(np.eye(6), (10, 1, 1))
-    stack[4, 5, 5] = -1e-9
-    bounds = least_eigenvalue_bounds(stack)
-    assert bounds[4] < 0 and (np.delete(bounds, 4) > 0.9).all()

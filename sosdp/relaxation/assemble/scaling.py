@@ -118,8 +118,13 @@ def find_scaling(
     exact = smallest * least > TINY and largest * most < 1 / TINY
     if scaling is not None and (exact or scaling.trivial):
         return scaling
-    rows, columns = identity.gram.shape
-    return Scaling(np.ones(columns), np.ones(rows), np.ones(identity.free.shape[0]), bounds, np.zeros(1))
+    return Scaling(
+        np.ones(identity.columns.shape[0]),
+        np.ones(identity.gram.shape[0]),
+        np.ones(identity.free.shape[0]),
+        bounds,
+        np.zeros(1),
+    )
 
 
 def _scaling(
