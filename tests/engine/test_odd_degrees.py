@@ -67,6 +67,15 @@ def test_coefficients_that_floats_do_not_hold_are_charged():
         assert found is not None and F(found) ** 2 * (1 + e) >= 4
 
 
+def test_a_face_of_exact_entries_proves_a_bound_where_no_dual_vector_does():
+    """Robinson's form of order 3: its leading form has zeros, so no multiplier is definite. With x^6 less of
+    it by what no float holds there is no bound."""
+    rest = y**6 + 1 - (x**4 * y**2 + x**4 + x**2 * y**4 + y**4 + x**2 + y**2) + 3 * x**2 * y**2
+    best = sd.minimize(x**6 + rest, degree=6)
+    assert best.status == "optimal" and -0.93384 < best.certified_bound < -0.9338375
+    assert sd.minimize((1 - F(1, 10**30)) * x**6 + rest, degree=6).certified_bound is None
+
+
 def test_errors_of_entries_widen_the_bound():
     program = sd.Relaxation(sd.System(x >= -1), 3).to_conic(x**3)
     A, b, q = (np.zeros_like(v) for v in (program.A.toarray(), program.b, program.q))
