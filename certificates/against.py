@@ -7,58 +7,56 @@ from fractions import Fraction
 from typing import Any
 
 import certificates.kernel as kernel
-from certificates.checker.reading import PROBLEM_FORMAT, Invalid, Unreadable, brief
+from certificates.checker.reading import PROBLEM_FORMAT
 from certificates.into_kernel import values_of
-from certificates.kernel import Goal
+from certificates.kernel import Goal, Malformed, NotProven
 
 _OTHER = "the claim is not about that problem: "
-_ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
 
 
-def compare(certificate: Mapping[str, Any], here: Goal, problem: Any) -> None:
-    """Raise Invalid unless the claim of a certificate, stated as `here` and checked, answers the problem: the
-    same question, polynomials and hypotheses (up to factors and order); Unreadable for what is no problem."""
-    if not isinstance(problem, dict) or problem.get("format") != PROBLEM_FORMAT:
-        found = brief(problem.get("format")) if isinstance(problem, dict) else "no object"
-        raise Unreadable(f"problem: expected an object with format {PROBLEM_FORMAT!r}, got {found}")
-    claim, values = certificate["claim"], values_of(certificate)
+def compare(certificate: kernel.Certificate, here: Goal, problem: Any) -> None:
+    """Raise NotProven unless the claim of a certificate, stated as `here` and checked, answers the problem:
+    the same question, polynomials and hypotheses (up to factors and order); Malformed for what is no
+    problem."""
+    claim, values = certificate.claim, values_of(certificate)
     kind = claim["kind"]
     try:
-        unknowns = problem.get("unknowns", [])
+        kernel.shaped(kernel.shaped(problem, dict, "it").get("format"), {PROBLEM_FORMAT}, "format")
+        unknowns = kernel.shaped(problem.get("unknowns", []), [str], "unknowns")
         there = kernel.state(problem, {n: values.get(n, 0) for n in unknowns})
-    except _ERRORS as error:
-        raise Unreadable(f"problem: {error}") from None
+    except NotProven as error:
+        raise Malformed(f"problem: {error}") from None
     if "measures" in problem:
         try:
             refuted = kernel.replay(problem, certificate).bound is None
-        except _ERRORS as error:
-            raise Invalid(f"{_OTHER}{error}") from None
+        except NotProven as error:
+            raise NotProven(f"{_OTHER}{error}") from None
         polynomials, value = _dual(there, refuted)
         if {text for text, _, _ in here.parts} - {"0"} != polynomials or f" of {value} is at " not in here.so:
-            raise Invalid(f"{_OTHER}the relations differ")
+            raise NotProven(f"{_OTHER}the relations differ")
         names = there.about.removeprefix("measures ").split(", ")
         for _, p, mine in here.parts:
             on = [{(f"on {name}", h) for h in mine} for name in names]
             if any(m for m, _ in p.pairs) and not any(hs <= there.parts[0][2] for hs in on):
-                raise Invalid(f"{_OTHER}it assumes another support")
+                raise NotProven(f"{_OTHER}it assumes another support")
         return
     if bool(unknowns) != (kind == "program"):
-        raise Invalid(f"{_OTHER}one has unknown coefficients, the other has none")
+        raise NotProven(f"{_OTHER}one has unknown coefficients, the other has none")
     given = [h for _, _, h in there.parts]
     if kind == "no_certificate":
         _same_certificates(here, claim, problem)
         if problem.get("products", "putinar") != "putinar":
             given = [_with_products(h, claim["degree"], len(here.parts[0][2])) for h in given]
     if {h for _, _, h in here.parts} != {*given} and kind != "program":
-        raise Invalid(f"{_OTHER}the constraints differ")
+        raise NotProven(f"{_OTHER}the constraints differ")
     if kind == "infeasible":
         return  # a statement about the constraints alone, whatever the problem asks of them
     if here.question != there.question:
-        raise Invalid(f"{_OTHER}a {kind} for a problem that asks {there.question}")
+        raise NotProven(f"{_OTHER}a {kind} for a problem that asks {there.question}")
     same = here.about == there.about and [p[:2] for p in here.parts] == [p[:2] for p in there.parts]
     used = all(mine <= h for (_, _, mine), h in zip(here.parts, given, strict=False))
     if not same or not used or (there.so and here.so != there.so):
-        raise Invalid(f"{_OTHER}the polynomials or the objective differ, or it assumes another constraint")
+        raise NotProven(f"{_OTHER}the polynomials or the objective differ, or it assumes another constraint")
 
 
 def _dual(there: Goal, refuted: bool) -> tuple[set[str], str]:
@@ -86,7 +84,7 @@ def _dual(there: Goal, refuted: bool) -> tuple[set[str], str]:
 
 def _with_products(hypotheses: frozenset, degree: int, most: int) -> frozenset:
     """The hypotheses and all products of different inequalities among them, up to a degree: a certificate
-    that multiplies constraints is one without products on these.  Invalid for more than `most`."""
+    that multiplies constraints is one without products on these.  NotProven for more than `most`."""
     facts: dict[frozenset, kernel.Theorem] = {}
     for kind, p in hypotheses:
         one = kernel.assume(">=", p) if kind == ">=" else None
@@ -94,15 +92,15 @@ def _with_products(hypotheses: frozenset, degree: int, most: int) -> frozenset:
             if max(len(m) for m, _ in fact.conclusion.pairs) <= degree:
                 facts.setdefault(kernel.assume(">=", fact.conclusion).hypotheses, fact)
         if len(facts) > most:
-            raise Invalid(f"{_OTHER}it has more products of constraints")
+            raise NotProven(f"{_OTHER}it has more products of constraints")
     return hypotheses.union(*facts)
 
 
 def _same_certificates(here: Goal, claim: Mapping[str, Any], problem: Mapping[str, Any]) -> None:
-    """Raise Invalid unless every certificate that the problem asks for is one that the claim excludes."""
+    """Raise NotProven unless every certificate that the problem asks for is one that the claim excludes."""
     if not here.parts[0][2]:
         return  # squares of polynomials end at half the degree, whatever degree was asked for
     asked = problem.get("degree")
     if asked is None or kernel.number(asked) > claim["degree"]:
         wanted = "names no degree" if asked is None else f"asks for degree {asked}"
-        raise Invalid(f"{_OTHER}the problem {wanted}, the claim is about degree {claim['degree']}")
+        raise NotProven(f"{_OTHER}the problem {wanted}, the claim is about degree {claim['degree']}")

@@ -20,30 +20,22 @@ import json
 import os
 import sys
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import certificates.kernel as kernel
 from certificates.against import compare
-from certificates.checker.points import attained, determined
-from certificates.checker.reading import (
-    MAX_BYTES,
-    WORK,
-    Invalid,
-    Meter,
-    Unreadable,
-    another_file,
-    load_json,
-    show_number,
-)
-from certificates.checker.stated import Stated, read
+from certificates.checker.points import attained, determined, point_of
+from certificates.checker.reading import FORMAT, another_file
 from certificates.checker.words import FORMAT as WORDS
-from certificates.checker.words import check as check_words
 from certificates.checker.words import sentence as sentence_of_words
 from certificates.into_kernel import problem_of, values_of
-from certificates.kernel_words import NotProven
+from certificates.kernel import Malformed, NotProven
+from certificates.kernel_words import Malformed as MalformedWords
+from certificates.kernel_words import NotProven as NotProvenWords
+from certificates.kernel_words import replay as replay_words
 from certificates.refute import separates
 
+WORK = 20_000_000  # steps of about a microsecond
 LONGEST = 20_000  # characters of a sentence that is printed without being asked for
 
 
@@ -67,10 +59,7 @@ class Verdict:
         return self.status if self.status == "valid" else f"{self.status}: {self.reason}"
 
 
-_MALFORMED = (
-    *(RecursionError, MemoryError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError),
-    ImportError,  # no numpy, for problems that the engine states
-)
+_MALFORMED = (RecursionError, MemoryError, ImportError)  # no numpy, for problems that the engine states
 
 
 def digest(certificate: dict) -> str:
@@ -94,14 +83,15 @@ def check_certificate(
     try:
         certificate, against = kernel.plain(certificate), kernel.plain(against)
         operators = isinstance(certificate, dict) and certificate.get("format") == WORDS
-        (_operators if operators else _polynomials)(certificate, against, Meter(work), said)
+        with kernel.within(work):
+            (_operators if operators else _polynomials)(certificate, against, said)
         if "digest" in certificate and certificate["digest"] != digest(certificate):
-            raise Invalid("the file was changed after it was written: its digest does not match")
+            raise NotProven("the file was changed after it was written: its digest does not match")
         status, reason = "valid", ""
-    except Invalid as error:
-        status, reason = "invalid", str(error)
-    except Unreadable as error:
+    except (Malformed, MalformedWords) as error:
         status, reason = "unreadable", str(error)
+    except (NotProven, NotProvenWords) as error:
+        status, reason = "invalid", str(error)
     except _MALFORMED as error:
         status, reason = "unreadable", f"{type(error).__name__}: {str(error)[:200]}"
     words = "".join(said)
@@ -113,94 +103,81 @@ def check_certificate(
     return Verdict(status, words, reason)
 
 
-def _polynomials(certificate: Any, against: Any, meter: Meter, said: list[str]) -> None:
-    """Raise Invalid or Unreadable unless a certificate proves its claim; the claim in words is appended."""
-    claim, blocks, names, functional = read(certificate, meter)
-    try:
-        goal = kernel.state(problem_of(certificate), values_of(certificate))
-    except kernel.NotProven as error:
-        raise Unreadable(f"the claim is no statement: {error}") from None
-    said.append(sentence(claim, goal, names))
-    if claim.kind == "no_certificate":
-        separates(goal, claim.degree, names, functional, meter)
+def _polynomials(content: Any, against: Any, said: list[str]) -> None:
+    """Raise NotProven unless a certificate proves its claim; the claim in words is appended."""
+    if other := another_file(content):
+        raise Malformed(other)
+    certificate = kernel.certified(content)
+    kernel.shaped(content.get("format"), {FORMAT}, "certificate.format")
+    goal = kernel.state(problem_of(content), values_of(certificate))
+    said.append(sentence(certificate, goal))
+    if certificate.claim["kind"] == "no_certificate":
+        separates(goal, certificate)
     else:
-        with meter.kernel():
-            kernel.replay(goal, certificate)
-    if claim.attained_at is not None:
-        attained(claim, meter)
-    if claim.unique:
-        determined(claim, blocks, names, meter)
+        kernel.replay(goal, certificate)
+    if "attained_at" in certificate.claim:
+        attained(certificate)
+    if "unique" in certificate.claim:
+        determined(certificate)
     if against is not None:
         compare(certificate, goal, against)
 
 
-def sentence(claim: Stated, goal: kernel.Goal, names: list[str]) -> str:
+def sentence(certificate: kernel.Certificate, goal: kernel.Goal) -> str:
     """The claim in words: what the kernel says, and what is beyond it."""
-    bounded = claim.kind in ("lower_bound", "upper_bound")
-    text = goal.show(
-        None if claim.kind == "infeasible" else Fraction(*claim.bound) if bounded else Fraction(0)
-    )
+    claim, kind = certificate.claim, certificate.claim["kind"]
+    bound = claim["bound"] if kind in ("lower_bound", "upper_bound") else "0"
+    text = goal.show(None if kind == "infeasible" else kernel.number(bound))
     constrained = bool(goal.parts[0][2])
     polynomials = " and ".join(said for said, _, _ in goal.parts)
-    if claim.kind == "no_certificate" and constrained:
+    if kind == "no_certificate" and constrained:
         rows = "; row e of a matrix G meets monomials b with 2 deg b + deg G_ee at most that" * bool(
-            claim.psd
+            claim.get("psd")
         )
-        degree = f"degree {claim.degree} (without products of constraints{rows})"
+        degree = f"degree {claim['degree']} (without products of constraints{rows})"
         return f'there is no sum-of-squares certificate of {degree} that says "{text}"'
-    if claim.kind == "no_certificate":
+    if kind == "no_certificate":
         return f"{polynomials} is not a sum of squares of polynomials"
-    if claim.kind == "sos" and constrained:
+    if kind == "sos" and constrained:
         return f"{text}, by a sum-of-squares certificate"
-    if claim.kind == "sos":
+    if kind == "sos":
         are = "is a sum" if len(goal.parts) == 1 else "are sums"
         return f"{polynomials} {are} of squares of polynomials"
-    if claim.attained_at is not None:
-        values = [f"{name} = {show_number(*v)}" for name, v in zip(names, claim.attained_at, strict=True)]
+    if "attained_at" in claim:
+        values = [f"{name} = {v}" for name, v in point_of(certificate).items()]
         single = ", with" if goal.about == "real points" else "; among single points with"
-        text += f"{single} equality at {', '.join(values)}" + " and nowhere else" * claim.unique
+        text += f"{single} equality at {', '.join(values)}" + " and nowhere else" * ("unique" in claim)
     return text
 
 
-def _operators(certificate: dict, against: Any, meter: Meter, said: list[str]) -> None:
+def _operators(certificate: dict, against: Any, said: list[str]) -> None:
     """The same for a certificate about operators, by the kernel of words, which counts its own work."""
-    try:
-        check_words(certificate)
-    except NotProven as error:
-        raise Invalid(str(error)) from None
+    replay_words(certificate)
     said.append(sentence_of_words(certificate["claim"]))  # names are names once the kernel has read them
     if against is not None:
         from certificates.find.word_claims import differs  # the engine states the problem
 
-        if other := differs(certificate["claim"], against):
-            raise Invalid(f"the claim is not about that problem: {other}")
-
-
-def _read_as_another(path: str | os.PathLike[str], max_bytes: int) -> str:
-    """What a file is that cannot be a certificate; "" if it is nothing known."""
-    try:
-        return another_file(load_json(os.fspath(path), False, max_bytes))
-    except (Unreadable, MemoryError):
-        return ""
+        try:
+            other = differs(certificate["claim"], against)
+        except ValueError as error:  # of the file, or of a level
+            raise Malformed(f"problem: {error}") from None
+        if other:
+            raise NotProven(f"the claim is not about that problem: {other}")
 
 
 def check_file(
     path: str | os.PathLike[str],
     against: str | os.PathLike[str] | None = None,
     work: int = WORK,
-    max_bytes: int = MAX_BYTES,
+    max_bytes: int = kernel.BYTES,
     longest: int = LONGEST,
 ) -> Verdict:
     """Verdict on the certificate file `path`; with `against`, also that it is about that problem file."""
     try:
-        certificate = load_json(os.fspath(path), True, max_bytes)
-    except (Unreadable, MemoryError) as error:
-        # other files may have decimals, which no certificate has
-        return Verdict("unreadable", "", f"{os.fspath(path)}: {_read_as_another(path, max_bytes) or error}")
-    try:
-        problem = None if against is None else load_json(os.fspath(against), False, max_bytes)
-    except (Unreadable, MemoryError) as error:
-        return Verdict("unreadable", "", f"{against}: {error}")
+        certificate = kernel.load(os.fspath(path), max_bytes)
+        problem = None if against is None else kernel.load(os.fspath(against), max_bytes)
+    except (Malformed, MemoryError) as error:
+        return Verdict("unreadable", "", str(error))
     return check_certificate(certificate, problem, work, longest)
 
 
@@ -216,7 +193,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--work", type=int, default=WORK, help="elementary steps to spend (default %(default)s)"
     )
-    parser.add_argument("--max-bytes", type=int, default=MAX_BYTES, help="largest file (default %(default)s)")
+    parser.add_argument(
+        "--max-bytes", type=int, default=kernel.BYTES, help="largest file (default %(default)s)"
+    )
     parser.add_argument("--full", action="store_true", help="print the claim however long it is")
     options = parser.parse_args(arguments)
     verdict = check_file(

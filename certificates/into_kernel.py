@@ -57,10 +57,10 @@ def _about(p: list, variable: int | None) -> bool:
     return any(v == variable for _, monomial in p for v, _ in monomial)
 
 
-def values_of(content: Mapping[str, Any]) -> dict[str, Any]:
+def values_of(certificate: kernel.Certificate) -> dict[str, Any]:
     """The values that a certificate gives to unknowns, by name."""
-    claim, names = content["claim"], content["variables"]
-    return dict(zip((names[v] for v in claim.get("unknowns", [])), claim.get("values", []), strict=True))
+    claim = certificate.claim
+    return dict(zip(claim["unknowns"], claim.get("values", []), strict=True))
 
 
 def _program(claim: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
@@ -70,11 +70,9 @@ def _program(claim: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
     of = [{key: [claim[key][i] for i in uses.get(key, ())] for key in claim if key in _SETS} for uses in sets]
     return {
         "variables": [name for name in names if name not in unknowns],
-        "unknowns": unknowns,
         "sos": [_terms(p, names) for p in claim["objectives"]],
         "on": [_set(kept, names) for kept in of],
-        claim["sense"]: _terms(claim["objective"], names),
-    }
+    } | ({"unknowns": unknowns, claim["sense"]: _terms(claim["objective"], names)} if unknowns else {})
 
 
 _SETS = ("equalities", "inequalities", "psd")

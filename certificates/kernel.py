@@ -13,15 +13,16 @@ exact types and are read once.  (Python has no walls: private names of this file
 from __future__ import annotations
 
 import json
+import os
 import re
+import stat
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
-from functools import partial
-from itertools import combinations_with_replacement
-from math import gcd, lcm
+from itertools import combinations_with_replacement, groupby
+from math import gcd, isfinite, lcm
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -31,11 +32,10 @@ NAME = re.compile("[A-Za-z_][A-Za-z0-9_]{0,199}")
 _NUMERAL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?0*(?:1000|[0-9]{1,3})(?![0-9]))?"
 _NUMBER = re.compile(rf"[ \t\r\n]*([-+]?{_NUMERAL})[ \t\r\n]*(?:/[ \t\r\n]*([0-9]+)[ \t\r\n]*)?")
 _TOKEN = re.compile(rf"[ \t\r\n]*({_NUMERAL}|[A-Za-z_][A-Za-z0-9_]*|\*\*|[-+*/()]|\Z)")
+_RATIONAL = re.compile("-?[0-9]{1,4000}(?:/(?=0*[1-9])[0-9]{1,4000})?")  # in certificates
 _RELATION = re.compile(r"[ \t\r\n]*(<=|>=|==)[ \t\r\n]*([^ \t\r\n]+)[ \t\r\n]*")
 _LEVEL = {"+": 1, "-": 1, "*": 2, "/": 2, "**": 4}
-_ASKED, _MEASURE = {"minimize", "maximize", "feasible", "sos"}, {"subject_to", "variables", "mass", "psd"}
-_PLAIN = {"format", "name", "description", "comment", "source", "variables", "degree", "products", "options"}
-DEGREE, BITS, DEPTH, WORK, LONG = 1000, 14000, 400, 1 << 22, 1 << 26  # limits; LONG: steps and bits of proofs
+DEGREE, BITS, DEPTH, WORK, LONG, BYTES = 1000, 14000, 400, 1 << 22, 1 << 26, 1 << 26  # LONG: steps of proofs
 PLACES = 64  # binary places of eliminations that are rounded
 FREE = "sosdp_free_"  # variables of for-all constraints
 MULTIPLIER = "sosdp_multiplier_"  # in certificates about measures: of the relations, masses first
@@ -45,7 +45,11 @@ class NotProven(ValueError):
     """A rule does not cover what it was applied to, or what is proven is not what was asked."""
 
 
-class TooLong(NotProven):
+class Malformed(NotProven):
+    """This is no problem, or no proof, that this file reads."""
+
+
+class TooLong(Malformed):
     """A limit of this file is reached, so nothing is said."""
 
 
@@ -55,14 +59,17 @@ _LEFT: ContextVar[list[int]] = ContextVar("left")
 @contextmanager
 def within(work: int) -> Iterator[list[int]]:
     """What is done inside takes at most so many steps, each about a microsecond (storing a term is five)."""
-    before = _LEFT.set(left := [work])
+    outer = _LEFT.get([])
+    before = _LEFT.set(left := [start := min([work, *outer])])
     try:
         yield left
     finally:
         _LEFT.reset(before)
+        outer[:] = [steps - start + left[0] for steps in outer]
 
 
-def _spend(steps: int) -> None:
+def spend(steps: int) -> None:
+    """Pay for so many steps, before they are done; TooLong if fewer are left."""
     if left := _LEFT.get([]):
         left[0] -= steps
         if left[0] < 0:
@@ -120,7 +127,7 @@ class Polynomial(_Sealed):
     def __mul__(self, other: Polynomial) -> Polynomial:
         out: dict[tuple[str, ...], int] = {}
         left, right = sorted((_is(self, Polynomial).pairs, _is(other, Polynomial).pairs), key=len)
-        _spend(1)
+        spend(1)
         cost = 1 + (self.degree + other.degree >> 5) + (self.bits + other.bits >> 7)
         cost += (self.bits >> 11) * (other.bits >> 11)
         for a, p in left:
@@ -128,11 +135,13 @@ class Polynomial(_Sealed):
             for b, q in right:
                 m = tuple(sorted(a + b))
                 out[m] = out.get(m, 0) + p * q
-            _spend(cost * (len(right) + 4 * (len(out) - before)))
+            spend(cost * (len(right) + 4 * (len(out) - before)))
         return _made(out, self.den * other.den)
 
     def __str__(self) -> str:
         out = ""
+        _need(self.bits <= BITS, "a number has more digits than are shown", TooLong)
+        spend(len(self.pairs) * (5 + (self.degree >> 2) + (self.bits >> 7)))
         for m, c in sorted(self.pairs, key=lambda pair: (-len(pair[0]), pair[0])):
             size, text = Fraction(abs(c), self.den), _shown(m)
             out += (" - " if c < 0 else " + ") + (text if size == 1 and m else f"{size} {text}".rstrip())
@@ -140,16 +149,17 @@ class Polynomial(_Sealed):
 
 
 def _shown(m: tuple[str, ...]) -> str:
-    return " ".join(n if (k := m.count(n)) == 1 else f"{n}^{k}" for n in dict.fromkeys(m))
+    powers = [(n, len([*same])) for n, same in groupby(m)]
+    return " ".join(n if k == 1 else f"{n}^{k}" for n, k in powers)
 
 
-def _need(condition: Any, otherwise: str) -> None:
+def _need(condition: Any, otherwise: str, error: type[NotProven] = NotProven) -> None:
     if not condition:
-        raise NotProven(otherwise)
+        raise error(otherwise)
 
 
 def _is(value: Any, kind: type) -> Any:
-    _need(type(value) is kind, f"a {kind.__name__} is needed, not a {type(value).__name__}")
+    _need(type(value) is kind, f"a {kind.__name__} is needed, not a {type(value).__name__}", Malformed)
     return value
 
 
@@ -160,18 +170,20 @@ def _made(found: dict[tuple[str, ...], int], den: int) -> Polynomial:
     return Polynomial(_KEY, pairs, den // common, max((len(m) for m, _ in pairs), default=0), bits)
 
 
-def _common(dens: set[int], count: int) -> int:
+def common_denominator(dens: set[int], count: int) -> int:
     """The common denominator of so many numbers, paid for."""
-    _spend(sum(d.bit_length() for d in dens) >> 4)
-    den = lcm(*dens)
-    _spend(count * (1 + (den.bit_length() >> 7)))
+    den = 1
+    for d in dens:
+        spend(1 + ((den.bit_length() >> 6) * (d.bit_length() >> 6) >> 6))
+        den = lcm(den, d)
+    spend(count * (1 + (den.bit_length() >> 7)))
     return den
 
 
 def _sum(pairs: Iterable[tuple[Any, Polynomial]]) -> Polynomial:
     listed, out = [(w, _is(p, Polynomial)) for w, p in pairs], dict[tuple[str, ...], int]()
     dens = {w.denominator * p.den for w, p in listed}
-    den = _common(dens, sum(1 + len(p.pairs) for _, p in listed))
+    den = common_denominator(dens, sum(1 + len(p.pairs) for _, p in listed))
     for w, p in listed:
         factor = w.numerator * (den // (w.denominator * p.den))
         for m, c in p.pairs:
@@ -181,18 +193,25 @@ def _sum(pairs: Iterable[tuple[Any, Polynomial]]) -> Polynomial:
 
 def polynomial(terms: Mapping[tuple[str, ...], Any]) -> Polynomial:
     """The polynomial with these coefficients (see `number`) of these monomials (tuples of names)."""
-    listed = [(tuple(monomial), number(c)) for monomial, c in terms.items()]
-    names = [n for m, _ in listed for n in m]
-    _need(all(type(n) is str and NAME.fullmatch(n) for n in names), "a name is an ASCII identifier")
-    return _sum([(c, _made({tuple(sorted(m)): 1}, 1)) for m, c in listed])
+    listed, out = [(tuple(m), number(c)) for m, c in terms.items()], dict[tuple[str, ...], int]()
+    names = {n if type(n) is str else "" for m, _ in listed for n in m}
+    _need(all(map(NAME.fullmatch, names)), "a name is an ASCII identifier")
+    den = common_denominator({c.denominator for _, c in listed}, len(listed))
+    for m, c in listed:
+        ordered = tuple(sorted(m))
+        out[ordered] = out.get(ordered, 0) + c.numerator * (den // c.denominator)
+    return _made(out, den)
 
 
 def number(value: Any) -> Fraction:
     """An integer, a Fraction, or text such as "-1/3" or "0.1", exactly; floats are refused."""
     if type(value) is str:
-        top, bottom = _is(_NUMBER.fullmatch(value if len(value) <= 9000 else ""), re.Match).groups()
-        _need(int(bottom or 1), "a number is divided by 0")
-        return Fraction(top) / int(bottom or 1)
+        match = _NUMBER.fullmatch(value if len(value) <= 9000 else "")
+        _need(match, f"{brief(value)} is no number", Malformed)
+        top, bottom = _is(match, re.Match).groups("1")
+        _need(max(len(top), len(bottom)) < 4300, "a number has too many digits", Malformed)
+        _need(int(bottom), "a number is divided by 0", Malformed)
+        return Fraction(top) / int(bottom)
     _need(type(value) in (int, Fraction), "a number is an integer, a Fraction or text")  # nor subclasses
     return Fraction(_is(value.numerator, int), _is(value.denominator, int))
 
@@ -249,6 +268,13 @@ def _names(about: Any) -> set[str]:
     return set[str]().union(*map(_names, about)) if type(about) is tuple else set()
 
 
+def _size(about: Any) -> int:
+    """Steps of looking at every name and number of a polynomial, a hypothesis, or rows of polynomials."""
+    if type(about) is Polynomial:
+        return len(about.pairs) * (5 + (about.degree >> 2) + (about.bits >> 7))
+    return 1 + sum(map(_size, about)) if type(about) is tuple else 1
+
+
 def root(theorem: Theorem, name: str, low: Any, high: Any) -> Theorem:
     """What follows from m(a) == 0 and low <= a <= high alone, of all hypotheses about a, and is not about a,
     holds without them if m changes sign between low and high: m then has a real root a there."""
@@ -260,7 +286,9 @@ def root(theorem: Theorem, name: str, low: Any, high: Any) -> Theorem:
     m = about[0][1]
     _need(_names(m) == {name} and name not in _names(theorem.conclusion), "something else is about a number")
     bits = max((abs(end.numerator) + end.denominator).bit_length() for end in ends)
-    _need(bits * max(len(k) for k, _ in m.pairs) < LONG >> 8, "the ends of an interval are too long")
+    _need(bits * m.degree < LONG >> 8, "the ends of an interval are too long")
+    words = bits * m.degree >> 6
+    spend(len(m.pairs) * (1 + words + (words * words >> 6)))
     left, right = (sum(c * end ** len(k) for k, c in m.pairs) for end in ends)
     _need(ends[0] <= ends[1] and left * right <= 0, "a polynomial does not change sign")
     return Theorem(_KEY, rest - {about[0]}, theorem.relation, theorem.conclusion)
@@ -276,12 +304,14 @@ def quadratic_form(matrix: Any, vector: Any, weights: Any = None, places: Any = 
     """G positive semidefinite gives v^T G v >= 0 for a vector v of polynomials; and, for a positive
     semidefinite Q of numbers (`weights`), sum Q_ij v_i v_j H_ij >= 0, H_ij (places[i], places[j]) of G."""
     rows = tuple(tuple(_is(p, Polynomial) for p in row) for row in matrix)
+    _need(all(len(row) == len(rows) for row in rows), "a matrix is square", Malformed)
     _need(rows and rows == tuple(zip(*rows, strict=True)), "a matrix inequality is about a symmetric matrix")
     v = tuple(_is(p, Polynomial) for p in vector)
     at = tuple(range(len(rows)) if places is None else places)
-    _need(all(type(k) is int and 0 <= k < len(rows) for k in at), "a matrix has no such row")
+    _need(all(type(k) is int and 0 <= k < len(rows) for k in at), "a matrix has no such row", Malformed)
+    spend(len(v) ** 2)
     q = _semidefinite([[1] * len(v)] * len(v) if weights is None else weights)
-    _need(len(q) == len(v) == len(at), "a form has one number for each entry of its vector")
+    _need(len(q) == len(v) == len(at), "a form has one number for each entry of its vector", Malformed)
     columns = [(k, [j for j, a in enumerate(at) if a == k]) for k in sorted({*at})]
     inner = [_sum([(1, _sum([(line[j], v[j]) for j in js]) * rows[a][k]) for k, js in columns])
              for line, a in zip(q, at, strict=True)]  # fmt: skip
@@ -292,8 +322,9 @@ def quadratic_form(matrix: Any, vector: Any, weights: Any = None, places: Any = 
 def _semidefinite(matrix: Iterable[Iterable[Any]]) -> tuple[tuple[Fraction, ...], ...]:
     """The matrix of numbers, if it is symmetric and positive semidefinite."""
     rows = tuple(tuple(number(v) for v in row) for row in matrix)
-    _need(rows == tuple(zip(*rows, strict=True)), "a Gram matrix is symmetric")
-    den = _common({v.denominator for row in rows for v in row}, len(rows) ** 2)
+    _need(all(len(row) == len(rows) for row in rows), "a Gram matrix is square", Malformed)
+    _need(rows == tuple(zip(*rows, strict=True)), "a Gram matrix is symmetric", Malformed)
+    den = common_denominator({v.denominator for row in rows for v in row}, len(rows) ** 2)
     whole = [[v.numerator * (den // v.denominator) for v in row] for row in rows]
     good = rank(whole, PLACES) is not None or rank(whole) is not None
     _need(good, "a Gram matrix is not positive semidefinite")
@@ -308,7 +339,7 @@ def rank(whole: list[list[int]], places: int | None = None) -> int | None:
     left, last, count = [[v << (places or 0) for v in row[i:]] for i, row in enumerate(whole)], 1, 0
     while left:  # rows from the diagonal on
         words = (bits * (count + 1) if places is None else bits + places) >> 6
-        _spend(len(left) ** 2 * (30 + words + (words * words >> 2)) // 100)
+        spend(len(left) ** 2 * (30 + words + (words * words >> 2)) // 100)
         (p, *top), *rest = left
         if p < 0 or any(c * c > p * row[0] for c, row in zip(top, rest, strict=True)):
             return None
@@ -326,6 +357,7 @@ def integral(p: Polynomial, measure: str = "E") -> Polynomial:
     """mu[p], linear in the moments mu[x^2 y], which are variables; E is a probability measure: E[1] is 1.  (A
     measure that a problem calls E is E'.)"""
     named = NAME.fullmatch(_is(measure, str).removesuffix("'"))
+    spend(_size(p))
     _need(named and not any("[" in n for n in _names(_is(p, Polynomial))), "moments have no integral")
     moments = {(f"{measure}[{_shown(m) or 1}]",) * bool(m or measure != "E"): c for m, c in p.pairs}
     return _made(moments, p.den)
@@ -333,7 +365,8 @@ def integral(p: Polynomial, measure: str = "E") -> Polynomial:
 
 def average(theorem: Theorem, measure: str = "E") -> Theorem:
     """p >= 0 (== 0) gives mu[p] >= 0 (== 0) for all measures mu, with moments, on points where that holds."""
-    hypotheses = frozenset((f"on {measure}", h) for h in _is(theorem, Theorem).hypotheses)
+    spend(sum(_size(h) for h in _is(theorem, Theorem).hypotheses))
+    hypotheses = frozenset((f"on {measure}", h) for h in theorem.hypotheses)
     return Theorem(_KEY, hypotheses, theorem.relation, integral(theorem.conclusion, measure))
 
 
@@ -410,7 +443,9 @@ def settle(goal: Goal, facts: Iterable[Theorem], bound: Any = None, empty: bool 
     end, sign = number(bound or 0), -1 if goal.question == "maximize" else 1
     targets = [(_sum([(sign, p), (-sign * end, ONE)]), h) for _, p, h in goal.parts]
     targets = [*dict.fromkeys((ZERO - ONE, h) for _, h in targets)] if refuted else targets
-    for fact, (target, hypotheses) in zip(tuple(facts), targets, strict=True):
+    listed = tuple(facts)
+    _need(len(listed) == len(targets), "a goal has a theorem for each part")
+    for fact, (target, hypotheses) in zip(listed, targets, strict=True):
         known = _is(fact, Theorem).hypotheses <= hypotheses
         _need(known, "a theorem has a hypothesis that the problem does not have")
         rest = fact.conclusion - target
@@ -426,22 +461,27 @@ class _Reader:
     def __init__(self, known: Mapping[str, Polynomial]) -> None:
         self.known = known
 
-    def read(self, source: Any) -> Polynomial:
-        """The polynomial that text, a number, a list of [coefficient, {name: power}] or a series spells."""
+    def read(self, source: Any, series: bool = False) -> Polynomial:
+        """The polynomial that text, a number or a list of [coefficient, {name: power}] spells, or such a list
+        of Chebyshev polynomials, {"chebyshev": list} (`series`)."""
         if type(source) is str:
+            spend(len(source) >> 1)
             found = [*_TOKEN.finditer(source)]
             tokens = ["", *(m[1] for m in reversed(found) if m[1])]
             _need("".join(m[0] for m in found) == source, "a polynomial has a letter of no grammar")
             value = self.text(tokens)
             _need(tokens == [""], f"a polynomial does not go on with {tokens[-1]}")
             return value
-        series, pairs = type(source) is dict and source.keys() == {"chebyshev"}, []
-        rule, source = (self.chebyshev, source["chebyshev"]) if series else (self.power, source)
-        for w, m in [[source, {}]] if type(source) in (int, Fraction) else _is(source, list):
+        rule: Callable[[Polynomial, Fraction], Polynomial] = self.power
+        series = series and type(source) is dict and source.keys() == {"chebyshev"}
+        source, pairs = [[source, {}]] if type(source) in (int, Fraction) else source, []
+        if series:
+            rule, source = self.chebyshev, source["chebyshev"]
+        for w, m in shaped(source, [(object, dict)], "a polynomial"):
             value = ONE
-            for name, k in _is(m, dict).items():
-                _need(_is(name, str) in self.known, f"{name!r} is no variable")
-                value = self.times(value, rule(self.known[name], number(k)))
+            for name, k in m.items():
+                _need(_is(name, str) in self.known, f"{brief(name)} is no variable")
+                value = self.times(value, rule(self.known[name], Fraction(_is(k, int))))
             pairs.append((number(w), value))
         return _sum(pairs)
 
@@ -501,14 +541,14 @@ class _Reader:
     def set(self, stated: Any, mean: bool = False) -> frozenset:
         """The hypotheses that "subject_to", "psd", "for_all" state, of points or (`mean`) of expectations."""
         of, matrices = integral if mean else (lambda p: p), list[Any]()
-        for rows in _is(_is(stated, dict).get("psd", []), list):
-            matrices.append([[self.read(p) for p in _is(row, list)] for row in _is(rows, list)])
-        for k, (over, q) in enumerate(_is(stated.get("for_all", []), list)):
-            _need({_is(n, str) for n in _is(over, list)} <= {*self.known}, "a quantified name is no variable")
+        for rows in stated.get("psd", []):
+            matrices.append([[self.read(p) for p in row] for row in rows])
+        for k, (over, q) in enumerate(stated.get("for_all", [])):
+            _need({*over} <= {*self.known}, "a quantified name is no variable")
             _need(not any(n.startswith(FREE) for n in self.known), "a name is reserved")
             matrices.append(for_all(self.read(q), over, f"{'se'[mean]}{k}"))
         facts = [quadratic_form([[of(p) for p in row] for row in rows], (), (), ()) for rows in matrices]
-        for item in _is(stated.get("subject_to", []), list):
+        for item in stated.get("subject_to", []):
             text = type(item) is str
             parts = re.split("(<=|>=|==)", item) if text else _is(item, list)
             _need(len(parts) == (3 if text else 2), "a constraint is p <= q or [p, '>= 0']")
@@ -520,7 +560,9 @@ class _Reader:
 
 
 def _relation(text: Any) -> tuple[str, ...]:
-    return _is(_RELATION.fullmatch(_is(text, str)), re.Match).groups()
+    match = _RELATION.fullmatch(_is(text, str))
+    _need(match, f"{brief(text)} is no relation")
+    return _is(match, re.Match).groups()  # type: ignore[no-any-return]
 
 
 def _compared(left: Polynomial, said: str, right: Polynomial) -> tuple[str, Polynomial]:
@@ -535,46 +577,114 @@ def plain(value: Any) -> Any:
         return {_is(key, str): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
-    _need(value is None or type(value) in (bool, int, float, str, Fraction), "this is no JSON")
+    good = type(value) in (bool, int, str, Fraction, type(None)) or type(value) is float and isfinite(value)
+    _need(good, f"{brief(value)} is no JSON", Malformed)
     return value
 
 
-@within(WORK)
+def brief(value: Any) -> str:
+    """A short ASCII form of anything, for messages."""
+    if type(value) is int and value.bit_length() > 200:
+        return f"an integer of {value.bit_length()} bits"
+    if type(value) in (str, int, bool, float, type(None)):
+        return ascii(value[:40] + "..." * (len(value) > 40) if type(value) is str else value)
+    return f"a {type(value).__name__}"
+
+
+def shaped(value: Any, shape: Any, where: str) -> Any:
+    """The value, if it has a shape: a type, a pattern of text, {one of these}, [shape of each item], (shapes
+    of the items), or {key: shape}, where "key?" may be missing."""
+    kind = type(shape)
+    base = {type: shape, re.Pattern: str, dict: dict}.get(kind, list)
+    good = type(value) is base or base is object
+    if kind is set:
+        good = any(type(value) is type(v) and value == v for v in shape)
+    elif kind is re.Pattern:
+        good = good and shape.fullmatch(value)
+    expected = f"one of {', '.join(sorted(map(repr, shape)))}" if kind is set else f"a {base.__name__}"
+    expected = 'a rational written as a string like "-3/8"' if kind is re.Pattern else expected
+    if kind is tuple:
+        good, expected = good and len(value) == len(shape), f"a list of {len(shape)}"
+    _need(good, f"{where}: expected {expected}, got {brief(value)}", Malformed)
+    spend(len(value) if kind in (dict, list) else 1)
+    if kind is dict:
+        of = {key.removesuffix("?"): inner for key, inner in shape.items()}
+        wrong = [*value.keys() - of.keys(), *(k for k in shape if k[-1] != "?" and k not in value)]
+        _need(not wrong, f"{where}: the key {brief(min(wrong, default=''))} is unknown or missing", Malformed)
+        for key, item in value.items():
+            shaped(item, of[key], f"{where}.{key}")
+    for k, item in enumerate(value if kind in (list, tuple) else ()):
+        shaped(item, shape[k % len(shape)], where)
+    return value
+
+
+_SET = {"subject_to?": list, "psd?": [[list]], "for_all?": [([str], object)]}
+_MEASURE = _SET | {"variables?": [str], "mass?": object}
+_PROBLEM = {
+    **dict.fromkeys(("name?", "description?", "comment?", "source?"), str),
+    "format?": {"sosdp-problem/1"}, "variables": [str], "unknowns?": [str], "degree?": object,
+    "products?": {"putinar", "schmudgen"}, "options?": dict,
+    "minimize?": object, "maximize?": object, "feasible?": {True}, "sos?": object,
+}  # fmt: skip
+_PLAIN = _PROBLEM | _SET | {"on?": [_SET]}
+_MEAN = _PROBLEM | _SET | {"in_expectation?": _SET, "squares?": [(object, object)]}
+_MEASURES = _PROBLEM | {"measures": dict, "subject_to?": [(dict, str)]}
+
+
+def asked(problem: Mapping[str, Any]) -> tuple[str, str]:
+    """The one question of a problem; beside "sos", with unknowns, what is best of these ("": anything)."""
+    found = [question for question in ("minimize", "maximize", "feasible", "sos") if question in problem]
+    best = found[0] if found[1:] == ["sos"] and problem.get("unknowns") else ""
+    good = len(found) == 1 or best in ("minimize", "maximize")
+    _need(good, f"a problem asks one question, not {' and '.join(found) or 'none'}")
+    _need(found[-1] == "sos" or not problem.get("unknowns"), "unknowns are those of sums of squares")
+    return found[-1], best
+
+
+@contextmanager
+def _reading(work: int) -> Iterator[None]:
+    """What is not accepted here is malformed: nothing false is said of it."""
+    try:
+        with within(work):
+            yield
+    except RecursionError:
+        raise Malformed("this is nested too deeply") from None
+    except NotProven as why:
+        raise (why if isinstance(why, Malformed) else Malformed(str(why))) from None
+
+
+@_reading(WORK)
 def state(problem: Mapping[str, Any], values: Mapping[str, Any] | None = None) -> Goal:
     """The goal of a problem ("sosdp-problem/1", decimals as fractions), with `values` for its unknowns; keys
     beside the engine's: "in_expectation", "squares" and "on" (docs/certificates.md)."""
-    stated = plain(dict(problem))
+    stated = plain(problem)
     given = {_is(n, str): number(v) for n, v in dict(values or {}).items()}
-    about = {"measures", "subject_to"} if "measures" in stated else {"subject_to", "psd", "for_all"}
-    mean = stated.keys() & {"in_expectation", "squares"}
-    more = mean or {"unknowns", "on"} if "psd" in about else set()
-    others = stated.keys() - (_PLAIN | _ASKED | about | more)
-    _need(not others, f"a problem has no keys {sorted(others)} here")
-    _need(stated.get("format", "sosdp-problem/1") == "sosdp-problem/1", "this is no problem")
-    inner = [*_is(stated.get("on", []), list), stated.get("in_expectation", {})]
-    _need(all(_is(part, dict).keys() <= about for part in inner), "a part of a problem has an unknown key")
-    names, unknowns = (_is(stated.get(k, []), list) for k in ("variables", "unknowns"))
-    every = [_is(n, str) for n in [*names, *unknowns]]
+    mean = type(stated) is dict and stated.keys() & {"in_expectation", "squares"}
+    measures = type(stated) is dict and "measures" in stated
+    shaped(stated, _MEASURES if measures else _MEAN if mean else _PLAIN, "problem")
+    question, best = asked(stated)
+    degree = stated.get("degree")
+    _need(degree is None or (type(degree) is int and degree > 0), "a degree is a positive integer")
+    names, unknowns = stated["variables"], stated.get("unknowns", [])
+    every = [*names, *unknowns]
     _need(all(map(NAME.fullmatch, every)) and len({*every}) == len(every), "names are not names")
     known = {n: polynomial({(n,): 1}) for n in every}
-    asked = sorted(_ASKED & stated.keys())
-    question = asked.pop() if asked else ""
-    _need(not asked or ("unknowns" in stated and asked != ["feasible"]), "a problem asks one question")
-    _need(question and (question == "sos" or not unknowns), "unknowns are those of sums of squares")
     _need(given.keys() == {*unknowns}, "all unknowns, and nothing else, have values")
-    wanted = stated[question]
-    if "measures" in stated:
+    if measures:
         return _measured(stated, question, known)
-    _need(question != "feasible" or wanted is True, "feasible is true")
     reader, full = _Reader({n: known[n] for n in names}), _Reader(known)
     fixed = _Reader(known | {n: _sum([(v, ONE)]) for n, v in given.items()})
-    points = reader.set(stated)
+    wanted, points = stated[question], reader.set(stated)
     listed = [0] if question == "feasible" else [wanted]
-    if question == "sos" and not all(type(t) is list and [*map(type, t)][1:] == [dict] for t in wanted):
-        listed = _is(wanted, list) if type(wanted) is not str else [wanted]
+    terms = type(wanted) is list and all(type(t) is list and [*map(type, t)][1:] == [dict] for t in wanted)
+    if question == "sos" and type(wanted) is not str and not (terms and wanted):
+        listed = _is(wanted, list)
     _need(listed, "there is nothing to prove")
     sets = [reader.set(s) for s in stated["on"]] if "on" in stated else [points] * len(listed)
-    parts = tuple((str(full.read(p)), fixed.read(p), h) for p, h in zip(listed, sets, strict=True))
+    _need(len(sets) == len(listed), "each polynomial has a set")
+    series = question != "sos"
+    read = [(str(full.read(p, series)), fixed.read(p, series)) for p in listed]
+    parts = tuple((*pair, h) for pair, h in zip(read, sets, strict=True))
     if mean:
         means = reader.set(stated.get("in_expectation", {}), True) | {("on E", h) for h in points}
         squares = [(number(w), integral(reader.read(q))) for w, q in stated.get("squares", [])]
@@ -584,55 +694,166 @@ def state(problem: Mapping[str, Any], values: Mapping[str, Any] | None = None) -
         return Goal(_KEY, question, "probability distributions", ((str(p), p, means),), "", "", (None,))
     shown = ", ".join(f"{n} = {v}" for n, v in given.items())
     so, value, before = "", None, f"with {shown}: " if given else ""
-    for sense in asked:
-        words = ("least", "most") if sense == "minimize" else ("largest", "least")
-        value = fixed.read(stated[sense])
+    if best:
+        words = ("least", "most") if best == "minimize" else ("largest", "least")
+        value = fixed.read(stated[best])
         _need({m for m, _ in value.pairs} <= {()}, "an objective is one of the unknowns")
-        so = f"; so the {words[0]} value of {full.read(stated[sense])} is at {words[1]} {value}"
+        so = f"; so the {words[0]} value of {full.read(stated[best])} is at {words[1]} {value}"
     return Goal(_KEY, question, "real points", parts, before, so, (value,))
 
 
 def _measured(stated: dict, question: str, known: dict) -> Goal:
     """The goal of a problem about measures: integrals are linear in the moments."""
     readers, hypotheses, more = dict[str, _Reader](), frozenset[Any](), []
-    labels = {n: "E'" if n == "E" else n for n in _is(stated["measures"], dict)}
+    labels = {n: "E'" if n == "E" else n for n in stated["measures"]}
     for name, about in stated["measures"].items():
-        _need(_is(about, dict).keys() <= _MEASURE, "a measure has a key that is not known")
+        shaped(about, _MEASURE, f"problem.measures.{brief(name)}")
         _need(NAME.fullmatch(name) and name not in known, "the name of a measure is none, or taken")
-        readers[name] = _Reader({n: known[n] for n in about.get("variables", stated["variables"])})
+        own = about.get("variables", stated["variables"])
+        _need(own and {*own} <= known.keys() and len({*own}) == len(own), "a measure is of variables")
+        readers[name] = _Reader({n: known[n] for n in own})
         hypotheses |= {(f"on {labels[name]}", h) for h in readers[name].set(about)}
         if about.get("mass") is not None:
             more.append(("==", integral(ONE, labels[name]) - _sum([(number(about["mass"]), ONE)])))
 
-    def moments(parts: dict) -> Polynomial:
+    def moments(parts: Any) -> Polynomial:
+        _need(_is(parts, dict).keys() <= labels.keys(), "this is integrated against no measure")
         return _sum([(1, integral(readers[name].read(p), labels[name])) for name, p in parts.items()])
 
-    for parts, said in _is(stated.get("subject_to", []), list):
+    for parts, said in stated.get("subject_to", []):
         relation, right = _relation(said)
-        more.append(_compared(moments(_is(parts, dict)), relation, _sum([(number(right), ONE)])))
-    _need(question in ("minimize", "maximize") or stated[question] is True, "measures are for one objective")
-    wanted = ZERO if question == "feasible" else moments(_is(stated[question], dict))
+        more.append(_compared(moments(parts), relation, _sum([(number(right), ONE)])))
+    _need(labels and question != "sos", "measures are for one objective")
+    wanted = ZERO if question == "feasible" else moments(stated[question])
     hypotheses = hypotheses.union(*(assume(*m).hypotheses for m in more))
     parts = ((str(wanted), wanted, hypotheses),)
     return Goal(_KEY, question, f"measures {', '.join(labels.values())}", parts, "", "", tuple(more))
 
 
-def replay(problem: Any, proof: Mapping[str, Any]) -> Answer:
-    """The answer that a certificate ("sosdp-certificate/1") gives to a problem, or to its goal."""
-    good = proof.get("format", "sosdp-certificate/1") == "sosdp-certificate/1"
-    _need(good, "this is no certificate of polynomials (for operators: kernel_words.py)")
-    claim, names = proof["claim"], proof["variables"]
+_TERMS, _COUNTS = [(_RATIONAL, [(int, int)])], [int]
+_KEYS: dict[str, Any] = {  # what stands under the keys of a certificate
+    "kind": str, "objective": _TERMS, "objectives": [_TERMS], "squares": [(_RATIONAL, _TERMS)],
+    "equalities": [_TERMS], "inequalities": [_TERMS], "psd": [[[_TERMS]]], "degree": int, "bound": _RATIONAL,
+    "values": [_RATIONAL], "sense": {"minimize", "maximize"}, "root": (int, _RATIONAL, _RATIONAL),
+    "attained_at": [_RATIONAL], "unique": {True}, "index": _COUNTS, "target": int, "entry": _COUNTS,
+    "basis": [[(int, int)]], "gram": [[_RATIONAL]], "polynomial": _TERMS, "unknowns": _COUNTS,
+}  # fmt: skip
+
+
+def _of(keys: str) -> dict[str, Any]:
+    return {key: _KEYS[key.removesuffix("?")] for key in f"kind {keys}".split()}
+
+
+_GIVEN = "equalities? inequalities? psd?"
+_KEYS |= {"on": [dict.fromkeys(_GIVEN.split(), _COUNTS)], "in_expectation": _of(_GIVEN)}
+_KEYS["in_expectation"].pop("kind")
+_BOUND = f"objective bound root? in_expectation? attained_at? unique? {_GIVEN}"
+_CLAIMS = {
+    "lower_bound": _of(f"{_BOUND} squares?"),
+    "upper_bound": _of(_BOUND),
+    "infeasible": _of(f"in_expectation? {_GIVEN}"),
+    "sos": _of(f"objective? objectives? root? {_GIVEN}"),
+    "program": _of(f"objective objectives bound unknowns values sense on? {_GIVEN}"),
+    "no_certificate": _of(f"objective degree {_GIVEN}"),
+}
+_BLOCKS = dict.fromkeys(("equality", "expectation_equality", "square"), _of("index target? polynomial"))
+_BLOCKS |= dict.fromkeys(("sos", "inequality", "product", "expectation"), _of("index? target? basis gram"))
+_BLOCKS |= dict.fromkeys(("psd", "expectation_psd"), _of("index target? basis gram entry"))
+_FILE = {
+    "format?": {"sosdp-certificate/1"}, "claim": dict, "variables": [str], "multipliers": [dict],
+    "functional?": _TERMS, "digest?": str, "note?": str,
+}  # fmt: skip
+
+
+class Certificate(_Sealed):
+    """What a certificate file holds: its `claim` with polynomials in place of lists, `names` of variables,
+    `blocks` (multipliers), and the `functional` that shows that there is no certificate."""
+
+    __slots__, (claim, names, blocks, functional) = (), _fields(4)
+
+
+@_reading(LONG)
+def certified(proof: Any) -> Certificate:
+    """The certificate in the object of a file ("sosdp-certificate/1"); Malformed if there is none."""
+    proof = shaped(plain(proof), _FILE, "certificate")
+    claim, names, blocks = proof["claim"], proof["variables"], proof["multipliers"]
+    inside = [(block, _BLOCKS, f"multipliers[{k}]") for k, block in enumerate(blocks)]
+    for what, among, where in [(claim, _CLAIMS, "claim"), *inside]:
+        shaped(what.get("kind"), {*among}, f"{where}.kind")
+        shaped(what, among[what["kind"]], where)
+    good = all(map(NAME.fullmatch, names)) and len({*names}) == len(names)
+    _need(good, "variables: names are ASCII identifiers, at most 200 letters long, each once")
+    kind, keys, one = claim["kind"], claim.keys(), claim.keys() & {"objective", "objectives"}
+    point, mean = "attained_at" in keys, any(claim.get("in_expectation", {}).values())
+    _need(kind != "sos" or len(one) == 1, "claim: objective or objectives")
+    _need(
+        "root" not in keys or not (point or mean or "squares" in keys), "claim.root: there is a point or mean"
+    )
+    _need(not point or not mean, "claim.attained_at: a bound on expectations is not attained at a point")
+    _need(
+        not point or len(claim["attained_at"]) == len(names),
+        "claim.attained_at: another number of coordinates",
+    )
+    _need(point or "unique" not in keys, "claim.unique: may only be true, together with attained_at")
+    shown = ("functional" in proof) == (kind == "no_certificate") and not ("functional" in proof and blocks)
+    _need(shown, "a claim of kind 'no_certificate', and no other, is shown by a functional, and by it alone")
+    _need(0 <= claim.get("degree", 0) <= DEGREE, "claim.degree: out of range")
+    unknowns, values, several = (claim.get(k, []) for k in ("unknowns", "values", "objectives"))
+    _need(all(0 <= b.get("target", 0) < max(1, len(several)) for b in blocks), "a target is no polynomial")
+    matrices = [m for part in (claim, claim.get("in_expectation", {})) for m in part.get("psd", [])]
+    _need(all(m and len(row) == len(m) for m in matrices for row in m or [m]), "a matrix is square")
+    _need(len(unknowns) == len(values) == len({*unknowns}), "claim.values: one number for each unknown")
+    on = claim.get("on", [])
+    _need("on" not in claim or len(on) == len(several), "claim.on: one set for each polynomial")
+    for key, k in ((key, k) for uses in on for key, used in uses.items() for k in used):
+        _pick(claim.get(key, []), k)
+    read = _read(claim, _CLAIMS[kind], names) | {"unknowns": [_pick(names, k) for k in unknowns]}
+    value = polynomial({(): claim["bound"]}) if kind == "program" and not unknowns else None
+    _need(value in (None, read.get("objective")), "claim.bound: the objective has another value")
+    made = [_read(block, _BLOCKS[block["kind"]], names) for block in blocks]
+    return Certificate(_KEY, read, names, made, listed(proof.get("functional", []), names))
+
+
+def _read(value: Any, shape: Any, names: list[str]) -> Any:
+    """What has a shape, with its polynomials read."""
+    if shape is _TERMS:
+        return listed(value, names)
+    if type(shape) is dict:
+        return {key: _read(v, shape.get(key, shape.get(f"{key}?")), names) for key, v in value.items()}
+    if type(shape) in (list, tuple):
+        return [_read(v, shape[k % len(shape)], names) for k, v in enumerate(value)]
+    return value
+
+
+def listed(p: Any, names: list[str]) -> Polynomial:
+    """The polynomial of a certificate, [[coefficient, [[variable, power], ...]], ...]."""
+    out = dict[tuple[str, ...], Any]()
+    for c, m in p:
+        places, degree = [v for v, _ in m], sum(k for _, k in m)
+        good = all(0 < k for _, k in m) and degree <= DEGREE and places == sorted({*places})
+        _need(good, "a monomial has ascending variables, with powers in 1..1000", Malformed)
+        spend(5 + (degree >> 2))
+        monomial = tuple(n for v, k in m for n in (_pick(names, v),) * k)
+        _need(monomial not in out and number(c), "a monomial occurs twice, or with coefficient 0", Malformed)
+        out[monomial] = c
+    return polynomial(out)
+
+
+def replay(problem: Any, proof: Any) -> Answer:
+    """The answer that a certificate, or the object of its file, gives to a problem, or to its goal."""
+    proof = proof if type(proof) is Certificate else certified(proof)
+    claim, names = proof.claim, proof.names
     _need(claim["kind"] != "no_certificate", "there is no rule for the absence of certificates")
-    unknowns = [_pick(names, v) for v in claim.get("unknowns", [])]
-    values = dict(zip(unknowns, claim.get("values", []), strict=True))
-    goal = problem
+    values, goal = dict(zip(claim["unknowns"], claim.get("values", []), strict=True)), problem
     if type(problem) is not Goal:
-        goal = state(problem, {n: values.get(n, 0) for n in problem.get("unknowns", [])})
+        problem = plain(problem)
+        unknown = _is(_is(problem, dict).get("unknowns", []), list)
+        goal = state(problem, {_is(n, str): values.get(n, 0) for n in unknown})
     proven, means = [list[Any]() for _ in claim.get("objectives", [0])], list[Any]()
-    used = [block["index"] for block in proof["multipliers"] if block["kind"] == "square"]
+    used = [block["index"] for block in proof.blocks if block["kind"] == "square"]
     rest = [[k] for k in range(len(claim.get("squares", []))) if [k] not in used]
-    unused = [{"kind": "square", "index": index, "polynomial": []} for index in rest]
-    for place, block in enumerate([*proof["multipliers"], *unused]):
+    unused = [{"kind": "square", "index": index, "polynomial": ZERO} for index in rest]
+    for place, block in enumerate([*proof.blocks, *unused]):
         mean = block["kind"].startswith("expectation") or block["kind"] == "square"
         try:
             fact = (1, _multiplier(block, claim, names, mean))
@@ -641,7 +862,6 @@ def replay(problem: Any, proof: Mapping[str, Any]) -> Answer:
         (means if mean else _pick(proven, block.get("target", 0))).append(fact)
     facts = [weighted_sum(found) for found in proven]
     if "root" in claim:
-        _need(len(_is(claim["root"], list)) == 3, "a root is a variable, and two numbers around it")
         k, low, high = claim["root"]
         facts = [root(fact, _pick(names, k), low, high) for fact in facts]
     bound, empty = claim.get("bound"), claim["kind"] == "infeasible"
@@ -649,12 +869,14 @@ def replay(problem: Any, proof: Mapping[str, Any]) -> Answer:
         facts = [weighted_sum([(1, average(fact)), *means]) for fact in facts]
     if goal.about.startswith("measures "):
         constants = any(() in p.terms for _, p in goal.more)
-        empty = goal.question == "feasible" or (claim["objective"] == [] and constants)
+        empty = goal.question == "feasible" or (claim.get("objective") == ZERO and constants)
         weights = [number(values.get(f"{MULTIPLIER}{k}", 0)) for k in range(len(goal.more))]
         facts = [_dual(goal, weights, facts, empty)]
     elif goal.more[0] is not None:
-        _need(number(bound) == goal.more[0].terms.get((), 0), "the value of the objective is another")
+        same = bound is not None and number(bound) == goal.more[0].terms.get((), 0)
+        _need(same, "the value of the objective is another")
     bounded = goal.question in ("minimize", "maximize") and not empty
+    _need(bound is not None or not bounded, "a claim without a bound is no answer")
     return settle(goal, facts, bound if bounded else None, empty)
 
 
@@ -672,54 +894,83 @@ def _dual(goal: Goal, weights: list[Fraction], facts: list[Theorem], empty: bool
 
 
 def _pick(listed: Any, k: Any) -> Any:
-    _need(type(k) is int and 0 <= k < len(listed), "this is no place in a list")
+    _need(type(k) is int and 0 <= k < len(listed), f"{brief(k)} is no place in a list", Malformed)
     return listed[k]
 
 
 def _multiplier(block: dict, claim: dict, names: list[str], mean: bool) -> Theorem:
     """What one multiplier of a certificate proves."""
-    source = claim.get("in_expectation", {}) if mean else claim
     kind, index = re.sub("expectation(_|$)", "", block["kind"]) or "inequality", block.get("index", [])
-
-    def listed(p: list) -> Polynomial:
-        places = [(c, [(_pick(names, v), _is(k, int)) for v, k in m]) for c, m in p]
-        degrees = [sum(k for _, k in m if 0 < k) for _, m in places]
-        good = all(len(dict(m)) == len(m) and all(0 < k for _, k in m) for _, m in places)
-        _need(good and max(degrees, default=0) <= DEGREE, "this is no monomial")
-        _spend(5 * sum(1 + (k >> 5) for k in degrees))
-        return _sum([(1, polynomial({tuple(n for n, k in m for _ in range(k)): c})) for c, m in places])
-
-    def read(p: list) -> Polynomial:
-        return integral(listed(p)) if mean else listed(p)
-
+    source = claim.get("in_expectation", {}) if mean and kind != "square" else claim
+    of = {"square": "squares", "equality": "equalities", "psd": "psd"}.get(kind, "inequalities")
+    good = index if kind == "product" else len(index) == (kind != "sos")
+    _need(good, f"a multiplier of this kind cannot have {len(index)} indices", Malformed)
+    picked = [_pick(source.get(of, []), k) for k in index]
+    free, basis = block.get("polynomial", ZERO), [listed([["1", m]], names) for m in block.get("basis", [])]
+    constant = not (mean and any(m for p in (free, *basis) for m, _ in p.pairs))
+    _need(constant, "only a number may multiply an expectation", Malformed)
+    read = integral if mean else (lambda p: p)
     if kind == "square":
-        w, p = _pick(claim["squares"], *index)
-        _need(number(w) > 0, "the weight of a square is positive")
-        half = _sum([(1 / (2 * number(w)), listed(block["polynomial"]))])
-        return weighted_sum([(w, square(read(p) - half))])
+        w, p = picked[0]
+        _need(number(w) > 0, "the weight of a square is positive", Malformed)
+        return weighted_sum([(w, square(read(p) - _sum([(1 / (2 * number(w)), free)])))])
     if kind == "equality":
-        return multiple(assume("==", read(_pick(source["equalities"], *index))), listed(block["polynomial"]))
-    basis = [listed([["1", m]]) for m in block["basis"]]
+        return multiple(assume("==", read(picked[0])), free)
     if kind == "psd":
-        rows = [[read(p) for p in row] for row in _pick(source["psd"], *index)]
-        return quadratic_form(rows, basis, block["gram"], block["entry"])
-    _need(kind in ("sos", "inequality", "product"), "a multiplier is of another kind")
+        return quadratic_form(
+            [[read(p) for p in row] for row in picked[0]], basis, block["gram"], block["entry"]
+        )
     fact = gram(block["gram"], basis)
-    for k in index:
-        fact = product(fact, assume(">=", read(_pick(source["inequalities"], k))))
+    for p in picked:
+        fact = product(fact, assume(">=", read(p)))
     return fact
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    _need(len(dict(pairs)) == len(pairs), "a key occurs twice")
+    _need(len(dict(pairs)) == len(pairs), "an object has the same key twice", Malformed)
     return dict(pairs)
 
 
-if __name__ == "__main__":
-    _exact = partial(json.loads, parse_float=number, parse_constant=number, object_pairs_hook=_once)
+def decimal(text: str) -> Any:
+    """A numeral of a JSON file: an integer where it is one, else a fraction."""
+    value = number(text)
+    return value.numerator if value.denominator == 1 else value
+
+
+def load(path: str, most: int = BYTES) -> Any:
+    """The object that a JSON file of at most `most` bytes holds, its decimals as fractions."""
     try:
-        _need(len(sys.argv) == 3, "it takes two files: python kernel.py PROBLEM.sos.json PROOF.json")
+        # a pipe or a device may never end, so it is not even opened
+        _need(stat.S_ISREG(os.stat(_is(path, str)).st_mode), "not a regular file")
+        _need(os.path.getsize(path) <= most, f"it has more than {most} bytes (--max-bytes)")
+        data = Path(path).read_bytes()
+        # a list or an object takes about 100 bytes in memory, a string or an item about 50
+        stored = 100 * (data.count(b"[") + data.count(b"{")) + 50 * (data.count(b'"') // 2 + data.count(b","))
+        _need(stored <= 8 * BYTES, "reading this takes more memory than the limit allows")
+        hooks: dict[str, Any] = {"parse_float": decimal, "parse_constant": decimal}
+        content = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once, **hooks)
+        _need(content is not None, "it holds null in place of an object")  # which says that there is none
+        return content
+    except (OSError, ValueError, RecursionError) as why:
+        said = {json.JSONDecodeError: "not JSON: ", RecursionError: "nested too deeply: "}.get(type(why), "")
+        raise Malformed(f"{path}: {said}{why}") from None
+
+
+def main(arguments: list[str]) -> int:
+    """The command: 0 where the proof answers the problem, 1 where it does not, 2 for what is unreadable."""
+    try:
+        _need(len(arguments) == 2, "it takes two files: kernel.py PROBLEM.sos.json PROOF.json", Malformed)
         with within(LONG):
-            print(replay(*(_exact(Path(name).read_text("utf-8-sig")) for name in sys.argv[1:])).show())
-    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError, MemoryError) as why:
-        sys.exit(f"not proven: {why} ({type(why).__name__})")
+            problem, proof = map(load, arguments)
+            for content, name in (problem, "sosdp-problem/1"), (proof, "sosdp-certificate/1"):
+                shaped(_is(content, dict).get("format"), {name}, "format")
+            print(replay(problem, proof).show())
+        return 0
+    except NotProven as why:
+        code = 1 + isinstance(why, Malformed)
+        print(f"{('not proven', 'unreadable')[code - 1]}: {why}", file=sys.stderr)
+        return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

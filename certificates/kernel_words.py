@@ -9,12 +9,14 @@ is tracial, with `trace`).  Relations are used from left to right, and may be in
 {word: rational number}, a word its letters with spaces between, 1 is "", and i is the imaginary unit.
 No floats, no tolerances.  Facts are lines of a problem, known by their numbers: those of another one have no
 name here, and none is changed.  Arguments have the types of JSON; no key stands twice.  Limits: 4000 digits
-of a numeral, `DEGREE` letters, `BITS` of a number, `WORK` (seconds) of all sums.  (Private names break this.)
+of a numeral, `DEGREE` letters, `BITS` of a number, `WORK` steps (a microsecond each), `BYTES` of a file.
+(Private names break this.)
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from fractions import Fraction
@@ -26,7 +28,8 @@ from typing import Any
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}(\[[0-9]{1,9}\]){0,9}(\.[A-Za-z]{1,9})?")
 _NUMBER = re.compile("(-?[0-9]{1,4000})(?:/(?=0*[1-9])([0-9]{1,4000}))?")
 _EMPTY = {"adjoints": {}, "relations": {}, "trace": False, "hypotheses": {}, "objective": {}}
-DEGREE, BITS, WORK = 1000, 1 << 16, 1 << 23
+_HYPOTHESES = {"inequality", "equality", "matrix", "state inequality", "state equality", "state matrix"}
+DEGREE, BITS, WORK, BYTES = 1000, 1 << 16, 1 << 25, 1 << 26
 _Terms = tuple[tuple[tuple[int, ...], Fraction], ...]  # sorted words, places of letters (i is 0), and numbers
 ONE: _Terms = (((), Fraction(1)),)
 
@@ -35,47 +38,39 @@ class NotProven(ValueError):
     """A rule does not cover this, or what is proven is not what was asked."""
 
 
-def _need(condition: Any, otherwise: str) -> None:
+class Malformed(NotProven):
+    """This is no claim, or no line of a proof, that this file reads; or a limit of it is reached."""
+
+
+def _need(condition: Any, otherwise: str, error: type[NotProven] = NotProven) -> None:
     if not condition:
-        raise NotProven(otherwise)
+        raise error(otherwise)
 
 
-def _is(value: Any, kind: type) -> Any:
-    _need(type(value) is kind, f"a {kind.__name__} is needed, not a {type(value).__name__}")
+def _is(value: Any, kind: type, length: int | None = None) -> Any:
+    _need(type(value) is kind, f"a {kind.__name__} is needed, not a {type(value).__name__}", Malformed)
+    _need(length is None or len(value) == length, "a list has another length", Malformed)
     return value
 
 
 def _pick(listed: Any, k: Any) -> Any:
-    _need(type(k) is int and 0 <= k < len(listed), "this is no place in a list")
+    good = k in listed if type(k) is str and type(listed) is dict else type(k) is int and 0 <= k < len(listed)
+    _need(good, f"{ascii(k)[:60]} is no place in a list, or no name", Malformed)
     return listed[k]
 
 
 def number(value: Any) -> Fraction:
     """An integer or text such as "-1/3", exactly; floats are refused."""
     text = str(value) if type(value) is int else _is(value, str)
-    top, bottom = _is(_NUMBER.fullmatch(text), re.Match).groups("1")
+    match = _NUMBER.fullmatch(text)
+    _need(match, f"{ascii(text)[:60]} is no number", Malformed)
+    top, bottom = _is(match, re.Match).groups("1")
     return Fraction(int(top), int(bottom))
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    _need(len(dict(pairs)) == len(pairs), "a key stands twice")
+    _need(len(dict(pairs)) == len(pairs), "a key stands twice", Malformed)
     return dict(pairs)
-
-
-def _semidefinite(matrix: Any) -> list[list[Fraction]]:
-    """The matrix of numbers, if elimination without fractions (Bareiss) finds no negative pivot."""
-    rows, last = [[number(v) for v in row] for row in matrix], 1
-    _need(rows == [list(r) for r in zip(*rows, strict=True)], "a Gram matrix is symmetric")
-    dens = {v.denominator for row in rows for v in row}
-    _need(sum(map(int.bit_length, dens)) <= BITS, "denominators are too long")
-    left = [[int(v * den) for v in row[i:]] for den in [lcm(*dens)] for i, row in enumerate(rows)]
-    while left:  # rows from the diagonal on
-        (p, *top), *rest = left
-        _need(p > 0 or (p == 0 and not any(top)), "a Gram matrix is not positive semidefinite")
-        for i, (c, row) in enumerate(zip(top, rest, strict=True)):
-            rest[i] = [(p * v - c * t) // last for v, t in zip(row, top[i:], strict=True)] if p else row
-        left, last = rest, p or last
-    return rows
 
 
 class Problem:
@@ -86,8 +81,20 @@ class Problem:
     "matrix": [rows]} of operators, and of E with "state " before the name."""
 
     def __init__(self, claim: Any) -> None:
-        s = _EMPTY | json.loads(json.dumps(_is(claim, dict)), object_pairs_hook=_once)
-        _need(s.keys() <= {*_EMPTY, "kind", "letters", "bound"}, "a claim has a key that is not known")
+        try:
+            s = _EMPTY | json.loads(json.dumps(_is(claim, dict)), object_pairs_hook=_once)
+        except (TypeError, RecursionError) as why:
+            raise Malformed(f"a claim is made of JSON: {why}") from None
+        known = s.keys() == {*_EMPTY, "kind", "letters", "bound"}
+        _need(known, "a claim has a key that is not known, or no kind, letters or bound")
+        for key in s.keys() - {"bound"}:
+            _is(s[key], {"letters": list, "kind": str, "trace": bool}.get(key, dict))
+        for value, kind in [
+            *((v, list) for v in s["letters"]),
+            *((p, dict) for p in s["relations"].values()),
+        ]:
+            _is(value, kind)
+        _need(s["hypotheses"].keys() <= _HYPOTHESES, "a hypothesis is of no kind")
         lists = [["i"], *([_is(a, str) for a in names] for names in s["letters"])]
         self._names = {a: k for k, a in enumerate(a for names in lists for a in names)}
         self._party = [k for k, names in enumerate(lists) for _ in names]
@@ -101,27 +108,33 @@ class Problem:
             good = word not in self._rules and ranks.count(ranks[0]) == 1 and max(ranks) == ranks[0]
             _need(good, "a relation makes words smaller, each in one way")
             self._rules[word] = smaller
+        _need(s["adjoints"].keys() <= self._names.keys() - {"i"}, "an adjoint is that of no letter")
         stars = {a: [1, a] for a in self._names} | s["adjoints"] | {"i": [-1, "i"]}
-        self._stars = [(self._names[stars[a][1]], number(stars[a][0])) for a in self._names]
+        self._stars = [
+            (_pick(self._names, _is(stars[a], list, 2)[1]), number(stars[a][0])) for a in self._names
+        ]
         twice = [(self._stars[k][0], self._stars[k][1] * c) for k, c in self._stars if c in (1, -1)]
         _need(twice == [(k, 1) for k in range(len(stars))], "the adjoint of the adjoint is not the letter")
-        self._given = {n: [self._rows(n, h) for h in listed] for n, listed in s["hypotheses"].items()}
-        sign = {"lower_bound": 1, "upper_bound": -1}[s["kind"]]
+        self._given = {
+            n: [self._rows(n, h) for h in _is(listed, list)] for n, listed in s["hypotheses"].items()
+        }
+        sign = _pick({"lower_bound": 1, "upper_bound": -1}, s["kind"])
         asked = [*self._read(s["objective"]), ((), -number(s["bound"]))]
         self._asked, self._trace = self._sum((w, sign * c) for w, c in asked), _is(s["trace"], bool)
         self._said = "".join(f"\n{k}: {json.dumps(v)}" for k, v in s.items())
 
     def _rows(self, name: str, h: Any) -> list[list[tuple]]:
         kind = name.removeprefix("state ")
-        rows = [[self._read(p) for p in row] for row in (h if kind == "matrix" else [[h]])]
+        listed = _is(h, list) if kind == "matrix" else [[h]]
+        rows = [[self._read(p) for p in _is(row, list, len(listed))] for row in listed]
         turned = [[self._star(p) for p in column] for column in zip(*rows, strict=True)]
-        hermitian = kind in ("inequality", "matrix") and rows == turned
-        _need(hermitian or kind == "equality", "a hypothesis is not Hermitian, or of no kind")
+        _need(rows == turned or kind == "equality", "a hypothesis is not Hermitian")
         return rows
 
     def _word(self, text: Any) -> tuple[int, ...]:
-        found = _is(text, str).split(" ") if text != "" else []
-        _need({*found} <= self._names.keys(), "a word has a letter that the problem does not have")
+        self._spend(1 + (len(_is(text, str)) >> 4))
+        found = text.split(" ") if text else []
+        _need({*found} <= self._names.keys(), "a word has a letter that the problem does not have", Malformed)
         return tuple(self._names[a] for a in found)
 
     def _read(self, p: Any) -> tuple:
@@ -140,10 +153,12 @@ class Problem:
     def _spend(self, steps: int, c: Fraction = ONE[0][1]) -> None:
         bits = c.numerator.bit_length() + c.denominator.bit_length()
         self._left -= steps + (bits >> 4)
-        _need(self._left > 0 and bits <= BITS, "a proof takes too much work, or a number is too long")
+        good = self._left > 0 and bits <= BITS
+        _need(good, "a proof takes too much work, or a number is too long", Malformed)
 
     def _normal(self, word: tuple[int, ...]) -> _Terms:
         """The word with commutation and relations used until none applies."""
+        self._spend(1 + (len(word) >> 4))
         if word not in self._known:
             done, todo, lengths = [], [(word, Fraction(1))], {*map(len, self._rules)}
             while todo:
@@ -159,6 +174,7 @@ class Problem:
         return self._known[word]
 
     def _star(self, p: tuple) -> tuple:
+        self._spend(sum(len(w) for w, _ in p))
         numbered = [(w[::-1], prod([self._stars[a][1] for a in w], start=c)) for w, c in p]
         return self._sum((tuple(self._stars[a][0] for a in w), c) for w, c in numbered)
 
@@ -167,6 +183,25 @@ class Problem:
         s = [(self._star(p), g, [(v, c * d) for v, d in q]) for c, p, g, q in summands]
         return self._sum((u + m + v, a * b * d) for p, g, q in s for u, a in p for m, b in g for v, d in q)
 
+    def _semidefinite(self, matrix: Any) -> list[list[Fraction]]:
+        """The matrix of numbers, if elimination without fractions (Bareiss) finds no negative pivot."""
+        listed, last = _is(matrix, list), 1
+        rows = [[number(v) for v in _is(row, list, len(listed))] for row in listed]
+        _need(rows == [list(r) for r in zip(*rows, strict=True)], "a Gram matrix is symmetric", Malformed)
+        dens = {v.denominator for row in rows for v in row}
+        _need(sum(map(int.bit_length, dens)) <= BITS, "denominators are too long", Malformed)
+        left = [[int(v * den) for v in row[i:]] for den in [lcm(*dens)] for i, row in enumerate(rows)]
+        bits = max((abs(v).bit_length() for row in left for v in row), default=0)
+        while left:  # rows from the diagonal on
+            words = bits * (1 + len(rows) - len(left)) >> 6
+            self._spend(len(left) ** 2 * (60 + 2 * words + (words * words >> 1)) // 100)
+            (p, *top), *rest = left
+            _need(p > 0 or (p == 0 and not any(top)), "a Gram matrix is not positive semidefinite")
+            for i, (c, row) in enumerate(zip(top, rest, strict=True)):
+                rest[i] = [(p * v - c * t) // last for v, t in zip(row, top[i:], strict=True)] if p else row
+            left, last = rest, p or last
+        return rows
+
     def _prove(self, relation: str, p: tuple, mean: bool = False) -> int:
         _need(relation == "=" or p == self._star(p), "an inequality is about a Hermitian operator")
         self._facts.append((relation, p, mean))
@@ -174,18 +209,19 @@ class Problem:
 
     def assume(self, name: str, k: int) -> int:
         """The k-th hypothesis called "inequality", "equality", "state inequality" or "state equality"."""
-        h, kind = _pick(self._given[_is(name, str)], k)[0][0], name.removeprefix("state ")
+        h, kind = _pick(_pick(self._given, name), k)[0][0], name.removeprefix("state ")
         _need(kind != "matrix", "a matrix has forms")
         return self._prove("=" if kind == "equality" else ">=", h, kind != name)
 
     def quadratic_form(self, name: str, k: int, vector: Any, gram: Any, places: Any) -> int:
         """The k-th "inequality" or "matrix" G (1, if the name is "") gives sum Q_ij v_i* H_ij v_j >= 0 for a
         semidefinite Q and H_ij (places[i], places[j]) of G; a "state ..." one so in the mean, v_i numbers."""
-        rows = _pick(self._given[name], k) if _is(name, str) else [[ONE]]
-        v, q, kind = [self._read(p) for p in vector], _semidefinite(gram), name.removeprefix("state ")
-        _need(kind != "equality" and len(v) == len(q), "a form is of an inequality, and of one side")
+        rows = _pick(_pick(self._given, name), k) if _is(name, str) else [[ONE]]
+        q, v = self._semidefinite(gram), [self._read(p) for p in _is(vector, list, len(gram))]
+        kind = name.removeprefix("state ")
+        _need(kind != "equality", "a form is of an inequality")
         _need(kind == name or not any(w for p in v for w, _ in p), "a mean may not be multiplied")
-        at = [_pick(range(len(rows)), k) for k in places]
+        at = [_pick(range(len(rows)), k) for k in _is(places, list, len(v))]
         cells = ((q[i][j], v[i], rows[at[i]][at[j]], v[j]) for i, j in product(range(len(v)), repeat=2))
         return self._prove(">=", self._form(cells), kind != name)
 
@@ -217,7 +253,7 @@ class Problem:
 
     def weighted_sum(self, pairs: Any) -> int:
         """p_k >= 0 and w_k >= 0 give sum w_k p_k >= 0; where p_k = 0, w_k is any number.  Of means too."""
-        found = [(number(w), *_pick(self._facts, k)) for w, k in pairs]
+        found = [(number(_is(pair, list, 2)[0]), *_pick(self._facts, pair[1])) for pair in _is(pairs, list)]
         _need(all(w >= 0 or r == "=" for w, r, _, _ in found), "the weight of an inequality is negative")
         _need(len({mean for *_, mean in found}) == 1, "operators and means are not mixed")
         total = self._sum((v, w * c) for w, _, p, _ in found for v, c in p)
@@ -225,7 +261,8 @@ class Problem:
 
     def image(self, k: int, letters: Any) -> int:
         """The fact of other letters in place of letters, where all that is given holds of these too."""
-        to = [self._names[a if a == "i" else _is(letters, dict).get(a, a)] for a in self._names]
+        _need(_is(letters, dict).keys() <= self._names.keys() - {"i"}, "there is no such letter", Malformed)
+        to = [_pick(self._names, letters.get(a, a)) for a in self._names]
 
         def moved(p: Any) -> tuple:
             return self._sum((tuple(to[a] for a in w), c) for w, c in p)
@@ -249,17 +286,44 @@ class Problem:
 
 def replay(proof: Any) -> str:
     """The claim of {"claim": ..., "lines": [[rule, argument, ...], ...]}, which the last line settles."""
-    _need(proof.get("format", "sosdp-words/1") == "sosdp-words/1", "this is no proof about operators")
-    problem, said = Problem(proof["claim"]), None
-    for rule, *arguments in proof["lines"]:
-        _need(_is(rule, str) in vars(Problem) and rule[0] != "_", "there is no such rule")
-        said = getattr(problem, rule)(*arguments)
-    return _is(said, str)
+    good = _is(proof, dict).get("format", "sosdp-words/1") == "sosdp-words/1"
+    _need(good and {"claim", "lines"} <= proof.keys(), "this is no proof about operators", Malformed)
+    others = proof.keys() - {"format", "claim", "lines", "note", "digest"}
+    _need(not others, f"unknown key {ascii(min(others, default=''))}", Malformed)
+    try:
+        problem, said = Problem(proof["claim"]), None
+    except NotProven as why:
+        raise Malformed(str(why)) from None
+    for line in _is(proof["lines"], list):
+        _need(line and _is(line, list), "a line has a rule", Malformed)
+        rule = _is(line[0], str)
+        known = rule in vars(Problem) and rule[0] != "_"
+        _need(
+            known and getattr(Problem, rule).__code__.co_argcount == len(line),
+            "there is no such rule",
+            Malformed,
+        )
+        said = getattr(problem, rule)(*line[1:])
+    _need(type(said) is str, "a proof ends where it settles the claim")
+    return str(said)
+
+
+def main(arguments: list[str]) -> int:
+    """The command: 0 where the claim is proven, 1 where it is not, 2 for what is unreadable."""
+    try:
+        _need(len(arguments) == 1, "it takes one file: python kernel_words.py PROOF.json", Malformed)
+        try:
+            _need(os.path.getsize(arguments[0]) <= BYTES, f"the file has more than {BYTES} bytes")
+            proof = json.loads(Path(arguments[0]).read_text("utf-8"), object_pairs_hook=_once)
+        except (OSError, ValueError, RecursionError) as why:
+            raise Malformed(f"{arguments[0]}: {why}") from None
+        print("proven:", replay(proof))
+        return 0
+    except NotProven as why:
+        code = 1 + isinstance(why, Malformed)
+        print(f"{('not proven', 'unreadable')[code - 1]}: {why}", file=sys.stderr)
+        return code
 
 
 if __name__ == "__main__":
-    try:
-        _need(len(sys.argv) == 2, "it takes one file: python kernel_words.py PROOF.json")
-        print("proven:", replay(json.loads(Path(sys.argv[1]).read_text("utf-8"), object_pairs_hook=_once)))
-    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError, MemoryError) as why:
-        sys.exit(f"not proven: {why} ({type(why).__name__})")
+    sys.exit(main(sys.argv[1:]))

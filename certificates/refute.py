@@ -11,89 +11,81 @@ kernel states polynomial and constraints and eliminates; it has no rule for this
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any
 
-from certificates.checker.reading import WORK, Invalid, Meter, Terms, common_denominator
 from certificates.checker.semidefinite import rank_of
-from certificates.kernel import ONE, Goal, Polynomial, spelled
+from certificates.kernel import LONG, ONE, Certificate, Goal, NotProven, Polynomial, spelled, spend
 
 Monomial = tuple[str, ...]  # sorted names, with repetition: of the kernel
 Values = dict[Monomial, int]  # a functional times a positive number
 
 
-def separates(goal: Goal, degree: int, names: list[str], functional: Terms, meter: Meter) -> None:
-    """Raise Invalid unless the functional is negative on the polynomial and nonnegative on all certificates.
+def separates(goal: Goal, certificate: Certificate) -> None:
+    """Raise NotProven unless the functional is negative on the polynomial, nonnegative on all certificates.
 
     Without constraints the squares range over the monomials that a square may have at all: every monomial b
     of at most half the degree, less those whose square neither occurs in the polynomial nor is a product of
     two others (its coefficients would have to vanish), again and again.
     """
-    _, target, hypotheses = goal.parts[0]
+    (_, target, hypotheses), names = goal.parts[0], certificate.names
+    degree, values = certificate.claim["degree"], dict(certificate.functional.pairs)
     if degree < target.degree:
-        raise Invalid("claim.degree is less than the degree of the polynomial")
+        raise NotProven("claim.degree is less than the degree of the polynomial")
     if not hypotheses and degree > target.degree:
-        raise Invalid("claim.degree is not the degree of the polynomial, where all squares end")
-    values = _values(functional, names, meter)
-    if _pairing(target, values, (), meter) >= 0:
-        raise Invalid("the functional is not negative on the polynomial")
-    basis = _monomials_up_to(names, degree // 2, meter)
+        raise NotProven("claim.degree is not the degree of the polynomial, where all squares end")
+    if _pairing(target, values, ()) >= 0:
+        raise NotProven("the functional is not negative on the polynomial")
+    basis = _monomials_up_to(names, degree // 2)
     if not hypotheses:
-        basis = that_squares_may_have(basis, {m for m, _ in target.pairs}, meter)
-    if not _localizing_is_semidefinite(((ONE,),), [basis], values, meter):
-        raise Invalid("the functional is negative on a square")
+        basis = that_squares_may_have(basis, {m for m, _ in target.pairs})
+    if not _localizing_is_semidefinite(((ONE,),), [basis], values):
+        raise NotProven("the functional is negative on a square")
     for kind, body in hypotheses:
         if kind == "==":
-            for shift in _monomials_up_to(names, degree - body.degree, meter):
-                if _pairing(body, values, shift, meter) != 0:
-                    raise Invalid(f"the functional does not vanish on a multiple of {spelled((kind, body))}")
+            for shift in _monomials_up_to(names, degree - body.degree):
+                if _pairing(body, values, shift) != 0:
+                    raise NotProven(
+                        f"the functional does not vanish on a multiple of {spelled((kind, body))}"
+                    )
             continue
         rows = body if kind == "psd" else ((body,),)
         # row by row: the basis of row e has the monomials b with 2 deg b + deg G_ee <= degree
         tops = [(degree - rows[e][e].degree) // 2 for e in range(len(rows))]
-        bases = [_monomials_up_to(names, top, meter) for top in tops]
-        if not _localizing_is_semidefinite(rows, bases, values, meter):
-            raise Invalid(f"the functional is negative on a square times the left of {spelled((kind, body))}")
+        bases = [_monomials_up_to(names, top) for top in tops]
+        if not _localizing_is_semidefinite(rows, bases, values):
+            raise NotProven(
+                f"the functional is negative on a square times the left of {spelled((kind, body))}"
+            )
 
 
-def _values(functional: Terms, names: list[str], meter: Meter) -> Values:
-    common = common_denominator({den for _, den in functional.values()}, meter)
-    values: Values = {}
-    for monomial, (num, den) in functional.items():
-        total = sum(power for _, power in monomial)
-        meter.spend(20 + total + (common.bit_length() >> 5))
-        meter.hold(1, 64 * total + common.bit_length())
-        values[tuple(sorted(n for v, power in monomial for n in [names[v]] * power))] = num * (common // den)
-    return values
-
-
-def _pairing(polynomial: Polynomial, values: Values, shift: Monomial, meter: Meter, factor: int = 1) -> int:
-    """The functional, times its denominator, on `factor` times a polynomial of integers times a monomial."""
-    meter.spend((10 + len(shift) + polynomial.degree) * len(polynomial.pairs))
+def _pairing(polynomial: Polynomial, values: Values, shift: Monomial) -> Fraction:
+    """The functional, times its denominator, on a polynomial times a monomial."""
+    spend((2 + (len(shift) + polynomial.degree >> 2)) * len(polynomial.pairs))
     total = 0
     for monomial, coefficient in polynomial.pairs:
         value = values.get(tuple(sorted(monomial + shift)), 0)
         if value:
-            meter.spend(2 + (coefficient.bit_length() >> 6) * (value.bit_length() >> 6))
+            spend((coefficient.bit_length() >> 6) * (value.bit_length() >> 6) >> 2)
             total += coefficient * value
-    return factor * total
+    return Fraction(total, polynomial.den)
 
 
-def _monomials_up_to(names: list[str], degree: int, meter: Meter) -> list[Monomial]:
+def _monomials_up_to(names: list[str], degree: int) -> list[Monomial]:
     """All monomials of at most the degree."""
     if degree < 0:
         return []
-    count = math.comb(len(names) + degree, degree) if len(names) + degree <= 10_000 else WORK * WORK
-    meter.spend(count * (40 + degree))
-    meter.hold(count, 64 * degree)
+    count = math.comb(len(names) + degree, degree) if len(names) + degree <= 10_000 else LONG
+    spend(count * (8 + degree))
     ordered = sorted(names)
     return [m for d in range(degree + 1) for m in combinations_with_replacement(ordered, d)]
 
 
-def that_squares_may_have(basis: list[Any], support: set[Any], meter: Meter) -> list[Any]:
+def that_squares_may_have(basis: list[Any], support: set[Any]) -> list[Any]:
     """The monomials of a basis that the squares of a sum with this support can contain."""
     while True:
-        meter.spend(20 * len(basis) ** 2 + len(basis))
+        spend(4 * len(basis) ** 2 + len(basis))
         products = {tuple(sorted(a + b)) for i, a in enumerate(basis) for b in basis[:i]}
         kept = [b for b in basis if (twice := tuple(sorted(b + b))) in support or twice in products]
         if len(kept) == len(basis):
@@ -102,15 +94,10 @@ def that_squares_may_have(basis: list[Any], support: set[Any], meter: Meter) -> 
 
 
 def _localizing_is_semidefinite(
-    matrix: tuple[tuple[Polynomial, ...], ...], bases: list[list[Monomial]], values: Values, meter: Meter
+    matrix: tuple[tuple[Polynomial, ...], ...], bases: list[list[Monomial]], values: Values
 ) -> bool:
     """Whether (L(b_i b_j G_ef)) is positive semidefinite, i over (row e, monomial of its basis)."""
-    common = common_denominator({p.den for row in matrix for p in row}, meter)
     places = [(e, b) for e, basis in enumerate(bases) for b in basis]
-    meter.spend(20 * len(places) ** 2)
-    meter.hold(len(places) ** 2, max((abs(v).bit_length() for v in values.values()), default=0))
-    rows = [
-        [_pairing(matrix[e][f], values, a + b, meter, common // matrix[e][f].den) for f, b in places]
-        for e, a in places
-    ]
-    return rank_of(rows, meter) is not None
+    spend(4 * len(places) ** 2)
+    rows = [[_pairing(matrix[e][f], values, a + b) for f, b in places] for e, a in places]
+    return rank_of(rows) is not None

@@ -2,138 +2,118 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
-from certificates.checker.reading import (
-    MAX_BITS,
-    Invalid,
-    Meter,
-    Number,
-    Terms,
-    Unreadable,
-    affordable,
-    common_denominator,
-    times_power,
-)
 from certificates.checker.semidefinite import definite, rank_of
-from certificates.checker.stated import Block, Stated
+from certificates.kernel import Certificate, NotProven, Polynomial, assume, number, polynomial, spend
+
+Point = Mapping[str, Fraction]
 
 
-def value_at(terms: Terms, point: list[Number], meter: Meter) -> Fraction:
-    """The value of a polynomial at a rational point."""
+def point_of(certificate: Certificate) -> dict[str, Fraction]:
+    """The point where the bound is claimed to be attained."""
+    return dict(zip(certificate.names, map(number, certificate.claim["attained_at"]), strict=True))
+
+
+def value_at(p: Polynomial, point: Point) -> Fraction:
+    """The value of a polynomial at a rational point, paid for before it is computed."""
     total = Fraction(0)
-    for monomial, (num, den) in terms.items():
-        value = Fraction(num, den)
-        for v, power in monomial:
-            value = times_power(value, point[v], power, meter)
+    sizes = {n: v.numerator.bit_length() + v.denominator.bit_length() for n, v in point.items()}
+    for monomial, c in p.pairs:
+        words = (sum(sizes[n] for n in monomial) + c.bit_length() + total.denominator.bit_length()) >> 6
+        spend((10 + words) * (1 + len(monomial)) + (words * words >> 2))
+        value = Fraction(c, p.den)
+        for n in monomial:
+            value *= point[n]
         total += value
-        meter.spend(10 + (total.denominator.bit_length() >> 4))
-        if total.denominator.bit_length() > MAX_BITS:
-            raise Unreadable("a value has an absurdly long denominator")
     return total
 
 
-def integers(matrix: list[list[Fraction]], meter: Meter) -> list[list[int]]:
-    """A rational matrix times a common denominator."""
-    common = common_denominator({v.denominator for row in matrix for v in row}, meter)
-    meter.spend(len(matrix) ** 2 * (1 + (common.bit_length() >> 4)))
-    return [[v.numerator * (common // v.denominator) for v in row] for row in matrix]
+def attained(certificate: Certificate) -> None:
+    """Raise NotProven unless the point satisfies every constraint and attains the bound."""
+    claim, point = certificate.claim, point_of(certificate)
+    for k, p in enumerate(claim.get("equalities", [])):
+        if value_at(p, point) != 0:
+            raise NotProven(f"the point does not satisfy equality {k}")
+    for k, p in enumerate(claim.get("inequalities", [])):
+        if value_at(p, point) < 0:
+            raise NotProven(f"the point does not satisfy inequality {k}")
+    for k, matrix in enumerate(claim.get("psd", [])):
+        if rank_of([[value_at(p, point) for p in row] for row in matrix]) is None:
+            raise NotProven(f"matrix {k} is not positive semidefinite at the point")
+    value = value_at(claim["objective"], point)
+    for weight, p in claim.get("squares", []):
+        value += number(weight) * value_at(p, point) ** 2
+    if value != number(claim["bound"]):
+        raise NotProven("the objective at the point is not the bound")
 
 
-def attained(claim: Stated, meter: Meter) -> None:
-    """Raise Invalid unless the point satisfies every constraint and attains the bound."""
-    point = claim.attained_at
-    assert point is not None
-    for k, p in enumerate(claim.equalities):
-        if value_at(p, point, meter) != 0:
-            raise Invalid(f"the point does not satisfy equality {k}")
-    for k, p in enumerate(claim.inequalities):
-        if value_at(p, point, meter) < 0:
-            raise Invalid(f"the point does not satisfy inequality {k}")
-    for k, matrix in enumerate(claim.psd):
-        values = [[value_at(p, point, meter) for p in row] for row in matrix]
-        if rank_of(integers(values, meter), meter) is None:
-            raise Invalid(f"matrix {k} is not positive semidefinite at the point")
-    value = value_at(claim.objective, point, meter)
-    for weight, p in claim.squares:
-        value += Fraction(*weight) * value_at(p, point, meter) ** 2
-    if value != Fraction(*claim.bound):
-        raise Invalid("the objective at the point is not the bound")
-
-
-def determined(claim: Stated, blocks: list[Block], names: list[str], meter: Meter) -> None:
-    """Raise Invalid unless the multipliers show that the bound is attained at the claimed point only.
+def determined(certificate: Certificate) -> None:
+    """Raise NotProven unless the multipliers show that the bound is attained at the claimed point only.
 
     Where the bound is attained every summand vanishes: Q b(z) = 0 for a plain Gram matrix, S G(z) = 0 for a
     matrix constraint, p(z) = u / (2 w) for a square.  A variable x with x - c in the row space of Q (1 and x
     in b) is then c, and a kernel of dimension one fixes G(z), hence its entries.
     """
-    point = claim.attained_at
-    assert point is not None
-    known: set[int] = {v for _, p in claim.squares for v in _solved_by(p)}
-    for block in blocks:
-        if block.kind == "sos" and () in block.basis:
-            known.update(_fixed_by_kernel(block, point, meter))
-        elif block.kind == "psd" and not any(block.basis):
-            matrix = claim.psd[block.index[0]]
-            if sorted(block.entry) != list(range(len(matrix))):
+    claim, point = certificate.claim, point_of(certificate)
+    known: set[str] = {n for _, p in claim.get("squares", []) for n in _solved_by(p)}
+    for block in certificate.blocks:
+        basis, gram = block.get("basis", []), [[number(v) for v in row] for row in block.get("gram", [])]
+        if block["kind"] == "sos" and [] in basis:
+            known.update(_fixed_by_kernel(basis, gram, certificate.names, point))
+        elif block["kind"] == "psd" and not any(basis):
+            matrix, entry = claim["psd"][block["index"][0]], block["entry"]
+            if sorted(entry) != list(range(len(matrix))):
                 continue
-            row = next((i for i in range(len(matrix)) if _pinned(claim, matrix[i][i], point, meter)), None)
-            if row is not None and definite(_without(block.gram, block.entry.index(row)), meter):
-                known.update(v for entries in matrix for p in entries for v in _solved_by(p))
-    missing = [name for v, name in enumerate(names) if v not in known]
+            row = next((i for i in range(len(matrix)) if _pinned(claim, matrix[i][i], point)), None)
+            if row is not None and definite(_without(gram, entry.index(row))):
+                known.update(n for entries in matrix for p in entries for n in _solved_by(p))
+    missing = [name for name in certificate.names if name not in known]
     if missing:
-        raise Invalid(f"the multipliers do not show that {ascii(missing[0])} has only one optimal value")
+        raise NotProven(f"the multipliers do not show that {missing[0]!r} has only one optimal value")
 
 
-def _fixed_by_kernel(block: Block, point: list[Number], meter: Meter) -> list[int]:
+def _fixed_by_kernel(basis: list, gram: list[list[Fraction]], names: list[str], point: Point) -> list[str]:
     """Variables that Q b(z) = 0 fixes: those with x - c in the row space of Q."""
-    one = block.basis.index(())
-    linear = [(i, m[0]) for i, m in enumerate(block.basis) if len(m) == 1 and m[0][1] % 2]
-    if definite(_without(block.gram, one), meter):
-        return [v for _, (v, _) in linear]
-    rank = rank_of(block.gram, meter)
+    one = basis.index([])
+    linear = [(i, names[m[0][0]], m[0][1]) for i, m in enumerate(basis) if len(m) == 1 and m[0][1] % 2]
+    if definite(_without(gram, one)):
+        return [n for _, n, _ in linear]
+    rank = rank_of(gram)
 
-    def inside(chosen: list[tuple[int, tuple[int, int]]]) -> bool:
+    def inside(chosen: list[tuple[int, str, int]]) -> bool:
         """Whether functionals f are in the row space: Q plus all f f^T then has the rank of Q."""
-        total = [[*row] for row in block.gram]
-        for i, (v, power) in chosen:
-            affordable(point[v], power, meter)
-            f = {i: point[v][1] ** power, one: -(point[v][0] ** power)}
+        total = [[*row] for row in gram]
+        for i, n, power in chosen:
+            words = (point[n].numerator.bit_length() + point[n].denominator.bit_length()) * power >> 6
+            spend(10 + (words * words >> 2))
+            f = {i: Fraction(1), one: -(point[n] ** power)}
             for (j, a), (k, b) in product(f.items(), repeat=2):
                 total[j][k] += a * b
-        return rank_of(total, meter) == rank
+        return rank_of(total) == rank
 
     every = inside(linear)
-    return [at[1][0] for at in linear if every or inside([at])]
+    return [at[1] for at in linear if every or inside([at])]
 
 
-def _solved_by(polynomial: Terms) -> set[int]:
+def _solved_by(p: Polynomial) -> set[str]:
     """The variable that the value of a polynomial fixes: of a x + b with a != 0."""
-    found = [m for m in polynomial if m]
-    return {found[0][0][0]} if len(found) == 1 and len(found[0]) == 1 and found[0][0][1] == 1 else set()
+    found = [m for m, _ in p.pairs if m]
+    return {found[0][0]} if len(found) == 1 and len(found[0]) == 1 else set()
 
 
-def _without(matrix: list[list[int]], row: int) -> list[list[int]]:
+def _without(matrix: list[list[Fraction]], row: int) -> list[list[Fraction]]:
     return [[v for j, v in enumerate(r) if j != row] for i, r in enumerate(matrix) if i != row]
 
 
-def _pinned(claim: Stated, diagonal: Terms, point: list[Number], meter: Meter) -> bool:
+def _pinned(claim: Mapping[str, Any], diagonal: Polynomial, point: Point) -> bool:
     """Whether a diagonal entry has the same nonzero value all over the set, by being constant or by one
     equality."""
-    value = value_at(diagonal, point, meter)
-    if value == 0:
-        return False
-    rest = {m: Fraction(*c) for m, c in diagonal.items()}
-    rest[()] = rest.get((), Fraction(0)) - value
-    rest = {m: c for m, c in rest.items() if c}
-    meter.spend(10 * (len(rest) + sum(len(h) for h in claim.equalities)))
-    if not rest:
-        return True
-    for equality in claim.equalities:
-        if equality.keys() == rest.keys():
-            ratios = {c / Fraction(*equality[m]) for m, c in rest.items()}
-            if len(ratios) == 1:
-                return True
-    return False
+    value = value_at(diagonal, point)
+    same = assume("==", diagonal - polynomial({(): value})).hypotheses  # up to factors
+    return value != 0 and (
+        not same or any(assume("==", h).hypotheses == same for h in claim.get("equalities", []))
+    )

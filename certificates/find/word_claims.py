@@ -9,6 +9,7 @@ from typing import Any
 from certificates.checker.words import refutes
 from certificates.kernel_words import NAME, Problem
 from sosdp.model.problem_file import load_problem
+from sosdp.relaxation.operators.bases import level_terms
 from sosdp.relaxation.operators.stated import read
 
 BITS = 40  # binary places of rounded numbers
@@ -111,6 +112,7 @@ def differs(claim: Mapping[str, Any], problem: Any) -> str:
     if program is None:
         return "the problem is about commuting variables"
     asked_program = read(program.objective, program.constraints, stated.sense, trace=program.trace)
+    level_terms(asked_program.algebra, 0 if program.level is None else program.level)
     asked = Claimed(asked_program, refuted).claim
     others = [key for key in asked if claim.get(key) != asked[key]]
     return f"of the claim and the problem {' and '.join(others)} differ" if others else ""

@@ -56,12 +56,12 @@ def run(arguments: Namespace) -> int:
 
 def about_operators(file: str) -> bool:
     """Whether a file holds a proof about operators."""
-    from certificates.checker.reading import MAX_BYTES, Unreadable, load_json
     from certificates.checker.words import FORMAT
+    from certificates.kernel import Malformed, load
 
     try:
-        content = load_json(file, True, MAX_BYTES)
-    except Unreadable:
+        content = load(file)
+    except Malformed:
         return False
     return isinstance(content, dict) and content.get("format") == FORMAT
 
@@ -91,16 +91,15 @@ def replayed(file: str, against: str | None) -> str:
 
     Raises InputError where it has no rules for the claim.
     """
-    from certificates.checker.reading import MAX_BYTES, load_json
     from certificates.into_kernel import replay
-    from certificates.kernel import NotProven
+    from certificates.kernel import NotProven, load
     from certificates.kernel_words import replay as replay_words
 
     if about_operators(file):
-        return replay_words(load_json(file, True, MAX_BYTES))
-    problem = None if against is None else load_json(against, False, MAX_BYTES)
+        return replay_words(load(file))
+    problem = None if against is None else load(against)
     try:
-        return replay(load_json(file, True, MAX_BYTES), problem).show()
+        return replay(load(file), problem).show()
     except NotProven as error:
         raise InputError(f"{file}: --kernel: {error}") from None
 
@@ -141,10 +140,10 @@ def show(verdict: Any, file: str, against: str | None, console: Any = None) -> N
 
 def ingredients(file: str) -> str:
     """What a readable certificate is made of: multipliers by kind, sides, longest numeral."""
-    from certificates.checker.reading import MAX_BYTES, load_json
     from certificates.checker.words import ingredients as lines_of
+    from certificates.kernel import load
 
-    content = load_json(file, True, MAX_BYTES)
+    content = load(file)
     if about_operators(file):
         return lines_of(content)
     multipliers = content["multipliers"]

@@ -156,8 +156,13 @@ class _Loader:
             with self.at(short(key)):
                 check_known(key, _KNOWN, "unknown key", "the keys are")
         said: dict[str, Any] = {"name": self.field(data, "name", _text, name)}
+        for key in _REMARKS:
+            self.field(data, key, _text, "")
         if "operators" in data:
             return self._about_operators(data, said)
+        for key in (key for key in OPERATOR_KEYS if key in data):
+            with self.at(key):
+                raise ParseError("means nothing without operators")
         variables = self.field(data, "variables", _names)
         unknowns = self.field(data, "unknowns", _names, [])
         sense = self._sense(data)
@@ -392,7 +397,8 @@ def _products(value: Any) -> str:
 def _options(value: Any) -> dict[str, Any]:
     for name in expect(value, Mapping, "an object"):
         require(isinstance(name, str), f"an option's name must be a string, not {kind_of(name)}")
-    return {name: _plain(item) for name, item in value.items()}
+    # there, decimals are settings and become floats
+    return json.loads(json.dumps(dict(value), default=float, allow_nan=False))  # type: ignore[no-any-return]
 
 
 _SETTINGS: tuple[tuple[str, Callable[[Any], Any], Any], ...] = (
@@ -409,16 +415,3 @@ def _is_term_list(value: Any) -> bool:
         and len(value) > 0
         and all(isinstance(t, list | tuple) and len(t) == 2 and isinstance(t[1], Mapping) for t in value)
     )
-
-
-def _plain(value: Any) -> Any:
-    """Options as JSON values: there, decimals are settings and become floats."""
-    if isinstance(value, Fraction):
-        return float(value)
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    raise TypeError(f"expected JSON values, found {type(value).__name__}")

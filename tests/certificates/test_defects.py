@@ -68,20 +68,6 @@ def test_a_polynomial_that_is_negative_on_the_set_of_a_matrix_is_refuted():
 # ------------------------------------------------------------------------------------------------ 2: names
 
 
-@pytest.mark.parametrize(
-    "name", ["-x", "x**2-x", "1", "\u0445", "x y", "", "x\u0301", "x;", "E[x]", "x" * 201]
-)
-def test_a_name_that_reads_like_something_else_is_refused(name):
-    content = certificate(
-        {"kind": "sos", "objective": [["1", [[0, 2]]]]},
-        [{"kind": "sos", "basis": [X], "gram": [["1"]]}],
-        (name,),
-    )
-    assert check_certificate(content).status == "unreadable"
-    content["variables"] = ["x_1"]
-    assert check_certificate(content)
-
-
 def test_other_alphabets_are_spelled_in_the_file():
     greek = sd.polynomial("\u03bb")
     proof = certificates.extract(sd.prove_sos(greek**2 - 2 * greek + 1)).exact()
@@ -253,15 +239,6 @@ def test_squares_of_expectations_cost_little(tmp_path, terms):
     path.write_text(json.dumps(certificate(claim, [])))
     code, megabytes, seconds = _measured(path)
     assert code == (2 if terms > 2000 else 0) and megabytes < 900 and seconds < 30
-
-
-def test_long_denominators_of_squares_are_refused(tmp_path):
-    listed = [["1", [[f"1/{3 ** (8000 - 20 * k) + j}", [[0, k + 1]]] for k in range(20)]] for j in range(3)]
-    claim = {"kind": "lower_bound", "objective": [], "bound": "0", "squares": listed}
-    path = tmp_path / "c.json"
-    path.write_text(json.dumps(certificate(claim, [])))
-    code, megabytes, seconds = _measured(path)
-    assert code == 2 and megabytes < 900 and seconds < 30
 
 
 @pytest.mark.slow

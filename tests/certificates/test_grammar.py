@@ -220,27 +220,3 @@ def test_the_sample_has_texts_of_both_kinds():
 )
 def test_texts_that_were_read_in_two_ways(source, read):
     assert in_kernel(source) == read == in_engine(source)
-
-
-@pytest.mark.parametrize(
-    "stated",
-    [
-        [[[1, {"x": 1}]], ">= -5"],
-        ["x", "> 0"],
-        ["x", ">= 0x0"],
-        ["x >= 1", ">= 0"],
-        ["x"],
-        "x >= y >= 0",
-        "x => 0",
-        "x = 0",
-        "(x >= 0)",
-    ],
-    ids=str,
-)
-def test_what_is_no_constraint_is_refused(stated):
-    import sosdp as sd
-
-    problem = {"format": "sosdp-problem/1", "variables": ["x", "y"], "minimize": "x", "subject_to": [stated]}
-    for read in (kernel.state, sd.load_problem):
-        with pytest.raises((ValueError, LookupError)):
-            read(problem)

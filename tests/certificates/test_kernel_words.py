@@ -386,8 +386,18 @@ def test_it_runs_alone(tmp_path):
     assert replay(json.loads(twice.read_text()))
     for path in (bad, twice, tmp_path / "missing.json"):
         said = subprocess.run([*program, str(path)], capture_output=True, text=True)
-        assert (
-            said.returncode == 1
-            and said.stderr.startswith("not proven:")
-            and len(said.stderr.splitlines()) == 1
+        assert (said.returncode, said.stderr.split(":")[0]) == (
+            (1, "not proven") if path == bad else (2, "unreadable")
         )
+        assert len(said.stderr.splitlines()) == 1
+
+
+def test_large_matrices_are_paid_for(monkeypatch):
+    """Before an elimination is done: this one would end at its last pivot."""
+    monkeypatch.setattr(kernel_words, "WORK", 2000)
+    side = range(30)
+    gram = [[str(10**40 * (i == j) * (1 - 2 * (j == 29)) + 7 ** (i + j)) for j in side] for i in side]
+    line = ["quadratic_form", "", 0, [{}] * 30, gram, [0] * 30]
+    claim = {"kind": "lower_bound", "letters": [["x"]], "objective": {"x x": 1}, "bound": 0}
+    with pytest.raises(NotProven, match="work"):
+        replay({"claim": claim, "lines": [line]})

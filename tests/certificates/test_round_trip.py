@@ -96,7 +96,7 @@ def test_degree_200_takes_the_kernel_less_than_a_minute():
     assert time.process_time() - before < 60
 
 
-def test_another_problem_is_not_what_was_proven(tmp_path):
+def test_another_problem_is_not_what_was_proven():
     stated, _ = FILES["minimize"]
     content = sd.load_problem({"format": "sosdp-problem/1", **stated}).solve().proof().to_dict()
     for change in (
@@ -110,11 +110,6 @@ def test_another_problem_is_not_what_was_proven(tmp_path):
             problem.pop("minimize")
         with pytest.raises(kernel.NotProven):
             kernel.replay(problem, content)
-    alone = [sys.executable, "-I", kernel.__file__, str(tmp_path / "p"), str(tmp_path / "c")]
-    (tmp_path / "p").write_text(json.dumps({**stated, "minimize": "2*x*y"}))
-    (tmp_path / "c").write_text(json.dumps(content))
-    done = subprocess.run(alone, capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and done.stdout == ""
 
 
 def proofs():

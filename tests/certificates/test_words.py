@@ -398,7 +398,7 @@ def test_names_that_are_none_are_not_shown():
     proof = {"format": "sosdp-words/1", "claim": {"kind": "lower_bound", "letters": [["\ud800"]], "bound": 0},
              "lines": [["square", {}], ["settle", 0]]}  # fmt: skip
     verdict = certificates.check_certificate(proof)
-    assert verdict.status == "invalid" and verdict.claim == ""
+    assert verdict.status == "unreadable" and verdict.claim == ""
     proof["claim"]["letters"] = [["x"]]
     assert certificates.check_certificate(proof).claim.endswith("E[0] >= 0 in every state E")
 

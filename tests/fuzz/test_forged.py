@@ -26,13 +26,6 @@ X, SQUARE = [[0, 1]], [[0, 2]]
 ONE_BY_ONE = {"basis": [[]], "gram": [["1"]]}
 
 
-def test_a_gram_matrix_is_symmetric():
-    claim = {"kind": "sos", "objective": [["1", SQUARE], ["-2", X], ["1", []]]}
-    for entry, verdict in (("-1", "valid"), ("5", "unreadable")):
-        gram = [["1", entry], ["-1", "1"]]
-        assert status(claim, [{"kind": "sos", "basis": [[], X], "gram": gram}]) == verdict
-
-
 def test_an_index_is_not_counted_from_the_end():
     claim = {"kind": "sos", "objective": [["1", X]], "inequalities": [[["1", X]]]}
     for index, verdict in ((0, "valid"), (-1, "unreadable"), (1, "unreadable")):

@@ -29,7 +29,7 @@ def level_words(words: Words, level: Any, letters: Iterable[int] | None = None) 
     """
     chosen = range(len(words.letters)) if letters is None else sorted(letters)
     result: set[Word] = {()}
-    for term in _terms(words, level):
+    for term in level_terms(words, level):
         if (term if isinstance(term, int) else len(term)) > _MOST_LETTERS:
             raise ValueError(f"the level has words of more than {_MOST_LETTERS} letters")
         if isinstance(term, int):
@@ -50,8 +50,8 @@ def level_words(words: Words, level: Any, letters: Iterable[int] | None = None) 
     return sorted(result, key=order)
 
 
-def _terms(words: Words, level: Any) -> list[Any]:
-    """The terms of a level: integers, and lists of names of parties."""
+def level_terms(words: Words, level: Any) -> list[Any]:
+    """The terms of a level: integers, and lists of names of parties; ValueError for what is no level."""
     if isinstance(level, int) and not isinstance(level, bool) and level >= 0:
         return [level]
     if not isinstance(level, str) or not level.strip():
