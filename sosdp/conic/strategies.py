@@ -247,24 +247,26 @@ class _Side:
 def _missing(best: Bracket) -> str:
     sides = [name for name, value in (("lower", best.lower), ("upper", best.upper)) if not np.isfinite(value)]
     if sides:
-        why = "no time for a step of the proof" if gave_up() else "there seems to be no interior on that side"
-        return f"no {' and no '.join(sides)} bound was proven: {why}"
+        return f"no {' and no '.join(sides)} bound was proven: " + (
+            "no time for a step of the proof" if gave_up() else "there seems to be no interior on that side"
+        )
     return f"the proven bounds {best.lower:.9g} and {best.upper:.9g} do not agree"
 
 
-def is_unbounded(program: ConicProgram, solve: Solve) -> bool | None:
+def is_unbounded(program: ConicProgram, solve: Solve, cost: float = 0.0) -> bool | None:
     """Whether a feasible point and a direction that improves it are both proven; None: proven to have no
-    point."""
+    point. ``cost``: what entries of q are off by at most, beside their size."""
     point = find_point(replace(program, q=np.zeros_like(program.q)), solve)
     if point is True or point is False and _has_exact_ray(program, solve):
         return None
-    return point is not False and is_dual_infeasible(program, solve)
+    return point is not False and is_dual_infeasible(program, solve, cost=cost)
 
 
-def is_dual_infeasible(program: ConicProgram, solve: Solve, relative: float = 0.0) -> bool:
+def is_dual_infeasible(program: ConicProgram, solve: Solve, relative: float = 0.0, cost: float = 0.0) -> bool:
     """Whether a direction is proven that leads from any feasible point to others of ever lower value: then
     the dual program has no point. (Whether this one has any is not asked.) ``relative``: what entries of A
     and q are off by at most, beside their size; where they are, only a direction inside the cones proves it.
+    ``cost``: the same of q alone.
     """
     row = sp.csr_matrix(program.q.reshape(1, -1))
     falls = ConicProgram(
@@ -274,7 +276,15 @@ def is_dual_infeasible(program: ConicProgram, solve: Solve, relative: float = 0.
         cones=replace(program.cones, zero=program.cones.zero + 1),
     )
     if not relative:
-        return not isinstance(find_point(falls, solve), bool)
+        best = find_point(falls, solve)
+        return (
+            not isinstance(best, bool)
+            and cost
+            * sum(
+                abs(Fraction(c) * v) for c, v in zip(program.q.tolist(), best[0].point(best[1]), strict=True)
+            )
+            < 1
+        )
     if falls.A.shape[0] * falls.q.size > _GUESSED:
         return False
     errors = (abs(falls.A).toarray() * relative, np.zeros(falls.b.size))

@@ -26,7 +26,7 @@ from .candidate import Candidate
 from .change import Built
 from .descent import at, local_search, near
 from .jets import Jets
-from .judge import LITTLE, RESOLVED, SATISFIED, Theorem, is_far, means, tolerance
+from .judge import RESOLVED, SATISFIED, Theorem, is_far, means, tolerance
 from .solve.solve import cubic_work
 from .statement import FEASIBLE, Demand
 
@@ -34,7 +34,6 @@ _MOST_TERMS, _MOST_CONSTRAINTS, _MOST_VARIABLES = 5000, 100, 40
 _MOST_DESCENDED = 500  # variables without constraints
 _ROUNDS = 30
 _MOST_IMPROVED = 60  # steps under constraints
-_BITS = (0, 3, 8, 20, 40)  # of a rounded point, after the binary point in centred units
 _SIMPLE = 100  # denominator of a point that is guessed
 _WORK = 1e6  # of a solve of milliseconds
 _PRECISION = 200  # binary digits of the balls in which points are enclosed
@@ -105,7 +104,7 @@ def _feasible_near(built: Built, start: dict[int, float]) -> Point | None:
     equal, least, matrices = _bodies(demand)
 
     def near_by(u: dict[int, float]) -> Iterator[Point]:
-        yield from (_rounded(demand, u, bits) for bits in (None, *reversed(_BITS)))
+        yield _rounded(demand, u)
         given = {v: Fraction(c) + origin.get(v, 0) for v, c in u.items()}  # simple in the given variables
         yield _rounded(demand, {v: c.limit_denominator(_SIMPLE) - origin.get(v, 0) for v, c in given.items()})
 
@@ -223,12 +222,7 @@ def _nearly_feasible(built: Built, x: Point) -> bool:
         if value == 0 or value > 0 and not equal:
             continue
         exact = False
-        level = abs(near(p.constant))
-        if (
-            level > 0
-            and abs(value) > LITTLE * level
-            or abs(value) > SATISFIED * max(_size(p, x), _size(p, at_data))
-        ):
+        if abs(value) > SATISFIED * max(_size(p, x), _size(p, at_data)):
             return False
     for m in system.matrices:
         matrix = np.array([[near(at(p, x)) for p in row] for row in m.tolist()])
@@ -308,12 +302,11 @@ def _looks_for_points(built: Built, polynomials: list[Polynomial]) -> bool:
     return short and built.statement.demands[0].valued
 
 
-def _rounded(demand: Demand, u: Mapping[int, float | Fraction], bits: int | None = None) -> Point:
+def _rounded(demand: Demand, u: Mapping[int, float | Fraction]) -> Point:
     """An exact point near this one; variables of rewriting rules have values that these allow."""
-    unit = None if bits is None else Fraction(1, 2**bits)
     found = {}
     for v, value in u.items():
-        step = demand.roots.get(v, Fraction(1) if v in demand.fixed else unit)
+        step = demand.roots.get(v, Fraction(1) if v in demand.fixed else None)
         exact = Fraction(value)
         found[v] = exact if step is None else round(exact / step) * step if step else step
     return found

@@ -16,11 +16,13 @@ from ..algebra.chebyshev import ChebyshevPolynomial, from_polynomial
 from ..algebra.coefficients import to_float
 from ..algebra.pickled_by_name import PickledByName
 from ..algebra.polynomial import Polynomial
+from ..conic.rigorous import UNIT
 from ..model.options import read_options
 from ..model.system import System
 from ..show import html_table, rounded_safely
 from .assemble.sizes import check_sampled
 from .candidate import Ran
+from .descent import near
 from .solve.sos_cone.points import chebyshev_products
 from .solve.sos_cone.unit_box import SampledBound
 from .steps.sampled import on_unit_box
@@ -76,7 +78,8 @@ class ChebyshevBound(PickledByName):
         return html_table(f"ChebyshevBound: {self.status}", facts)
 
     def atoms(self) -> np.ndarray:
-        """Points of [-1, 1] where the objective attains the bound, to 1e-6 relative, shape (count, 1).
+        """Points of [-1, 1] where the objective attains the bound, to 1e-6 of its largest coefficient (the
+        constant apart), shape (count, 1).
 
         In one variable, from the zeros of the derivative; empty in several, and where no point attains it:
         ``atoms_reason`` says why.
@@ -95,16 +98,20 @@ class ChebyshevBound(PickledByName):
             return none, "points are read off in one variable only; evaluate the bound at your candidates"
         if not np.isfinite(self.bound):
             return none, f"the status is {self.status!r}"
+        exponents = self.objective.exponents(self.variable_ids)[:, 0].tolist()
+        exact = {k: Fraction(c) for k, c in zip(exponents, self.objective.terms.values(), strict=True)}
+        constant, sign = exact.pop(0, Fraction(0)), -1.0 if self.sense == "maximize" else 1.0
+        size = max(map(abs, exact.values()), default=Fraction(1))
         series = np.zeros(self.objective.degree + 1)
-        for (k,), c in zip(
-            self.objective.exponents(self.variable_ids).tolist(), self.objective.terms.values(), strict=True
-        ):
-            series[k] = float(c)
-        turns = chebyshev.chebroots(chebyshev.chebder(series)) if series.size > 2 else np.zeros(0)
+        series[[*exact]] = [sign * float(c / size) for c in exact.values()]
+        turns = chebyshev.chebroots(chebyshev.chebder(chebyshev.chebtrim(series, UNIT)))
         flat = turns.real[np.abs(turns.imag) <= 1e-6]
         points = np.unique(np.concatenate([flat[np.abs(flat) < 1.0], [-1.0, 1.0]]))
-        missed = np.abs(chebyshev.chebval(points, series) - self.bound)
-        kept = points[missed <= 1e-6 * max(1.0, abs(self.bound))]
+        values = chebyshev.chebval(points, series)
+        least, level = float(values.min()), sign * near((Fraction(self.bound) - constant) / size)
+        # the digits of a bound beside a large constant are allowed for
+        off = abs(least - level) - 4 * UNIT * near(abs(Fraction(self.bound)) / size)
+        kept = points[np.maximum(values - least, off) <= 1e-6 * max(1.0, abs(least))]
         kept = kept[
             np.diff(kept, prepend=-np.inf) > 1e-7
         ]  # a zero of the derivative may be several times there

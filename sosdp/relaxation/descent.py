@@ -27,9 +27,7 @@ _DIGITS, _FINER = 6, 30  # binary digits of a step, and of a start
 _SMALL, _AWAY = 2.0**-30, 2.0**20  # a step, beside the size of the polynomial
 
 
-def low_points(
-    p: Polynomial, known: Mapping[int, tuple[float, float]] | None = None
-) -> list[dict[int, Fraction]]:
+def low_points(p: Polynomial) -> list[dict[int, Fraction]]:
     """Local minimisers of a polynomial, to some digits of its own size about them: of searches from 0 and
     from where the second term of its highest form vanishes, in the sense of least squares. Empty for a long
     one; without those where it is unbounded below."""
@@ -37,10 +35,7 @@ def low_points(
     if not 0 < len(ids) <= _MOST_VARIABLES or len(p.coefs) > _MOST_TERMS:
         return []
     result: list[dict[int, Fraction]] = []
-    starts = [{v: Fraction(0) for v in ids}, centre_of_forms(p)]
-    if known:
-        starts.append({v: Fraction(known.get(v, (0.0, 0.0))[0]) for v in ids})
-    for start in starts:
+    for start in ({v: Fraction(0) for v in ids}, centre_of_forms(p)):
         end = None if start is None else _lowest(p, start)
         if end is not None and end not in result:
             result.append(end)

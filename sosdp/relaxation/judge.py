@@ -30,9 +30,9 @@ from .statement import MEASURES, PROGRAM, Demand
 ENOUGH = AGREE  # relative distance of the two ends of a closed bracket; violation of moments that is none
 RESOLVED = 1e-12  # violation, of moments of size one, that no solver in doubles tells from none
 SATISFIED = 1e-6  # the same where moments alone decide
-LITTLE = 1e-2  # of a constraint's constant, in centred units, that may be missed
 _DIGITS = 64 * UNIT  # relative distance of two numbers, of a few roundings
 _CLOSED = 1e-3  # size of the objective beside its large terms, above which a gap closed at points counts
+_OF_GAIN = 1e-3  # of what an optimum is better than the origin, that its bracket may be wide
 _SHARE = 1e-3  # of what an equation wants of a measure: what is less is nothing
 _NO_MOMENT = 1e-9  # in a program's units: there is no measure
 _MOST_REDUCED = 1e7  # rows squared times columns of equations that are reduced exactly
@@ -101,10 +101,25 @@ def proven(
     return Theorem(value, reason, absorbed, settled, unknowns, tuple(found), final, tuple(exact))
 
 
-def tolerance(built: Built, value: float) -> float:
+def tolerance(built: Built, value: float, best: float = math.inf) -> float:
     """What counts as closed: relative to the value and to one, but never more than the objective varies: its
-    constant is no reason to be content with less, but for the last digits that floats of its size have."""
-    return max(ENOUGH * min(max(abs(value), 1.0), built.height), _DIGITS * abs(value))
+    constant is no reason to be content with less, but for the last digits that floats of its size have.
+    ``best``: what is found, beside which a bracket is narrow if it is by what is gained on the origin."""
+    height = min(ENOUGH * min(max(abs(value), 1.0), built.height), _OF_GAIN * _gain(built, best))
+    return max(height, _DIGITS * abs(value))
+
+
+def _gain(built: Built, value: float) -> float:
+    """By how much a value is better than that at the origin of the given variables; infinite where this does
+    not satisfy every constraint, or is as good."""
+    mass, demand = built.given.mass, built.given.demands[0]
+    system = demand.system
+    if mass is None or demand.halves or system.matrices or system.foralls:
+        return math.inf
+    inside = not any(h.constant for h in system.equalities)
+    inside = inside and all(g.constant >= 0 for g in system.inequalities)
+    better = near(built.given.constant + mass * Fraction(demand.parts[0].constant)) - value
+    return better if inside and better > 0 else math.inf
 
 
 def outwards(value: Fraction, sign: int) -> float | None:
@@ -152,16 +167,10 @@ def violation(built: Built, raw: RawSolution) -> float:
     if identity.dominance is not None:
         least = min([0.0, *least_eigenvalues(identity, y)])
         return max(worst, -least / max(1.0, float(np.abs(y).max(initial=0.0))))
-    values, sizes, constant = tables.gram @ y, tables.gram_size @ np.abs(y), identity.constant_column()
+    values, sizes = tables.gram @ y, tables.gram_size @ np.abs(y)
     if not np.isfinite(values).all():
         return math.inf
     for block, rows in zip(identity.blocks, identity.slices(), strict=True):
-        if constant >= 0 and block.kind in ("inequality", "product") and not block.basis[0].any():
-            # what misses the constant of a constraint is no satisfaction, however large other terms are
-            entry = float(values[rows.start])
-            level = abs(float(identity.gram[rows.start, constant])) if entry < 0 else 0.0
-            if -entry > LITTLE * level > 0:
-                worst = max(worst, -entry / level)
         if block.side == 1:
             worst = max(worst, -float(values[rows.start]) / max(float(sizes[rows.start]), 1.0))
             continue
@@ -279,22 +288,6 @@ def _diagonals(identity: Identity) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([*places, np.zeros(0, dtype=int)]), np.cumsum(sides) - sides
 
 
-def misfit(built: Built, raw: RawSolution) -> float:
-    """How far the multipliers' value may be from what they prove, to first order and in the program's units:
-    the residual of every identity and what its Gram matrices lack, priced at the moments found."""
-    identity = built.program.identity
-    y = np.abs(raw.moments)
-    residual = identity.target + identity.unknown.T @ raw.unknowns
-    residual -= identity.gram.T @ raw.gram + identity.free.T @ raw.free
-    found = float(np.abs(residual) @ y)
-    values = identity.gram @ raw.moments
-    for block, rows in zip(identity.blocks, identity.slices(), strict=True):
-        least = float(np.linalg.eigvalsh(smat(raw.gram[rows], block.side))[0])
-        if least < 0:
-            found -= least * max(abs(float(np.trace(smat(values[rows], block.side)))), 1.0)
-    return found if math.isfinite(found) else math.inf
-
-
 def own_misfit(built: Built, raw: RawSolution) -> float:
     """How far the multipliers are from satisfying the worst of the identities: the residual of a term
     relative to
@@ -327,9 +320,14 @@ def unresolved(built: Built, raw: RawSolution) -> float:
     tolerance of their values there: far from 0 terms cancel, and what they hide may be all that a polynomial
     is; moments in one well hide what is missed in another. Residuals and the roundings of terms count."""
     worst, unknowns = 0.0, [Fraction(u) for u in (raw.unknowns * built.slopes).tolist()]
-    parts, around = built.parts_of(raw.gram, raw.free), means(built, raw)
-    given = zip(built.statement.demands, built.pieces, built.scalings, parts, around, strict=True)
-    for demand, piece, scaling, (gram, free), known in given:
+    given = zip(
+        built.statement.demands,
+        built.pieces,
+        built.scalings,
+        built.parts_of(raw.gram, raw.free),
+        strict=True,
+    )
+    for demand, piece, scaling, (gram, free) in given:
         held = demand.equations or demand.system.equalities or demand.system.matrices
         if held or piece.hermitian or not demand.valued:
             continue
@@ -340,7 +338,7 @@ def unresolved(built: Built, raw: RawSolution) -> float:
         )
         residual = residual - piece.gram.T @ scaling.gram_of(gram) - piece.free.T @ scaling.free_of(free)
         every = {v for q in (*demand.parts, *demand.system.inequalities) for v in q.variable_ids.tolist()}
-        for point in low_points(p, known):
+        for point in low_points(p):
             c = {**dict.fromkeys(every, Fraction(0)), **point}
             outside = any(at(g, c) < 0 for g in demand.system.inequalities)
             if outside or not any(c.values()):

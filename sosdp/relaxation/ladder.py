@@ -24,7 +24,6 @@ from .judge import (
     SATISFIED,
     compared_at_points,
     is_wide,
-    misfit,
     own_misfit,
     shortfall,
     tolerance,
@@ -47,7 +46,7 @@ STEPS = (
         may_centre,
         centred,
         "a relaxation does not change under x = c + u; the digits of a solver do",
-        "a quartic far from 0 without a set, at every door: moved 1, moved 6 of the recorded answers",
+        "a quartic far from 0 without a set, at every door: moved 1, moved 6",
     ),
     Step(
         "other form",
@@ -148,8 +147,7 @@ def _judged(state: State, found: Candidate) -> Candidate:
     missed, violated = shortfall(built.program, raw) * built.unit, violation(built, raw)
     if theorem is None or theorem.value is None:
         # nothing is proven: every identity must be right in its own size
-        sums = own_misfit(built, raw) * enough / ENOUGH
-        missed = max(missed, misfit(built, raw) * built.unit, sums)
+        missed = max(missed, own_misfit(built, raw) * enough / ENOUGH)
         if missed <= enough:
             missed = max(missed, unresolved(built, raw) * enough)
     elif compared_at_points(built, raw, state.options.tolerance):
@@ -192,7 +190,8 @@ def closed(found: Candidate) -> Candidate:
         found = replace(found, above=math.inf, point=None)
     built, raw, value, proven = found.built, found.raw, min(found.value, found.above), found.proven
     # a value that the proof contradicts is no size
-    enough = tolerance(built, value if proven is None else max(value, float(proven)))
+    best = found.above if math.isfinite(found.above) else value
+    enough = tolerance(built, value if proven is None else max(value, float(proven)), best)
     lower, sign = value - found.missed if proven is None else float(proven), built.statement.sign
     if proven is not None and found.above - lower <= enough and not found.doubt:
         return replace(found, status="optimal", value=min(found.above, max(value, lower)), reason="")

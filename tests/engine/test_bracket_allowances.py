@@ -133,3 +133,8 @@ def test_a_direction_falls_whatever_the_entries_are(gap, known, rounded):
     with opinion(program, 10) as solve:
         assert is_dual_infeasible(program, solve) is known
         assert is_dual_infeasible(program, solve, 9 * UNIT) is rounded
+        # along x == y, for as long as that falls
+        assert (
+            is_dual_infeasible(linear([-1, 1 - gap], [[1, -1], [-1, 1]], [0, 0]), solve, cost=9 * UNIT)
+            is rounded
+        )

@@ -206,6 +206,13 @@ def no_finite_value() -> Iterator[Known]:
     square = S(x >= 0, y >= 0, x <= 1, y <= 1)
     yield from (
         least(x * y, square, 2, status="unbounded"),
+        # the square of .2 has more digits than a float; nothing of degree 2 bounds x**2
+        most(
+            (x - 0.5) ** 2 + (y - 0.2) ** 2,
+            S(x**2 <= y, 100 * y <= 100 * x**2 + 1, y <= 1),
+            2,
+            status="unbounded",
+        ),
         least(x * y, square, 2, 0, products="schmudgen"),
     )
 

@@ -26,7 +26,7 @@ def test_entries_are_whole_numbers_times_powers_of_two():
     assert {odd_part(c) for c in identity.free.data.tolist()} == {1, 3}
     assert {odd_part(c) for c in identity.target[identity.target != 0].tolist()} == {1, 9}
     assert {odd_part(c) for c in identity.gram.data[-2:].tolist()} == {5, 21}
-    assert as_stated(program, [THIRD, LITTLE], [[1]]).off > 0
+    assert as_stated(program, [THIRD, LITTLE], [[1]]).target_off > 0
     assert as_stated(program, [F(1, 9), 1], [[10**17 + 1]]).off > 0
 
 

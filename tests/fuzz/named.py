@@ -151,4 +151,14 @@ NAMED = [
     one_variable(
         "x**30+x**27-3*x**26+2*x**17+3*x**14+3*x**10+2*x**6-3*x", (), (None, None), 0, doors=("minimize",)
     ),
+    # in units of 1e-8: a bound is compared with what is gained on the origin
+    at(
+        "(-5e-08*(x-6.71))**4*1.0 + (3e-08*(y+6.25)+-5e-08*(x-6.71))**2",
+        ("-5e-08*x <= 2e-05",),
+        {"x": F("6.71"), "y": F("-6.25")},
+        size=2.7e-13,
+        sure=False,
+        same=False,
+        doors=("minimize", "sos"),
+    ),
 ]

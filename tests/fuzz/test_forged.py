@@ -1,4 +1,4 @@
-"""A sample of forged certificates on every run, thousands in campaigns: nothing false is called valid."""
+"""A sample of forged certificates on every run, thousands with --slow: nothing false is called valid."""
 
 import pytest
 

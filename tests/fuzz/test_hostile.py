@@ -1,4 +1,4 @@
-"""A sample of hostile calls of the command line on every run, thousands in campaigns.
+"""A sample of hostile calls of the command line on every run, thousands with --slow.
 
 Each is answered by a documented exit code and at most one line of complaint, within seconds.
 """

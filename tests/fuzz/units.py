@@ -61,9 +61,11 @@ def products(draw: Random) -> Question:
     a, b = round(draw.uniform(-9, 9), 2), round(draw.uniform(-9, 9), 2)
     k = draw.choice((1, 1, 2))
     text = f"({s!r}*(x-{a!r}))**{2 * k}*1.0 + ({t!r}*(y-{b!r})+{s!r}*(x-{a!r}))**2".replace("--", "+")
-    scale = max(abs(s), abs(t))
     box = draw.choice(((), ("x**2 <= 400", "y**2 <= 400"), (f"{s!r}*x <= {abs(s) * 400!r}",)))
-    return at(text, box, {"x": F(a), "y": F(b)}, size=scale**2, sure=False, same=False, doors=_ALL)
+    size = max(
+        float(polynomial(text)({"x": F(0), "y": F(0)})), max(s * s, t * t)
+    )  # from the origin, or about a point
+    return at(text, box, {"x": F(a), "y": F(b)}, size=size, sure=False, same=False, doors=_ALL)
 
 
 def thin(draw: Random) -> Question:

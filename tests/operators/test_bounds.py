@@ -114,7 +114,6 @@ def check_the_identity(r, mean):
     assert abs(missed if not stated.real else missed.real) <= 1e-5 * max(1.0, abs(r.gamma))
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_random_spin_chains_against_exact_diagonalisation(seed):
     rng = np.random.default_rng(seed)

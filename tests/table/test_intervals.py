@@ -75,7 +75,6 @@ def missed(table, size, rate, share, away):
     return max(result)
 
 
-@pytest.mark.few(5)
 @pytest.mark.parametrize("share", [Fraction(1, 2), Fraction(1, 4), Fraction(9, 10), Fraction(0), Fraction(1)])
 @pytest.mark.parametrize(("size", "rate"), [(4, 3.0), (60, 0.2)])
 def test_the_interval_of_a_quantile_holds_exactly(share, size, rate):
@@ -118,6 +117,5 @@ def test_scores_of_intervals_are_their_definition_however_far_out(away):
             assert 0 in right
 
 
-@pytest.mark.slow
 def test_coverage_on_two_laws():
     assert tables_coverage.run(quick=True)["ok"]

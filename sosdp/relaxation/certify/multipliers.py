@@ -58,9 +58,8 @@ def prove(state: State, built: Built, raw: RawSolution) -> tuple[Theorem, np.nda
     if lifted is not None and missing(lifted) <= _FINER:
         return lifted, None
     first = best = proven(built, raw.gram, raw.free, np.minimum(raw.unknowns, program.upper))
-    if raw.inside is not None:
-        others = [own, proven(built, raw.inside.gram, raw.inside.free, raw.inside.unknowns)]
-        best = _best([best, *(t for t in others if t is not None)])
+    if own is not None:
+        best = _best([best, own])
     if not early and missing(best) > _FINER and not first.final:
         lifted = _lifted(built, raw.gram, raw.free, raw.unknowns)
     best = best if lifted is None else _best([best, lifted])

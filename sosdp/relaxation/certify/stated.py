@@ -33,10 +33,11 @@ ROUNDINGS = 9 * UNIT  # of an entry of an identity, relative: one exact sum, and
 @dataclass(frozen=True, eq=False)
 class Stated:
     """A program, by what its entries are off from those stated, beside their own size: nothing, or
-    ``ROUNDINGS``, and the number that the target was multiplied by."""
+    ``ROUNDINGS`` (``target_off``: those of the target), and the number that the target was multiplied by."""
 
     program: GramProgram
     off: float
+    target_off: float
     factor: Fraction = Fraction(1)
 
 
@@ -54,7 +55,7 @@ def as_stated(
     """
     identity = program.identity
     if any(piece.rounded for piece in (identity, *parts)):
-        return Stated(program, ROUNDINGS)
+        return Stated(program, ROUNDINGS, ROUNDINGS)
     gram, free, unknown = identity.gram.copy(), identity.free.copy(), identity.unknown.copy()
     objective = program.objective.copy()
     try:
@@ -66,12 +67,15 @@ def as_stated(
             every = list(coefs)
             _find(unknown, k, k + 1, every)
             objective[k] = _found(objective[k : k + 1], every)[0]
-        goal = list(target)
-        found = _found(identity.target, goal)
     except _Rounded:
-        return Stated(program, ROUNDINGS)
-    stated = replace(identity, gram=gram, free=free, target=found, unknown=unknown)
-    return Stated(replace(program, identity=stated, objective=objective), 0.0, _factor(goal))
+        return Stated(program, ROUNDINGS, ROUNDINGS)
+    goal, stated = list(target), replace(identity, gram=gram, free=free, unknown=unknown)
+    program = replace(program, identity=stated, objective=objective)
+    try:
+        aim = replace(stated, target=_found(identity.target, goal))
+    except _Rounded:
+        return Stated(program, 0.0, ROUNDINGS)
+    return Stated(replace(program, identity=aim), 0.0, 0.0, _factor(goal))
 
 
 class _Rounded(Exception):

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from ...conic.choose import opinion
 from ...conic.exact.integers import rounded, shortened
 from ...conic.program import ConicProgram
-from ...conic.strategies import dual_bound, find_point, is_dual_infeasible, is_unbounded
+from ...conic.strategies import Solve, dual_bound, find_point, is_dual_infeasible, is_unbounded
 from ...conic.svec import SQRT2, triangle
 from ..assemble.identity import GramProgram, RawSolution
 from ..candidate import Candidate, State
@@ -36,7 +36,7 @@ UNPROVEN = "that could not be proven"
 EMPTY = "no moments meet the constraints, proven in exact arithmetic"
 _MOMENTS = "moments satisfy every constraint, proven in exact arithmetic, perhaps no point does"
 
-Proof = Callable[..., Any]  # of a conic program, a solver and, of rounded entries, how far off these are
+Proof = Callable[[ConicProgram, Solve, Stated], Any]
 Form = Callable[[GramProgram], ConicProgram | None]
 
 
@@ -53,7 +53,7 @@ def exact(state: State) -> Candidate | None:
     asked = state.statement
     whole = [replace(d, options=replace(d.options, prune=False), reduced=False) for d in asked.demands]
     built = build(replace(asked, demands=tuple(whole)), state.best.built.change)
-    shown, _ = decided(state, built, state.best.raw, find_point)
+    shown, _ = decided(state, built, state.best.raw, lambda conic, solve, _: find_point(conic, solve))
     if shown is False:
         return None
     if shown is True:
@@ -70,19 +70,33 @@ def may_decide(state: State) -> bool:
 def unbounded(state: State, found: Candidate) -> tuple[bool | None, str]:
     """Whether moments, and a direction of them that lowers the objective without end, are proven; None: it is
     proven that there are no moments. And why nothing is."""
-    return decided(state, found.built, found.raw, is_unbounded)
+    return decided(
+        state,
+        found.built,
+        found.raw,
+        lambda conic, solve, exact: is_unbounded(conic, solve, exact.target_off),
+    )
 
 
 def improvable(state: State, found: Candidate) -> bool:
     """Whether coefficients, and a direction of them that improves the objective without end, are proven: of
     the Gram form, where equations between coefficients hold exactly. Lost without it: every program that is
     unbounded and has such equations, or a direction on the boundary (``c*x**2 + d*x`` and ``d <= 1``)."""
-    return decided(state, found.built, found.raw, is_unbounded, form=_plain)[0] is True
+    shown, _ = decided(
+        state, found.built, found.raw, lambda conic, solve, _: is_unbounded(conic, solve), form=_plain
+    )
+    return shown is True
 
 
 def without_coefficients(state: State, found: Candidate) -> tuple[bool, str]:
     """Whether it is proven that no coefficients satisfy an identity: a direction of the moments says so."""
-    return decided(state, found.built, found.raw, is_dual_infeasible, roughly=True)
+    return decided(
+        state,
+        found.built,
+        found.raw,
+        lambda conic, solve, exact: is_dual_infeasible(conic, solve, exact.off, exact.target_off),
+        roughly=True,
+    )
 
 
 def decided(
@@ -94,9 +108,9 @@ def decided(
     form: Form | None = None,
 ) -> tuple[Any, str]:
     """What a proof says of the moment program (False: nothing), and why it says nothing; ``roughly``: it does
-    so of entries that had to be rounded, and is told by how much; ``form``: in place of the moments."""
+    so of entries that had to be rounded, not of the target alone; ``form``: in place of the moments."""
     left, stated = patience(raw, state.deadline), _exact_data(built)
-    if not (stated.off == 0 or roughly):
+    if not roughly and (stated.off or form and stated.target_off):
         return False, f"{UNPROVEN}, since coefficients had to be rounded to floats: give them as fractions"
     if left <= 0:
         return False, "the time limit ended before it could be proven"
@@ -109,7 +123,7 @@ def decided(
     if conic is None:
         return False, UNPROVEN
     with opinion(conic, left) as solve:
-        return (proof(conic, solve, stated.off) if roughly else proof(conic, solve)), UNPROVEN
+        return proof(conic, solve, stated), UNPROVEN
 
 
 def _plain(program: GramProgram) -> ConicProgram | None:
@@ -136,9 +150,10 @@ def _exact_data(built: Built) -> Stated:
     short, else in the variables that were given (``-x**3/7 - c`` on ``x >= 123456 + 1/7``, which no c makes
     non-negative)."""
     stated = as_stated(built.program, *built.statement.coefficients, parts=built.pieces)
-    if not stated.off or built.change.trivial:
+    if not stated.target_off or built.change.trivial:
         return stated
-    return _exact_data(build(built.given, Change.none(built.given)))
+    given = _exact_data(build(built.given, Change.none(built.given)))
+    return min(stated, given, key=lambda s: (s.off, s.target_off))
 
 
 def exact_bound(built: Built, time_limit: float | None) -> float | None:
@@ -157,14 +172,14 @@ def exact_bound(built: Built, time_limit: float | None) -> float | None:
     form = moment_form(stated.program)
     conic = form.conic
     errors = None
-    if stated.off:
+    if stated.target_off:
         A, b, q = abs(conic.A).toarray(), np.abs(conic.b), np.abs(conic.q)
-        errors = A * stated.off, b * stated.off, q * stated.off
+        errors = A * stated.off, b * stated.off, q * stated.target_off
     with opinion(conic, time_limit) as solve:
         found = dual_bound(conic, errors, solve)
     if not np.isfinite(found):
         return None
     target, (column,) = stated.program.identity.target, np.flatnonzero(form.fixed)
     constant = Fraction(float(target[column])) * Fraction(float(form.fixed[column]))
-    least = Fraction(found) + constant - abs(constant) * Fraction(stated.off)
+    least = Fraction(found) + constant - abs(constant) * Fraction(stated.target_off)
     return rounded(least / stated.factor, -1)
