@@ -14,7 +14,11 @@ import numpy as np
 
 from sosdp.privacy.inputs import check_schema, floats
 
-UNREADABLE = {"M": "dates", "m": "times", "V": "structures"}
+UNREADABLE = {
+    "M": "dates: count days since a public one",
+    "m": "times: divide them by a public unit",
+    "V": "structures: make them numbers publicly",
+}
 FARTHEST = 2.0**100  # entries are clipped here where no bounds are given
 
 
@@ -170,7 +174,7 @@ def read_table(X: Any, least: int = 2) -> tuple[np.ndarray, list[str] | None]:
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if isinstance(kind, str) and kind in UNREADABLE:
-        raise TypeError(f"numbers are expected, X holds {UNREADABLE[kind]}: make them numbers publicly")
+        raise TypeError(f"numbers are expected, X holds {UNREADABLE[kind]}")
     if hasattr(X, "iloc"):  # nullable columns hold no float that stands for a missing entry
         entries = np.asarray(X.to_numpy(dtype=np.float64, na_value=np.nan))
     else:

@@ -187,8 +187,8 @@ def no_numbers(names: Sequence[str]) -> str:
     listed = ", ".join(repr(name) for name in names[:5] if name)
     which = f"column{'s' if len(names) > 1 else ''} {listed}" if listed else "the column"
     return (
-        f"no numbers in {which}: leave out, recode publicly, or convert with "
-        'pandas.to_numeric(column, errors="coerce")'
+        f"no numbers in {which}: leave out, recode publicly (dates: days since a public one), or use "
+        'pandas.to_numeric(column, errors="coerce"); decimal commas: "decimal": "," in a schema'
     )
 
 

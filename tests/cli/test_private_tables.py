@@ -255,7 +255,10 @@ def test_columns_of_parquet(tmp_path):
     for said, refused in (
         ("no such column", lambda: read_table(str(tmp_path / "t.parquet"), columns=["size"])),
         ("named twice", lambda: read_table(str(tmp_path / "t.parquet"), columns=["age", "age"])),
-        ("no numbers in column 'name'", lambda: read_table(str(tmp_path / "t.parquet"))),
+        (
+            'no numbers in column \'name\'.*"decimal": "," in a schema',
+            lambda: read_table(str(tmp_path / "t.parquet")),
+        ),
     ):
         with pytest.raises(InputFileError, match=said):
             refused()
