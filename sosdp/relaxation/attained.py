@@ -34,7 +34,9 @@ _MOST_TERMS, _MOST_CONSTRAINTS, _MOST_VARIABLES = 5000, 100, 40
 _MOST_DESCENDED = 500  # variables without constraints
 _ROUNDS = 30
 _MOST_IMPROVED = 60  # steps under constraints
-_SIMPLE = 100  # denominator of a point that is guessed
+_SIMPLE = (
+    100  # denominator of a point that is guessed: 3 x == 1 between two inequalities that are tight there
+)
 _WORK = 1e6  # of a solve of milliseconds
 _PRECISION = 200  # binary digits of the balls in which points are enclosed
 _LEAST = 1e-99  # a covariance that is none

@@ -21,7 +21,9 @@ _BARRIER = {"initial_barrier_parameter": 1e-6, "initial_barrier_tolerance": 1e-6
 _SEARCHES, _STEPS = 10, 30  # from where the last one ended, and their steps
 _SHORT = 2**64  # denominators of an exact one
 _LEAST = 1e-100  # size of variables
-_SIMPLE = 1000  # denominators of a point that is guessed
+_SIMPLE = (
+    1000  # denominators of a point that is guessed: a matrix that no coefficients make positive, at 2000
+)
 _MOST_TERMS, _MOST_VARIABLES = 2000, 20
 _DIGITS, _FINER = 6, 30  # binary digits of a step, and of a start
 _SMALL, _AWAY = 2.0**-30, 2.0**20  # a step, beside the size of the polynomial

@@ -40,7 +40,8 @@ def falls_without_end(p: Polynomial) -> bool:
 
 
 def _directions(form: list[Term], degree: int) -> Iterator[tuple[list[Term], dict[int, Fraction]]]:
-    """Directions, each with the terms that do not vanish there."""
+    """Directions, each with the terms that do not vanish there. Lost without pairs: ``x**2 + y**2 - c*x*y``
+    with c above 2 by 1e-9, and such forms in units of 1e-6."""
     supports: dict[frozenset[int], list[Term]] = defaultdict(list)
     for ids, coef in form:
         supports[frozenset(ids)].append((ids, coef))
