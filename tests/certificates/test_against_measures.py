@@ -222,3 +222,10 @@ def test_what_the_library_finds(tmp_path, capsys):
     changed = sd.load_problem(asked | {"subject_to": [[{"mu": "x", "nu": "x"}, "== 2"]]})
     changed.save(tmp_path / "other.sos.json")
     assert not certificates.check_file(tmp_path / "c.json", tmp_path / "other.sos.json")
+
+
+def test_a_problem_is_read_once():
+    """It is stated, and its proof replayed: a list that is another one when it is read again."""
+    said = [PROBLEM["subject_to"], [[{"mu": "x"}, ">= 2"]], [[{"mu": "x"}, ">= 3"]]]
+    other = type("Other", (list,), {"__iter__": lambda self: iter(self.pop(0))})(said)
+    assert against(BOUND, subject_to=other)

@@ -188,12 +188,6 @@ def test_a_refusal_is_about_the_degree_and_the_products_of_the_problem():
     assert not check_certificate(content, _problem(**asked, products="schmudgen") | {"subject_to": more})
 
 
-def test_a_problem_that_says_two_things_is_read_once():
-    """Degree 4 where it is stated, and 2 where it is compared."""
-    said = {"get": lambda self, key, *more: 2 if key == "degree" else dict.get(self, key, *more)}
-    assert not check_certificate(_refusal(), type("Two", (dict,), said)(_problem(degree=4)))
-
-
 # --------------------------------------------------------------------------------------- 5: time and memory
 
 MEASURE = """
