@@ -28,7 +28,10 @@ from typing import Any
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}(\[[0-9]{1,9}\]){0,9}(\.[A-Za-z]{1,9})?")
 _NUMBER = re.compile("(-?[0-9]{1,4000})(?:/(?=0*[1-9])([0-9]{1,4000}))?")
 _EMPTY = {"adjoints": {}, "relations": {}, "trace": False, "hypotheses": {}, "objective": {}}
-_HYPOTHESES = {"inequality", "equality", "matrix", "state inequality", "state equality", "state matrix"}
+_KEYS, _HYPOTHESES = (
+    {"format", "claim", "lines", "note", "digest"},
+    {"inequality", "equality", "matrix", "state inequality", "state equality", "state matrix"},
+)
 DEGREE, BITS, WORK, BYTES = 1000, 1 << 16, 1 << 25, 1 << 26
 _Terms = tuple[tuple[tuple[int, ...], Fraction], ...]  # sorted words, places of letters (i is 0), and numbers
 ONE: _Terms = (((), Fraction(1)),)
@@ -288,8 +291,7 @@ def replay(proof: Any) -> str:
     """The claim of {"claim": ..., "lines": [[rule, argument, ...], ...]}, which the last line settles."""
     good = _is(proof, dict).get("format", "sosdp-words/1") == "sosdp-words/1"
     _need(good and {"claim", "lines"} <= proof.keys(), "this is no proof about operators", Malformed)
-    others = proof.keys() - {"format", "claim", "lines", "note", "digest"}
-    _need(not others, f"unknown key {ascii(min(others, default=''))}", Malformed)
+    _need(not (others := proof.keys() - _KEYS), f"unknown key {ascii(min(others, default=''))}", Malformed)
     try:
         problem, said = Problem(proof["claim"]), None
     except NotProven as why:
@@ -317,6 +319,7 @@ def main(arguments: list[str]) -> int:
             proof = json.loads(Path(arguments[0]).read_text("utf-8"), object_pairs_hook=_once)
         except (OSError, ValueError, RecursionError) as why:
             raise Malformed(f"{arguments[0]}: {why}") from None
+        _need("format" in _is(proof, dict), "a file names its format", Malformed)
         print("proven:", replay(proof))
         return 0
     except NotProven as why:

@@ -374,7 +374,7 @@ def test_hostile_arguments_prove_nothing_false():
 
 def test_it_runs_alone(tmp_path):
     claim = {"kind": "lower_bound", "letters": [["x"]], "objective": {"x x": 1}, "bound": 0}
-    proof = {"claim": claim, "lines": [["square", {"x": 1}], ["settle", 0]]}
+    proof = {"claim": claim, "lines": [["square", {"x": 1}], ["settle", 0]], "format": "sosdp-words/1"}
     good, bad = tmp_path / "good.json", tmp_path / "bad.json"
     good.write_text(json.dumps(proof))
     bad.write_text(json.dumps({**proof, "lines": [["square", {"x": 2}], ["settle", 0]]}))
@@ -386,10 +386,7 @@ def test_it_runs_alone(tmp_path):
     assert replay(json.loads(twice.read_text()))
     for path in (bad, twice, tmp_path / "missing.json"):
         said = subprocess.run([*program, str(path)], capture_output=True, text=True)
-        assert (said.returncode, said.stderr.split(":")[0]) == (
-            (1, "not proven") if path == bad else (2, "unreadable")
-        )
-        assert len(said.stderr.splitlines()) == 1
+        assert said.returncode == 1 + (path != bad) and len(said.stderr.splitlines()) == 1
 
 
 def test_large_matrices_are_paid_for(monkeypatch):

@@ -144,7 +144,7 @@ PROOFS = [
         [[{}], [[1]], 0])],
     *[(("lines", 0), line)
       for line in (["weighted_sum", [[1]]], ["weighted_sum", 1], ["average", 7], ["assume", "a", 0])],
-    *[((key,), v) for key, v in (("format", "a"), ("claim", []), ("claim", GONE), ("a", 1))],
+    *[((key,), v) for key, v in (("format", GONE), ("claim", []), ("claim", GONE), ("a", 1))],
 ]  # fmt: skip
 
 
