@@ -244,7 +244,7 @@ class _Parts:
     absorb_size: Table
     unreached: np.ndarray
     inverse: np.ndarray
-    rates: np.ndarray
+    terms: np.ndarray
     squares: list[Group]
     others: list[Group]
     null: NullConditions | None
@@ -260,7 +260,8 @@ class _Parts:
         size = np.abs(target) + self.size @ multipliers
         if not size.min(initial=np.inf) > _UNDERFLOW:  # products may have vanished that are not zero
             size += _UNDERFLOW / UNIT * ((self.size != 0) @ (multipliers > 0))
-        return self.rates * size * _OUTWARD
+        # one rounding a product, one a sum, one for each coefficient converted to double, one for sqrt(2)
+        return (self.terms + 8) * UNIT * size * _OUTWARD
 
 
 def make_parts(identity: Identity) -> _Parts:
@@ -285,8 +286,7 @@ def make_parts(identity: Identity) -> _Parts:
         inverse=np.divide(
             1.0, weight, out=np.zeros(weight.size), where=reached
         ),  # of nothing they are integers
-        # one rounding a product, one a sum, one for each coefficient converted to double, one for sqrt(2)
-        rates=(np.bincount(np.concatenate(terms), minlength=gram.shape[1]) + 8) * UNIT,
+        terms=np.bincount(np.concatenate(terms), minlength=gram.shape[1]),
         squares=plain_groups,
         others=other_groups,
         null=null_conditions(identity),
