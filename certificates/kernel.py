@@ -601,7 +601,7 @@ def shaped(value: Any, shape: Any, where: str) -> Any:
         good = any(type(value) is type(v) and value == v for v in shape)
     elif kind is re.Pattern:
         good = good and shape.fullmatch(value)
-    expected = f"one of {', '.join(sorted(map(repr, shape)))}" if kind is set else f"a {base.__name__}"
+    expected = " or ".join(sorted(map(repr, shape))) if kind is set else f"a {base.__name__}"
     expected = 'a rational written as a string like "-3/8"' if kind is re.Pattern else expected
     if kind is tuple:
         good, expected = good and len(value) == len(shape), f"a list of {len(shape)}"

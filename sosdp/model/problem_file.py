@@ -397,8 +397,14 @@ def _products(value: Any) -> str:
 def _options(value: Any) -> dict[str, Any]:
     for name in expect(value, Mapping, "an object"):
         require(isinstance(name, str), f"an option's name must be a string, not {kind_of(name)}")
-    # there, decimals are settings and become floats
-    return json.loads(json.dumps(dict(value), default=float, allow_nan=False))  # type: ignore[no-any-return]
+    # there, decimals are settings and become floats; other values the encoder refuses
+    return json.loads(  # type: ignore[no-any-return]
+        json.dumps(
+            dict(value),
+            allow_nan=False,
+            default=lambda v: float(v) if type(v) is Fraction else json.JSONEncoder().default(v),
+        )
+    )
 
 
 _SETTINGS: tuple[tuple[str, Callable[[Any], Any], Any], ...] = (
