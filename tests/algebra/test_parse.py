@@ -22,25 +22,21 @@ def random_expression(rng: random.Random, depth: int) -> str:
         return rng.choice(
             [rng.choice(NAMES), str(rng.randint(0, 12)), rng.choice(["0.5", "1.25", "2e-1", ".5", "3."])]
         )
-    kind = rng.randrange(8)
     a = random_expression(rng, depth - 1)
     b = random_expression(rng, depth - rng.randint(1, depth))
     space = rng.choice(["", " ", "\n", "\t"])
-    if kind == 0:
-        return f"{a}{space}+{space}{b}"
-    if kind == 1:
-        return f"{a}{space}-{space}{b}"
-    if kind == 2:
-        return f"{a}*{space}{b}"
-    if kind == 3:
-        return f"({a}){space}*({b})"
-    if kind == 4:
-        return f"-{space}{a}"
-    if kind == 5:
-        return f"({a})**{rng.randint(0, 3)}"
-    if kind == 6:
-        return f"{a}/{rng.randint(1, 9)}"
-    return f"+({space}{a})"
+    return rng.choice(
+        [
+            f"{a}{space}+{space}{b}",
+            f"{a}{space}-{space}{b}",
+            f"{a}*{space}{b}",
+            f"({a}){space}*({b})",
+            f"-{space}{a}",
+            f"({a})**{rng.randint(0, 3)}",
+            f"{a}/{rng.randint(1, 9)}",
+            f"+({space}{a})",
+        ]
+    )
 
 
 def python_value(text: str):

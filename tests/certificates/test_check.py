@@ -8,16 +8,18 @@ import math
 import random
 import subprocess
 import sys
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
 import pytest
 
 from certificates import kernel
-from certificates.check import check_certificate, check_file, main
+from certificates.check import check_certificate, check_file, digest, main
 from certificates.checker.semidefinite import definite, is_positive_semidefinite
 from tests.certificates.classics import CLASSICS, ONE, X, Y, certificate
 from tests.certificates.forgeries import get
+from tests.certificates.independent import semidefinite as opinion
 
 
 @pytest.mark.parametrize("name", CLASSICS)
@@ -117,6 +119,13 @@ def test_the_empty_identity_proves_zero_and_nothing_else():
     assert check_certificate(certificate({"kind": "sos", "objective": [["-1", ONE]]}, [])).status == "invalid"
 
 
+def test_the_digest_covers_what_the_identity_does_not_use():
+    content = CLASSICS["square"]()
+    assert check_certificate({**content, "digest": digest(content)})
+    changed = {**content["claim"], "inequalities": [[["2", [[0, 1]]]]]}  # not needed by the proof
+    assert "digest" in check_certificate({**content, "claim": changed, "digest": digest(content)}).reason
+
+
 # ------------------------------------------------------------------------------ positive semidefiniteness
 
 
@@ -151,6 +160,19 @@ def test_random_gramians_and_their_tiniest_perturbation(size, rank):
         k = generator.randrange(size)
         scaled[k][k] -= 1
         assert not is_positive_semidefinite(scaled)
+
+
+def test_agrees_with_rational_elimination():
+    generator, answers = random.Random(7), []
+    for _ in range(300):
+        size = generator.randint(1, 5)
+        matrix = gramian(size, generator.randint(1, size), generator, 2)
+        for _ in range(generator.randint(0, 2)):
+            i, j = generator.randrange(size), generator.randrange(size)
+            matrix[i][j] = matrix[j][i] = matrix[i][j] + generator.randint(-1, 1)
+        answers.append(opinion([[Fraction(v) for v in row] for row in matrix]))
+        assert is_positive_semidefinite(matrix) == answers[-1], matrix
+    assert {*answers} == {True, False}
 
 
 def test_the_quick_test_never_accepts_an_indefinite_matrix():

@@ -55,7 +55,7 @@ def save(recorded: dict[str, Recorded]) -> None:
     PATH.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
-def _is_wrong(r: Recorded, truth: float | str | None) -> bool:
+def is_wrong(r: Recorded, truth: float | str | None) -> bool:
     """A decision that is known to be none."""
     if truth is None or r.status in UNDECIDED:
         return False
@@ -76,9 +76,9 @@ def _open(r: Recorded) -> bool:
 def worse(old: Recorded, new: Recorded, truth: float | str | None) -> list[str]:
     """In what an answer is worse than a recorded one: better is allowed, and so is what mends a wrong one."""
     both = f"was {old}, is {new}" + ("" if truth is None else f", known to be {truth}")
-    if _is_wrong(new, truth) and not _is_wrong(old, truth):
+    if is_wrong(new, truth) and not is_wrong(old, truth):
         return [f"wrong: {both}"]
-    if _is_wrong(old, truth):
+    if is_wrong(old, truth):
         return []
     if (
         new.status != old.status

@@ -83,7 +83,7 @@ def _questions() -> Iterator[Entry]:
             for door in q.doors:
                 feasible = door in doors.FEASIBILITY
                 known = {
-                    "value": "optimal" if feasible else value,
+                    "value": "optimal" if feasible else -value if door == "maximize" else value,
                     "nonempty": "optimal",
                     "empty": "unbounded" if door == "sos" else "infeasible",
                     "unbounded": "infeasible" if door == "sos" else "unbounded",
