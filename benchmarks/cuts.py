@@ -126,9 +126,9 @@ def releases(quick: bool) -> tuple[Table, list[str]]:
                     gaps += disjoint.certified
                     ratios.append(bound / disjoint.found)
         better = [min(a[0], b[0]) for a, b in zip(errors["constant"], errors["raw flips"], strict=True)]
-        wide = [min(a[1], b[1]) for a, b in zip(errors["constant"], errors["raw flips"], strict=True)]
+        broad = [min(a[1], b[1]) for a, b in zip(errors["constant"], errors["raw flips"], strict=True)]
         relative = [e[0] / b for e, b in zip(errors["release"], better, strict=True)]
-        relative_wide = [e[1] / b for e, b in zip(errors["release"], wide, strict=True)]
+        relative_wide = [e[1] / b for e, b in zip(errors["release"], broad, strict=True)]
         for name, result in errors.items():
             disjoint_mean, wide_mean = np.mean(result, axis=0)
             rows.append([epsilon, name, len(result), disjoint_mean, wide_mean, None, None])

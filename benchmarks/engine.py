@@ -208,13 +208,13 @@ def targets(rows: list[list[Any]]) -> list[list[Any]]:
     """What was asked for beside what was measured: the dense comparisons."""
     table: list[list[Any]] = []
 
-    def add(what: str, asked: float, values: list[float], below: bool = True) -> None:
+    def add(what: str, wanted: float, values: list[float], below: bool = True) -> None:
         if not values:
             return
         middle = statistics.median(values)
-        reached = middle <= asked if below else middle >= asked
+        reached = middle <= wanted if below else middle >= wanted
         sign = "<=" if below else ">="
-        table.append([what, f"{sign} {asked:g}", middle, min(values), max(values), len(values), reached])
+        table.append([what, f"{sign} {wanted:g}", middle, min(values), max(values), len(values), reached])
 
     def pick(peer: str, column: int, least: int = 0, most: int = 10**9) -> list[float]:
         return [r[column] for r in rows if r[2] == peer and r[column] is not None and least <= r[1] <= most]

@@ -155,7 +155,7 @@ def covariance_cell(job: tuple[tuple[int, int, float], int]) -> list[Any]:
     truth = (basis * np.logspace(0, -2, d)) @ basis.T
     root = np.linalg.cholesky(truth)
     clean: list[float] = []
-    far: list[float] = []
+    distant: list[float] = []
     same: list[float] = []
     exact: list[float] = []
     sampling, seconds = [], []
@@ -165,15 +165,15 @@ def covariance_cell(job: tuple[tuple[int, int, float], int]) -> list[Any]:
         X = g.normal(size=(n, d)) @ root.T
         sampling.append(relative_error(X.T @ X / n, truth))
         for errors, bound, steps in ((same, 100.0**2, (3, 5, 8)), (exact, 1.0, (3,))):
-            found = [covariance_coinpress(X, rho, bound, g, count) for count in steps]
-            errors.append(min(relative_error(matrix, truth) for matrix in found))
-        for errors, count in ((clean, 0), (far, n // 10)):
+            result = [covariance_coinpress(X, rho, bound, g, count) for count in steps]
+            errors.append(min(relative_error(matrix, truth) for matrix in result))
+        for errors, count in ((clean, 0), (distant, n // 10)):
             data = X + 3.0
             data[:count] = 90.0
             fitted, spent = timed(PrivateGaussian(rho=rho, bounds=(-100, 100), contamination=0.1).fit, data)
             seconds.append(spent)
             errors.append(relative_error(fitted.covariance_, truth))
-    medians = [round(float(np.median(v)), 4) for v in (clean, far, sampling, same, exact)]
+    medians = [round(float(np.median(v)), 4) for v in (clean, distant, sampling, same, exact)]
     return [d, n, rho, *medians, round(max(seconds), 2), round(planned, 2)]
 
 
@@ -241,10 +241,10 @@ def column_cell(job: tuple[str, np.ndarray, int]) -> list[Any]:
     name, column, runs = job
     n, kept = column.size, column[~np.isnan(column)]
     truth, error = float(kept.mean()), float(kept.std() / math.sqrt(kept.size))
-    wide, ends = 10.0 * float(np.abs(kept).max()), (float(kept.min()), float(kept.max()))
+    broad, ends = 10.0 * float(np.abs(kept).max()), (float(kept.min()), float(kept.max()))
     cases: dict[str, dict[str, Any]] = {
         "no bounds": {"bounds": None, "contamination": 0.05},
-        "wide": {"bounds": (-wide, wide), "contamination": 0.0},
+        "wide": {"bounds": (-broad, broad), "contamination": 0.0},
         "tight": {"bounds": ends, "contamination": 0.0, "tight": True},
     }
     positive = bool(ends[0] > 0.0)

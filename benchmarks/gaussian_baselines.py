@@ -70,16 +70,16 @@ def huang_liang_yi(data: np.ndarray, rho: float, radius: float, generator: Gener
     padded = np.zeros((n, size))
     padded[:, :d] = data
     rotated = _hadamard(padded * signs)
-    wide = radius * math.sqrt(d)
+    broad = radius * math.sqrt(d)
     share = rho / 4.0
     each = math.sqrt(8.0 * share / size)
     centre = np.array(
-        [_quantile(rotated[:, j], (n + 1) // 2, (-wide, wide), each, generator) for j in range(size)]
+        [_quantile(rotated[:, j], (n + 1) // 2, (-broad, broad), each, generator) for j in range(size)]
     )
     norms = np.linalg.norm(rotated - centre, axis=1)
     last = math.sqrt(8.0 * share)
     rank = max(n // 2, n - math.ceil(math.sqrt(2.0 * d / rho) + 20.0 / last))
-    reach = _quantile(norms, rank, (0.0, 2.0 * wide), last, generator)
+    reach = _quantile(norms, rank, (0.0, 2.0 * broad), last, generator)
     kept = clip_to_ball(rotated, centre, max(reach, 1e-9))
     deviation = 2.0 * reach / n / math.sqrt(2.0 * rho / 2.0)
     result = kept.mean(axis=0) + generator.normal(scale=deviation, size=size)
@@ -188,8 +188,8 @@ def covariance_coinpress(
     return result
 
 
-def relative_error(found: np.ndarray, truth: np.ndarray) -> float:
+def relative_error(result: np.ndarray, truth: np.ndarray) -> float:
     """||truth^{-1/2} found truth^{-1/2} - I||_F."""
     values, vectors = np.linalg.eigh(truth)
     root = vectors / np.sqrt(values) @ vectors.T
-    return float(np.linalg.norm(root @ found @ root - np.eye(truth.shape[0])))
+    return float(np.linalg.norm(root @ result @ root - np.eye(truth.shape[0])))

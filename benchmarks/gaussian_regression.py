@@ -129,14 +129,14 @@ def tukey_em(X: Array, y: Array, epsilon: float, delta: float, g: np.random.Gene
 
 def _distance(volumes: Array, t: int, share: float, delta: float) -> int:
     """Lower bound on the distance to a table without a stable depth."""
-    half, found = len(volumes), -1
+    half, result = len(volumes), -1
     for k in range(t - 1):
         gaps = np.arange(1, half - t - k - 1)
         losses = volumes[max(0, t - k - 2)] - volumes[t + k + gaps] - share * gaps / 2.0
         if not (gaps.size and (losses <= math.log(delta / (8.0 * math.exp(share)))).any()):
             break
-        found = k
-    return found
+        result = k
+    return result
 
 
 def analyze_gauss(X: Array, k: int, epsilon: float, delta: float, g: np.random.Generator) -> Array:
@@ -229,13 +229,13 @@ def conditions(runs: int) -> Table:
             expected.append(model.error_)
         plan = model.plan_
         median = float(np.median(errors))
-        found = (median, max(errors), float(np.median(expected)), plan.total_error)
+        result = (median, max(errors), float(np.median(expected)), plan.total_error)
         rows.append(
             [
                 n,
                 d,
                 condition,
-                *(round(x, 3) for x in found),
+                *(round(x, 3) for x in result),
                 float(f"{plan.condition:.2g}"),
                 f"{flags} of {runs}",
                 _median(alone),
@@ -266,17 +266,17 @@ def components(runs: int) -> Table:
     rows = []
     names = ("ours", "forecast", "epsilon alone", "sample", "Analyze Gauss", "CoinPress")
     shapes = ((2000, 3, False), (5000, 5, False), (20000, 10, False), (20000, 10, True))
-    for n, d, far in shapes:
-        found: dict[str, list[float]] = {name: [] for name in names}
+    for n, d, distant in shapes:
+        result: dict[str, list[float]] = {name: [] for name in names}
         k = min(3, d - 1)
         for run in range(runs):
             g = np.random.default_rng([SEED, n, d, run])
             axes = np.linalg.qr(g.normal(size=(d, d)))[0]
             values = np.array([9.0, 5.0, 3.0] + [1.0] * (d - 3))
             X = g.normal(size=(n, d)) * np.sqrt(values) @ axes.T
-            if far:
+            if distant:
                 X[: 3 * n // 100] = 100.0 * axes[:, -1]
-            options: dict[str, Any] = {"n_components": k, "contamination": 0.05 if far else 0.0}
+            options: dict[str, Any] = {"n_components": k, "contamination": 0.05 if distant else 0.0}
             model = PrivatePCA(1.0, **options, **OPTIONS).fit(X)
             pure = PrivatePCA(1.0, bounds=None, **options)
             away = X - X.mean(axis=0)
@@ -290,16 +290,16 @@ def components(runs: int) -> Table:
             if planned(pure, n, d):
                 spans["epsilon alone"] = pure.fit(X).components_
             for name, span in spans.items():
-                found[name].append(sine(span, axes[:, :k]))
-            found["forecast"].append(model.subspace_angle_)
-        medians = [_median(values) if values else None for values in found.values()]
-        rows.append([n, d, k, "3 % far" if far else "normal", *medians])
+                result[name].append(sine(span, axes[:, :k]))
+            result["forecast"].append(model.subspace_angle_)
+        medians = [_median(values) if values else None for values in result.values()]
+        rows.append([n, d, k, "3 % far" if distant else "normal", *medians])
     return Table("Components: sine of the largest angle, medians", ("n", "d", "k", "law", *names), rows)
 
 
-def sine(found: np.ndarray, axes: np.ndarray) -> float:
+def sine(result: np.ndarray, axes: np.ndarray) -> float:
     """Of the largest angle between rows (k, d) of unit length and columns (d, k)."""
-    return float(np.linalg.norm(found - found @ axes @ axes.T, 2))
+    return float(np.linalg.norm(result - result @ axes @ axes.T, 2))
 
 
 def run(quick: bool) -> dict[str, Any]:

@@ -218,8 +218,8 @@ def vertices(quick: bool) -> list[Row]:
             sample = StochasticBlockModel(n, d, 0.8).sample(seed)
             fitted, seconds = timed(VertexRecovery(4.0, 1e-6, 0.8, d).fit, sample.adjacency)
             spent.append(seconds)
-            told = np.array([fitted.label_of(v) for v in range(n)])
-            errors.append(min((told != sample.labels).sum(), (told == sample.labels).sum()))
+            known = np.array([fitted.label_of(v) for v in range(n)])
+            errors.append(min((known != sample.labels).sum(), (known == sample.labels).sum()))
             kind = str(fitted.guarantee_.kind)
         forecast = n * fitted.plan_.wrong_share
         size = f"n = {n}, d = {d:g}, epsilon 4, delta 1e-6"

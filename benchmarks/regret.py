@@ -170,12 +170,12 @@ def measured(make: Callable[..., Program], arguments: tuple[Any, ...], setting: 
     p, constraints, degree = make(*arguments)
     system, seconds = sd.System(constraints), []
     for _ in range(2):
-        found, spent = timed(sd.minimize, p, system, degree, time_limit=LIMIT, **SETTINGS[setting])
+        result, spent = timed(sd.minimize, p, system, degree, time_limit=LIMIT, **SETTINGS[setting])
         seconds.append(spent)
         if seconds[0] > 1:
             break
-    proven = found.certified_bound
-    return {"seconds": min(seconds), "bound": found.bound, "proven": proven, "solver": found.solver}
+    proven = result.certified_bound
+    return {"seconds": min(seconds), "bound": result.bound, "proven": proven, "solver": result.solver}
 
 
 def _aside(make: Callable[..., Program], arguments: tuple[Any, ...], setting: str) -> dict[str, Any] | None:
@@ -188,9 +188,9 @@ def _aside(make: Callable[..., Program], arguments: tuple[Any, ...], setting: st
             return None
 
 
-def compared(found: dict[str, dict[str, Any] | None]) -> dict[str, Any]:
+def compared(result: dict[str, dict[str, Any] | None]) -> dict[str, Any]:
     """The regret of the default, and whether it proves as much as the best setting."""
-    bounds = [a["proven"] for a in found.values() if a is not None and a["proven"] is not None]
+    bounds = [a["proven"] for a in result.values() if a is not None and a["proven"] is not None]
     best = max(bounds, default=None)
 
     def fine(answer: dict[str, Any] | None) -> bool:
@@ -198,8 +198,8 @@ def compared(found: dict[str, dict[str, Any] | None]) -> dict[str, Any]:
             return answer is not None and best is None
         return bool(best - answer["proven"] <= SAME * max(1.0, abs(best)))
 
-    single = {k: a["seconds"] for k, a in found.items() if k != "auto" and a is not None and fine(a)}
-    auto = found["auto"]
+    single = {k: a["seconds"] for k, a in result.items() if k != "auto" and a is not None and fine(a)}
+    auto = result["auto"]
     name = min(single, key=lambda k: single[k], default=None)
     ratio = auto["seconds"] / single[name] if auto is not None and name is not None else None
     return {"best": name, "seconds": single.get(name or ""), "regret": ratio, "as_good": fine(auto)}
@@ -211,10 +211,10 @@ def run(quick: bool) -> dict[str, Any]:
     for name, make, arguments in instances():
         if quick and name not in QUICK:
             continue
-        found = {setting: _aside(make, arguments, setting) for setting in SETTINGS}
-        row = {"instance": name, "settings": found, **compared(found)}
+        result = {setting: _aside(make, arguments, setting) for setting in SETTINGS}
+        row = {"instance": name, "settings": result, **compared(result)}
         rows.append(row)
-        auto = found["auto"] or {"seconds": None, "solver": "-"}
+        auto = result["auto"] or {"seconds": None, "solver": "-"}
         line = [auto["seconds"], auto["solver"], row["seconds"], row["best"], row["regret"], row["as_good"]]
         shown.append([name, *line])
     regrets = [r["regret"] for r in rows if r["regret"] is not None]

@@ -106,16 +106,16 @@ def solve(program: Program, solver: str) -> dict[str, Any]:
     }
 
 
-def entry(found: dict[str, Any], reference: Any) -> str:
+def entry(result: dict[str, Any], reference: Any) -> str:
     """Seconds and, where the answer is not simply right, its error or its status."""
-    if found["status"] == "skipped":
+    if result["status"] == "skipped":
         return "-"
-    if "seconds" not in found:
-        return "no licence" if found["status"] == "SolverUnavailable" else found["status"]
-    text = f"{found['seconds']:.2f}"
-    if found["status"] != "optimal" or reference is None:
-        return f"{text} ({found['status']})"
-    error = abs(found["value"] - reference) / max(1.0, abs(reference))
+    if "seconds" not in result:
+        return "no licence" if result["status"] == "SolverUnavailable" else result["status"]
+    text = f"{result['seconds']:.2f}"
+    if result["status"] != "optimal" or reference is None:
+        return f"{text} ({result['status']})"
+    error = abs(result["value"] - reference) / max(1.0, abs(reference))
     return text if error < 1e-6 else f"{text} ({error:.0e})"
 
 

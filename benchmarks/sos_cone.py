@@ -562,16 +562,16 @@ def kernels() -> dict[str, Any]:
             [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True
         )
         result[kernel] = json.loads(done.stdout.splitlines()[-1])
-    lines, apart = [], 0
+    lines, separate = [], 0
     for k, case in enumerate(forty()):
         proven = [result[name][k][1] for name in KERNELS]
         loss = max(result[name][k][0] - result[name][k][1] for name in KERNELS)
         spread = max(proven) - min(proven)
         room = loss + 1e-8 * max(1.0, abs(proven[0]))
-        apart += spread > room
+        separate += spread > room
         lines.append([case.name, proven[0], spread, loss, spread <= room])
     columns = ["case", "certified", "spread", "largest loss", "within the loss"]
-    notes = [f"{apart} of {len(lines)} differ by more than their loss and 1e-8 of their value"]
+    notes = [f"{separate} of {len(lines)} differ by more than their loss and 1e-8 of their value"]
     return Table(f"Certified bounds under {', '.join(KERNELS)}", columns, lines, notes).to_dict()
 
 

@@ -19,16 +19,16 @@ def result(name: str) -> dict[str, Any] | None:
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
-def rows(found: dict[str, Any], table: int = 0) -> list[dict[str, Any]]:
+def rows(best: dict[str, Any], table: int = 0) -> list[dict[str, Any]]:
     """The rows of a table by the names of its columns."""
-    chosen = found["tables"][table]
+    chosen = best["tables"][table]
     return [dict(zip(chosen["columns"], row)) for row in chosen["rows"]]
 
 
-def cases(found: dict[str, Any]) -> list[str]:
+def cases(best: dict[str, Any]) -> list[str]:
     """How the known problems went."""
-    counts = found["counts"]
-    errors = [row["rel. error"] for row in rows(found) if row["rel. error"] is not None]
+    counts = best["counts"]
+    errors = [row["rel. error"] for row in rows(best) if row["rel. error"] is not None]
     return [
         f"**Known problems** (`cases`): of {sum(counts.values())} with known answers {counts['right']} are "
         "right, "
@@ -37,18 +37,18 @@ def cases(found: dict[str, Any]) -> list[str]:
     ]
 
 
-def build(found: dict[str, Any]) -> list[str]:
+def build(best: dict[str, Any]) -> list[str]:
     """Building against Drake, its basis given: the least and the largest ratio of CPU times."""
-    ratios = [row[9] for row in found["tables"][0]["rows"] if row[9] is not None]
+    ratios = [row[9] for row in best["tables"][0]["rows"] if row[9] is not None]
     return [
         "**Building the semidefinite program of a dense polynomial** (`build`): Drake's `AddSosConstraint` "
         f"takes {min(ratios):.1f} to {max(ratios):.0f} times the CPU time of ours, its basis given."
     ]
 
 
-def sos_cone(found: dict[str, Any]) -> list[str]:
+def sos_cone(best: dict[str, Any]) -> list[str]:
     """Our solver against the best borrowed one, over small boxes and all of the study's, and degree 1000."""
-    tables = {table["title"]: table["rows"] for table in found["tables"]}
+    tables = {table["title"]: table["rows"] for table in best["tables"]}
     bars = {row[0]: row[1] for row in tables["Bars"]}
     ten = bars["ours / best borrowed, median over the ten boxes of the first table"]
     every = bars["the same over the study's fifteen boxes"]
@@ -60,9 +60,9 @@ def sos_cone(found: dict[str, Any]) -> list[str]:
     ]
 
 
-def nearest_correlation(found: dict[str, Any]) -> list[str]:
+def nearest_correlation(best: dict[str, Any]) -> list[str]:
     """The projection's cost in eigendecompositions, and its peers'."""
-    listed = rows(found)
+    listed = rows(best)
     largest = max(row["n"] for row in listed)
     ours = next(row for row in listed if row["n"] == largest and row["solver"] == "sosdp")
     peers = {}
@@ -82,14 +82,14 @@ def nearest_correlation(found: dict[str, Any]) -> list[str]:
     return [text]
 
 
-def sbm_recovery(found: dict[str, Any]) -> list[str]:
+def sbm_recovery(candidate: dict[str, Any]) -> list[str]:
     """How often each private mechanism gets every label right."""
     counts = next(
         note.removeprefix("Certificate: ")
-        for note in found["tables"][0]["notes"]
+        for note in candidate["tables"][0]["notes"]
         if note.startswith("Certificate: ")
     )
-    right = [row for row in rows(found) if row["epsilon"] == 1.0]
+    right = [row for row in rows(candidate) if row["epsilon"] == 1.0]
     best = max(right, key=lambda row: row["certificate"] - row["epsilon"] * max(row["edge flips"], 0.0))
     return [
         f"**Private recovery of two communities** (`sbm_recovery`), every label right or a refusal: {counts} "

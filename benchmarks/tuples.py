@@ -84,14 +84,14 @@ def drawn_tuples(means: np.ndarray, tuples: int, samples: int, generator: np.ran
     return generator.permuted(means + noise, axis=1) if d == 1 else means + noise
 
 
-def succeeds(found: np.ndarray | None, means: np.ndarray, total: float) -> bool:
+def succeeds(result: np.ndarray | None, means: np.ndarray, total: float) -> bool:
     """Whether all of so many samples are nearest to their own output point (see the module)."""
-    if found is None:
+    if result is None:
         return False
-    nearest = np.argmin(np.linalg.norm(means[:, None] - found[None], axis=2), axis=1)
+    nearest = np.argmin(np.linalg.norm(means[:, None] - result[None], axis=2), axis=1)
     if len(set(nearest.tolist())) < len(means):
         return False
-    own = found[nearest]
+    own = result[nearest]
     reach = math.sqrt(2.0 * math.log(max(total, 2.0)))
     for i in range(len(means)):
         for j in range(len(means)):

@@ -78,8 +78,8 @@ def _dual(there: Goal, refuted: bool) -> tuple[set[str], str]:
     if refuted:
         terms[""] = value | {(): Fraction(-1)}
     terms |= {u: {(u,): Fraction(sign)} for u, (r, _) in zip(unknowns, there.more, strict=True) if r == ">="}
-    stated = {str(kernel.polynomial(p)) for p in terms.values()}
-    return stated - {"0"}, str(kernel.polynomial({} if refuted else value))
+    statement = {str(kernel.polynomial(p)) for p in terms.values()}
+    return statement - {"0"}, str(kernel.polynomial({} if refuted else value))
 
 
 def _with_products(hypotheses: frozenset, degree: int, most: int) -> frozenset:
@@ -100,7 +100,7 @@ def _same_certificates(here: Goal, claim: Mapping[str, Any], problem: Mapping[st
     """Raise NotProven unless every certificate that the problem asks for is one that the claim excludes."""
     if not here.parts[0][2]:
         return  # squares of polynomials end at half the degree, whatever degree was asked for
-    asked = problem.get("degree")
-    if asked is None or kernel.number(asked) > claim["degree"]:
-        wanted = "names no degree" if asked is None else f"asks for degree {asked}"
+    required = problem.get("degree")
+    if required is None or kernel.number(required) > claim["degree"]:
+        wanted = "names no degree" if required is None else f"asks for degree {required}"
         raise NotProven(f"{_OTHER}the problem {wanted}, the claim is about degree {claim['degree']}")

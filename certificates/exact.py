@@ -127,7 +127,7 @@ class Rules:
 
     def __init__(self, equalities: Iterable[Terms]) -> None:
         self._by_first: dict[int, list[Rule]] = {}
-        self._found: dict[Monomial, tuple[Rule, Monomial] | None] = {}
+        self._rules_of: dict[Monomial, tuple[Rule, Monomial] | None] = {}
         self._normal: dict[Monomial, tuple[fmpq, Monomial]] = {}
         for index, terms in enumerate(equalities):
             if not 1 <= len(terms) <= 2:
@@ -144,14 +144,14 @@ class Rules:
 
     def find(self, row: Monomial) -> tuple[Rule, Monomial] | None:
         """A rule whose lead divides the monomial, and the quotient."""
-        if row not in self._found:
+        if row not in self._rules_of:
             pairs = (
                 (rule, _divide(row, rule.lead))
                 for v in dict.fromkeys(row)
                 for rule in self._by_first.get(v, ())
             )
-            self._found[row] = next(((rule, rest) for rule, rest in pairs if rest is not None), None)
-        return self._found[row]
+            self._rules_of[row] = next(((rule, rest) for rule, rest in pairs if rest is not None), None)
+        return self._rules_of[row]
 
     def normal(self, row: Monomial) -> tuple[fmpq, Monomial]:
         """(c, m) with row = c m modulo the rules and no rule dividing m; c = 0 when the monomial vanishes."""
@@ -179,7 +179,7 @@ class Rules:
             return {row: value for row, value in terms.items() if value}
         remainder: Terms = {}
         pending = dict(terms)
-        known = self._found
+        known = self._rules_of
         while pending:
             row, value = pending.popitem()
             hit = known[row] if row in known else self.find(row)

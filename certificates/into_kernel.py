@@ -79,10 +79,10 @@ _SETS = ("equalities", "inequalities", "psd")
 
 
 def _set(claim: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
-    stated = [[_terms(p, names), "== 0"] for p in claim.get("equalities", ())]
-    stated += [[_terms(p, names), ">= 0"] for p in claim.get("inequalities", ())]
+    statement = [[_terms(p, names), "== 0"] for p in claim.get("equalities", ())]
+    statement += [[_terms(p, names), ">= 0"] for p in claim.get("inequalities", ())]
     psd = [[[_terms(p, names) for p in row] for row in matrix] for matrix in claim.get("psd", ())]
-    return {"subject_to": stated, "psd": psd}
+    return {"subject_to": statement, "psd": psd}
 
 
 def _terms(p: list, names: list[str]) -> list:
@@ -122,7 +122,7 @@ def _dominant(matrix: list[list[Fraction]]) -> list[Square]:
     if factor is None:
         return []
     whole = [[round(v * 2.0**_BITS) for v in row] + [0] * (side - len(row)) for row in factor]
-    found = [(Fraction(1, 1 << 2 * _BITS), [Fraction(row[k]) for row in whole]) for k in range(side)]
+    result = [(Fraction(1, 1 << 2 * _BITS), [Fraction(row[k]) for row in whole]) for k in range(side)]
     for i, j in product(range(side), repeat=2):
         rest[i][j] -= Fraction(sum(map(mul, whole[i], whole[j])), 1 << 2 * _BITS)
     for i, row in enumerate(
@@ -130,10 +130,10 @@ def _dominant(matrix: list[list[Fraction]]) -> list[Square]:
     ):  # what a diagonally dominant matrix is: sums and differences of coordinates
         ends = [(abs(v), {i: 1, j: 1 if v > 0 else -1}) for j, v in enumerate(row[:i])]
         ends.append((2 * row[i] - sum(map(abs, row)), {i: 1}))
-        found += [(w, [Fraction(at.get(k, 0)) for k in range(side)]) for w, at in ends if w]
-    if any(w < 0 for w, _ in found):
+        result += [(w, [Fraction(at.get(k, 0)) for k in range(side)]) for w, at in ends if w]
+    if any(w < 0 for w, _ in result):
         return []
-    return [(w, [a * u for a, u in zip(v, unit, strict=True)]) for w, v in found]
+    return [(w, [a * u for a, u in zip(v, unit, strict=True)]) for w, v in result]
 
 
 def cholesky(lower: list[list[float]], shift: float) -> list[list[float]] | None:

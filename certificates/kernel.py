@@ -163,9 +163,9 @@ def _is(value: Any, kind: type) -> Any:
     return value
 
 
-def _made(found: dict[tuple[str, ...], int], den: int) -> Polynomial:
-    common = gcd(den, *found.values())
-    pairs = tuple(sorted((m, c // common) for m, c in found.items() if c))
+def _made(result: dict[tuple[str, ...], int], den: int) -> Polynomial:
+    common = gcd(den, *result.values())
+    pairs = tuple(sorted((m, c // common) for m, c in result.items() if c))
     bits = max([den // common, *(abs(c) for _, c in pairs)]).bit_length()
     return Polynomial(_KEY, pairs, den // common, max((len(m) for m, _ in pairs), default=0), bits)
 
@@ -242,11 +242,11 @@ def square(p: Polynomial) -> Theorem:
 
 def weighted_sum(pairs: Iterable[tuple[Any, Theorem]]) -> Theorem:
     """p_k >= 0 and w_k >= 0 give sum w_k p_k >= 0; where p_k == 0, w_k is any number."""
-    found = [(number(w), _is(t, Theorem)) for w, t in pairs]
-    _need(all(w >= 0 or t.relation == "==" for w, t in found), "the weight of an inequality is negative")
-    relation = "==" if all(t.relation == "==" for _, t in found) else ">="
-    hypotheses: frozenset = frozenset().union(*(t.hypotheses for _, t in found))
-    return Theorem(_KEY, hypotheses, relation, _sum([(w, t.conclusion) for w, t in found]))
+    result = [(number(w), _is(t, Theorem)) for w, t in pairs]
+    _need(all(w >= 0 or t.relation == "==" for w, t in result), "the weight of an inequality is negative")
+    relation = "==" if all(t.relation == "==" for _, t in result) else ">="
+    hypotheses: frozenset = frozenset().union(*(t.hypotheses for _, t in result))
+    return Theorem(_KEY, hypotheses, relation, _sum([(w, t.conclusion) for w, t in result]))
 
 
 def product(left: Theorem, right: Theorem) -> Theorem:
@@ -438,8 +438,8 @@ def settle(goal: Goal, facts: Iterable[Theorem], bound: Any = None, empty: bool 
     """The answer that theorems give, one for each part of the goal; or theorems that -1 >= 0, if it asks
     whether the hypotheses contradict each other (or if they do: `empty`).  NotProven when they give none."""
     refuted = _is(goal, Goal).question == "feasible" or empty is True
-    asked = goal.question in ("minimize", "maximize") and not refuted
-    _need(asked == (bound is not None), "minimize and maximize, and nothing else, are answered by a bound")
+    wanted = goal.question in ("minimize", "maximize") and not refuted
+    _need(wanted == (bound is not None), "minimize and maximize, and nothing else, are answered by a bound")
     end, sign = number(bound or 0), -1 if goal.question == "maximize" else 1
     targets = [(_sum([(sign, p), (-sign * end, ONE)]), h) for _, p, h in goal.parts]
     targets = [*dict.fromkeys((ZERO - ONE, h) for _, h in targets)] if refuted else targets
@@ -466,9 +466,9 @@ class _Reader:
         of Chebyshev polynomials, {"chebyshev": list} (`series`)."""
         if type(source) is str:
             spend(len(source) >> 1)
-            found = [*_TOKEN.finditer(source)]
-            tokens = ["", *(m[1] for m in reversed(found) if m[1])]
-            _need("".join(m[0] for m in found) == source, "a polynomial has a letter of no grammar")
+            result = [*_TOKEN.finditer(source)]
+            tokens = ["", *(m[1] for m in reversed(result) if m[1])]
+            _need("".join(m[0] for m in result) == source, "a polynomial has a letter of no grammar")
             value = self.text(tokens)
             _need(tokens == [""], f"a polynomial does not go on with {tokens[-1]}")
             return value
@@ -633,12 +633,12 @@ _MEASURES = _PROBLEM | {"measures": dict, "subject_to?": [(dict, str)]}
 
 def asked(problem: Mapping[str, Any]) -> tuple[str, str]:
     """The one question of a problem; beside "sos", with unknowns, what is best of these ("": anything)."""
-    found = [question for question in ("minimize", "maximize", "feasible", "sos") if question in problem]
-    best = found[0] if found[1:] == ["sos"] and problem.get("unknowns") else ""
-    good = len(found) == 1 or best in ("minimize", "maximize")
-    _need(good, f"a problem asks one question, not {' and '.join(found) or 'none'}")
-    _need(found[-1] == "sos" or not problem.get("unknowns"), "unknowns are those of sums of squares")
-    return found[-1], best
+    result = [question for question in ("minimize", "maximize", "feasible", "sos") if question in problem]
+    best = result[0] if result[1:] == ["sos"] and problem.get("unknowns") else ""
+    good = len(result) == 1 or best in ("minimize", "maximize")
+    _need(good, f"a problem asks one question, not {' and '.join(result) or 'none'}")
+    _need(result[-1] == "sos" or not problem.get("unknowns"), "unknowns are those of sums of squares")
+    return result[-1], best
 
 
 @contextmanager
@@ -657,37 +657,37 @@ def _reading(work: int) -> Iterator[None]:
 def state(problem: Mapping[str, Any], values: Mapping[str, Any] | None = None) -> Goal:
     """The goal of a problem ("sosdp-problem/1", decimals as fractions), with `values` for its unknowns; keys
     beside the engine's: "in_expectation", "squares" and "on" (docs/certificates.md)."""
-    stated = plain(problem)
+    statement = plain(problem)
     given = {_is(n, str): number(v) for n, v in dict(values or {}).items()}
-    mean = type(stated) is dict and stated.keys() & {"in_expectation", "squares"}
-    measures = type(stated) is dict and "measures" in stated
-    shaped(stated, _MEASURES if measures else _MEAN if mean else _PLAIN, "problem")
-    question, best = asked(stated)
-    degree = stated.get("degree")
+    mean = type(statement) is dict and statement.keys() & {"in_expectation", "squares"}
+    measures = type(statement) is dict and "measures" in statement
+    shaped(statement, _MEASURES if measures else _MEAN if mean else _PLAIN, "problem")
+    question, best = asked(statement)
+    degree = statement.get("degree")
     _need(degree is None or (type(degree) is int and degree > 0), "a degree is a positive integer")
-    names, unknowns = stated["variables"], stated.get("unknowns", [])
+    names, unknowns = statement["variables"], statement.get("unknowns", [])
     every = [*names, *unknowns]
     _need(all(map(NAME.fullmatch, every)) and len({*every}) == len(every), "names are not names")
     known = {n: polynomial({(n,): 1}) for n in every}
     _need(given.keys() == {*unknowns}, "all unknowns, and nothing else, have values")
     if measures:
-        return _measured(stated, question, known)
+        return _measured(statement, question, known)
     reader, full = _Reader({n: known[n] for n in names}), _Reader(known)
     fixed = _Reader(known | {n: _sum([(v, ONE)]) for n, v in given.items()})
-    wanted, points = stated[question], reader.set(stated)
+    wanted, points = statement[question], reader.set(statement)
     listed = [0] if question == "feasible" else [wanted]
     terms = type(wanted) is list and all(type(t) is list and [*map(type, t)][1:] == [dict] for t in wanted)
     if question == "sos" and type(wanted) is not str and not (terms and wanted):
         listed = _is(wanted, list)
     _need(listed, "there is nothing to prove")
-    sets = [reader.set(s) for s in stated["on"]] if "on" in stated else [points] * len(listed)
+    sets = [reader.set(s) for s in statement["on"]] if "on" in statement else [points] * len(listed)
     _need(len(sets) == len(listed), "each polynomial has a set")
     series = question != "sos"
     read = [(str(full.read(p, series)), fixed.read(p, series)) for p in listed]
     parts = tuple((*pair, h) for pair, h in zip(read, sets, strict=True))
     if mean:
-        means = reader.set(stated.get("in_expectation", {}), True) | {("on E", h) for h in points}
-        squares = [(number(w), integral(reader.read(q))) for w, q in stated.get("squares", [])]
+        means = reader.set(statement.get("in_expectation", {}), True) | {("on E", h) for h in points}
+        squares = [(number(w), integral(reader.read(q))) for w, q in statement.get("squares", [])]
         _need(all(w > 0 and question == "minimize" for w, _ in squares), "weights of squares are positive")
         _need(len(parts) == 1, "expectations are those of one polynomial")
         p = _sum([(1, integral(parts[0][1])), *((w, reader.times(q, q)) for w, q in squares)])
@@ -696,20 +696,20 @@ def state(problem: Mapping[str, Any], values: Mapping[str, Any] | None = None) -
     so, value, before = "", None, f"with {shown}: " if given else ""
     if best:
         words = ("least", "most") if best == "minimize" else ("largest", "least")
-        value = fixed.read(stated[best])
+        value = fixed.read(statement[best])
         _need({m for m, _ in value.pairs} <= {()}, "an objective is one of the unknowns")
-        so = f"; so the {words[0]} value of {full.read(stated[best])} is at {words[1]} {value}"
+        so = f"; so the {words[0]} value of {full.read(statement[best])} is at {words[1]} {value}"
     return Goal(_KEY, question, "real points", parts, before, so, (value,))
 
 
-def _measured(stated: dict, question: str, known: dict) -> Goal:
+def _measured(statement: dict, question: str, known: dict) -> Goal:
     """The goal of a problem about measures: integrals are linear in the moments."""
     readers, hypotheses, more = dict[str, _Reader](), frozenset[Any](), []
-    labels = {n: "E'" if n == "E" else n for n in stated["measures"]}
-    for name, about in stated["measures"].items():
+    labels = {n: "E'" if n == "E" else n for n in statement["measures"]}
+    for name, about in statement["measures"].items():
         shaped(about, _MEASURE, f"problem.measures.{brief(name)}")
         _need(NAME.fullmatch(name) and name not in known, "the name of a measure is none, or taken")
-        own = about.get("variables", stated["variables"])
+        own = about.get("variables", statement["variables"])
         _need(own and {*own} <= known.keys() and len({*own}) == len(own), "a measure is of variables")
         readers[name] = _Reader({n: known[n] for n in own})
         hypotheses |= {(f"on {labels[name]}", h) for h in readers[name].set(about)}
@@ -720,11 +720,11 @@ def _measured(stated: dict, question: str, known: dict) -> Goal:
         _need(_is(parts, dict).keys() <= labels.keys(), "this is integrated against no measure")
         return _sum([(1, integral(readers[name].read(p), labels[name])) for name, p in parts.items()])
 
-    for parts, said in stated.get("subject_to", []):
+    for parts, said in statement.get("subject_to", []):
         relation, right = _relation(said)
         more.append(_compared(moments(parts), relation, _sum([(number(right), ONE)])))
     _need(labels and question != "sos", "measures are for one objective")
-    wanted = ZERO if question == "feasible" else moments(stated[question])
+    wanted = ZERO if question == "feasible" else moments(statement[question])
     hypotheses = hypotheses.union(*(assume(*m).hypotheses for m in more))
     parts = ((str(wanted), wanted, hypotheses),)
     return Goal(_KEY, question, f"measures {', '.join(labels.values())}", parts, "", "", tuple(more))
@@ -860,7 +860,7 @@ def replay(problem: Any, proof: Any) -> Answer:
         except NotProven as why:
             raise type(why)(f"multiplier {place} ({block['kind']}): {why}") from None
         (means if mean else _pick(proven, block.get("target", 0))).append(fact)
-    facts = [weighted_sum(found) for found in proven]
+    facts = [weighted_sum(result) for result in proven]
     if "root" in claim:
         k, low, high = claim["root"]
         facts = [root(fact, _pick(names, k), low, high) for fact in facts]

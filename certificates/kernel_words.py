@@ -122,8 +122,8 @@ class Problem:
             n: [self._rows(n, h) for h in _is(listed, list)] for n, listed in s["hypotheses"].items()
         }
         sign = _pick({"lower_bound": 1, "upper_bound": -1}, s["kind"])
-        asked = [*self._read(s["objective"]), ((), -number(s["bound"]))]
-        self._asked, self._trace = self._sum((w, sign * c) for w, c in asked), _is(s["trace"], bool)
+        wanted = [*self._read(s["objective"]), ((), -number(s["bound"]))]
+        self._question, self._trace = self._sum((w, sign * c) for w, c in wanted), _is(s["trace"], bool)
         self._said = "".join(f"\n{k}: {json.dumps(v)}" for k, v in s.items())
 
     def _rows(self, name: str, h: Any) -> list[list[tuple]]:
@@ -136,9 +136,11 @@ class Problem:
 
     def _word(self, text: Any) -> tuple[int, ...]:
         self._spend(1 + (len(_is(text, str)) >> 4))
-        found = text.split(" ") if text else []
-        _need({*found} <= self._names.keys(), "a word has a letter that the problem does not have", Malformed)
-        return tuple(self._names[a] for a in found)
+        result = text.split(" ") if text else []
+        _need(
+            {*result} <= self._names.keys(), "a word has a letter that the problem does not have", Malformed
+        )
+        return tuple(self._names[a] for a in result)
 
     def _read(self, p: Any) -> tuple:
         return self._sum((self._word(w), number(c)) for w, c in _is(p, dict).items())
@@ -256,11 +258,11 @@ class Problem:
 
     def weighted_sum(self, pairs: Any) -> int:
         """p_k >= 0 and w_k >= 0 give sum w_k p_k >= 0; where p_k = 0, w_k is any number.  Of means too."""
-        found = [(number(_is(pair, list, 2)[0]), *_pick(self._facts, pair[1])) for pair in _is(pairs, list)]
-        _need(all(w >= 0 or r == "=" for w, r, _, _ in found), "the weight of an inequality is negative")
-        _need(len({mean for *_, mean in found}) == 1, "operators and means are not mixed")
-        total = self._sum((v, w * c) for w, _, p, _ in found for v, c in p)
-        return self._prove(max(r for _, r, _, _ in found), total, found[0][3])  # ">=" is after "="
+        result = [(number(_is(pair, list, 2)[0]), *_pick(self._facts, pair[1])) for pair in _is(pairs, list)]
+        _need(all(w >= 0 or r == "=" for w, r, _, _ in result), "the weight of an inequality is negative")
+        _need(len({mean for *_, mean in result}) == 1, "operators and means are not mixed")
+        total = self._sum((v, w * c) for w, _, p, _ in result for v, c in p)
+        return self._prove(max(r for _, r, _, _ in result), total, result[0][3])  # ">=" is after "="
 
     def image(self, k: int, letters: Any) -> int:
         """The fact of other letters in place of letters, where all that is given holds of these too."""
@@ -283,7 +285,7 @@ class Problem:
 
     def settle(self, k: int) -> str:
         """The claim, if the k-th fact proves it."""
-        _need(_pick(self._facts, k)[1] == self._asked, "a fact is about something else")
+        _need(_pick(self._facts, k)[1] == self._question, "a fact is about something else")
         return self._said
 
 

@@ -37,16 +37,16 @@ def restated(proof: Proof, problem: Problem) -> Proof:
     special = problem.moments or problem.unknowns or problem.chebyshev or problem.system.foralls
     if special or problem.system.matrices or claim.matrices or claim.expectations or claim.squares:
         raise NotRestated("only polynomials on equalities and inequalities are restated")
-    asked = problem.sos if problem.sense == "sos" else (problem.objective,)
+    wanted = problem.sos if problem.sense == "sos" else (problem.objective,)
     if claim.kind == "infeasible":
         objectives: tuple[Polynomial, ...] = ()
-    elif _ASKS[claim.kind] != problem.sense or len(asked) != 1 or asked[0] is None:
+    elif _ASKS[claim.kind] != problem.sense or len(wanted) != 1 or wanted[0] is None:
         raise NotRestated(f"a {claim.kind} is no answer to {problem.sense}")
     else:
-        objectives = (asked[0].as_exact(),)
+        objectives = (wanted[0].as_exact(),)
     system = problem.system.as_exact()
     bounds, zeros = _places(system.inequalities, True), _places(system.equalities, False)
-    found = Claim(
+    result = Claim(
         claim.kind,
         objectives,
         claim.bound,
@@ -55,7 +55,7 @@ def restated(proof: Proof, problem: Problem) -> Proof:
         point=claim.point,
         unique=claim.unique,
     )
-    made = Proof(found, tuple(_moved(m, claim, bounds, zeros) for m in proof.multipliers))
+    made = Proof(result, tuple(_moved(m, claim, bounds, zeros) for m in proof.multipliers))
     if not made.verdict:
         raise NotRestated(f"of the problem's polynomials the checker says {made.verdict}")
     return made
@@ -82,13 +82,13 @@ def _moved(m: Multiplier, claim: Claim, bounds: _Places, zeros: _Places) -> Mult
     if m.kind == "sos":
         return m
     free = m.kind == "equality"
-    stated, places = (claim.equalities, zeros) if free else (claim.inequalities, bounds)
+    statement, places = (claim.equalities, zeros) if free else (claim.inequalities, bounds)
     index, factor = [], Fraction(1)
     for k in m.index:
-        normed, lead = _normed(stated[k], not free)
+        normed, lead = _normed(statement[k], not free)
         if normed not in places:
             raise NotRestated(
-                f"the problem does not have the constraint {stated[k]} {'==' if free else '>='} 0"
+                f"the problem does not have the constraint {statement[k]} {'==' if free else '>='} 0"
             )
         index.append(places[normed][0])
         factor *= lead / places[normed][1]

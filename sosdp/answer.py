@@ -182,14 +182,16 @@ def _said(solved: Any, degree: int | None, has_bound: bool = True, **more: Any) 
     )
 
 
-def _about_operators(problem: Problem, stated: OperatorProblem, solving: dict[str, Any]) -> Answer:
+def _about_operators(problem: Problem, statement: OperatorProblem, solving: dict[str, Any]) -> Answer:
     """A polynomial in operators: its level in the place of a degree."""
     from sosdp.relaxation.operators.minimize import minimize_operators
 
-    own = {"trace": stated.trace, "sparsity": problem.options.get("sparsity"), **solving}
+    own = {"trace": statement.trace, "sparsity": problem.options.get("sparsity"), **solving}
     if problem.degree is None:
-        own["level"] = stated.level
-    solved = minimize_operators(stated.objective, stated.constraints, problem.sense, own, problem.degree)
+        own["level"] = statement.level
+    solved = minimize_operators(
+        statement.objective, statement.constraints, problem.sense, own, problem.degree
+    )
     return _said(solved, None, parts=(solved,))
 
 
@@ -238,7 +240,7 @@ def _program(problem: Problem, building: dict[str, Any], solving: dict[str, Any]
 
 
 def _over_measures(
-    problem: Problem, stated: MomentProblem, building: dict[str, Any], solving: dict[str, Any]
+    problem: Problem, statement: MomentProblem, building: dict[str, Any], solving: dict[str, Any]
 ) -> Answer:
     """A generalised moment problem: linear constraints on the integrals of several measures."""
     program = MeasureProgram(**building)
@@ -246,17 +248,17 @@ def _over_measures(
         spec.name: program.measure(
             [variable(variable_id(v)) for v in spec.variables], spec.system, spec.name, spec.mass
         )
-        for spec in stated.measures
+        for spec in statement.measures
     }
     fixed = len(program.constraints)
 
     def total(parts: Parts) -> Integral:
         return sum((measures[name](p) for name, p in parts), Integral((), 0))
 
-    for constraint in stated.constraints:
+    for constraint in statement.constraints:
         body = total(constraint.parts) - constraint.right
         program.require({"==": body == 0, ">=": body >= 0, "<=": body <= 0}[constraint.relation])
-    objective = total(stated.objective)
+    objective = total(statement.objective)
     if problem.sense == "feasible":
         result = program.feasible(problem.degree, **solving)
     elif problem.sense == "maximize":
@@ -266,10 +268,10 @@ def _over_measures(
     if any(law.moments is None for law in result.laws):
         return _said(result, result.sizes["degree"], problem.sense != "feasible", parts=(result,))
     laws = {}
-    for spec in stated.measures:
+    for spec in statement.measures:
         mu = measures[spec.name]
         laws[spec.name] = {"mass": result.mass(mu), "atoms": _atoms(spec.variables, result.law(mu))}
-    signs = [-1.0 if c.relation == "<=" else 1.0 for c in stated.constraints]
+    signs = [-1.0 if c.relation == "<=" else 1.0 for c in statement.constraints]
     return _said(
         result,
         result.sizes["degree"],

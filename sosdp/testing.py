@@ -49,8 +49,8 @@ class Check:
     wrong: str = ""
 
     def __str__(self) -> str:
-        told = f": {self.wrong}" if self.wrong else ""
-        return f"{self.program}: {self.status}, error {self.error:.1g}, {self.seconds:.2f} s{told}"
+        known = f": {self.wrong}" if self.wrong else ""
+        return f"{self.program}: {self.status}, error {self.error:.1g}, {self.seconds:.2f} s{known}"
 
 
 def check_solver(solver: str | Solver) -> list[Check]:
@@ -75,8 +75,8 @@ def check_reduction(reduction: Reduction) -> list[Check]:
     if not isinstance(reduction, Reduction):
         raise TypeError("a reduction has methods reduce(program) and lift(program, solution)")
     solver = behind("auto", [reduction])
-    found = [_tried(name, solver.solve, p, status) for name, p, status in _programs()]
-    return _passed([*found, _bound("auto", (reduction,))])
+    result = [_tried(name, solver.solve, p, status) for name, p, status in _programs()]
+    return _passed([*result, _bound("auto", (reduction,))])
 
 
 _OPTIONS: dict[str, Any] = {"tolerance": None, "time_limit": 30.0, "max_iterations": None, "verbose": False}
@@ -94,41 +94,44 @@ def _tried(
 ) -> Check:
     """One program: the shape of the answer, its word, and the numbers behind it."""
     before, began = (program.q.copy(), program.b.copy(), program.A.copy()), time.perf_counter()
-    found = solve(program)
+    result = solve(program)
     seconds = time.perf_counter() - began
-    if not isinstance(found, ConicSolution):
-        return Check(name, "no answer", np.inf, seconds, f"a {type(found).__name__}, not a ConicSolution")
-    told = misshapen(program, found)
+    if not isinstance(result, ConicSolution):
+        return Check(name, "no answer", np.inf, seconds, f"a {type(result).__name__}, not a ConicSolution")
+    known = misshapen(program, result)
     if not (np.array_equal(before[0], program.q) and np.array_equal(before[1], program.b)):
-        told = told or "changed the program that it was given"
+        known = known or "changed the program that it was given"
     if abs(before[2] - program.A).nnz:
-        told = told or "changed the program that it was given"
-    if told:
-        return Check(name, found.status, np.inf, seconds, told)
-    error, value = optimality_error(program, found.x, found.z), float(program.q @ found.x) + program.constant
+        known = known or "changed the program that it was given"
+    if known:
+        return Check(name, result.status, np.inf, seconds, known)
+    error, value = (
+        optimality_error(program, result.x, result.z),
+        float(program.q @ result.x) + program.constant,
+    )
     if status == "optimal":
-        slack = float(np.abs(program.A @ found.x + found.s - program.b).max(initial=0.0))
-        wrong = "" if found.status == "optimal" else "has an optimum"
+        slack = float(np.abs(program.A @ result.x + result.s - program.b).max(initial=0.0))
+        wrong = "" if result.status == "optimal" else "has an optimum"
         wrong = wrong or ("does not satisfy the conditions of optimality" if error > _ACCURATE else "")
         wrong = wrong or ("s is not b - A x" if slack > _ACCURATE * (1 + np.abs(program.b).max()) else "")
-        off = abs(found.value - value) > _ACCURATE * (1 + abs(value))
-        return Check(name, found.status, error, seconds, wrong or ("the value is another" if off else ""))
-    right = found.status in (status, "failed", "inaccurate")
+        off = abs(result.value - value) > _ACCURATE * (1 + abs(value))
+        return Check(name, result.status, error, seconds, wrong or ("the value is another" if off else ""))
+    right = result.status in (status, "failed", "inaccurate")
     wrong = "" if right else f"is {status}"
-    if found.status == status and checked_ray(program, found.x, found.z) != status:
+    if result.status == status and checked_ray(program, result.x, result.z) != status:
         wrong = "the ray does not check: A'z = 0, b'z < 0, or -A x in K, q'x < 0"
-    return Check(name, found.status, 0.0, seconds, wrong)
+    return Check(name, result.status, 0.0, seconds, wrong)
 
 
 def _bound(solver: Any, reductions: tuple[Reduction, ...]) -> Check:
     """A relaxation whose bound must come out proven."""
     x, y = variables("x y")
     began = time.perf_counter()
-    found = minimize(x**4 + y**4 - x * y, System(x**2 + y**2 <= 1), 4, solver=solver, reductions=reductions)
-    proven = found.certified_bound
+    answer = minimize(x**4 + y**4 - x * y, System(x**2 + y**2 <= 1), 4, solver=solver, reductions=reductions)
+    proven = answer.certified_bound
     error = np.inf if proven is None else abs(proven + 0.125)
-    wrong = "" if found.status == "optimal" and error <= _ACCURATE else f"{found!r}, which is -1/8"
-    return Check("a relaxation", found.status, error, time.perf_counter() - began, wrong)
+    wrong = "" if answer.status == "optimal" and error <= _ACCURATE else f"{answer!r}, which is -1/8"
+    return Check("a relaxation", answer.status, error, time.perf_counter() - began, wrong)
 
 
 def _programs() -> list[tuple[str, ConicProgram, str]]:

@@ -101,8 +101,8 @@ def _fixed_by_kernel(basis: list, gram: list[list[Fraction]], names: list[str], 
 
 def _solved_by(p: Polynomial) -> set[str]:
     """The variable that the value of a polynomial fixes: of a x + b with a != 0."""
-    found = [m for m, _ in p.pairs if m]
-    return {found[0][0]} if len(found) == 1 and len(found[0]) == 1 else set()
+    result = [m for m, _ in p.pairs if m]
+    return {result[0][0]} if len(result) == 1 and len(result[0]) == 1 else set()
 
 
 def _without(matrix: list[list[Fraction]], row: int) -> list[list[Fraction]]:

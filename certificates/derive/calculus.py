@@ -64,8 +64,8 @@ class Derivation:
     bound: int = 0
 
     def __post_init__(self) -> None:
-        stated = [("==", h) for h in self.equalities] + [(">=", g) for g in self.inequalities]
-        known = frozenset().union(*(kernel.assume(kind, in_kernel(p)).hypotheses for kind, p in stated))
+        statement = [("==", h) for h in self.equalities] + [(">=", g) for g in self.inequalities]
+        known = frozenset().union(*(kernel.assume(kind, in_kernel(p)).hypotheses for kind, p in statement))
         if type(self.theorem) is not Theorem or not self.theorem.hypotheses <= known:
             raise NotDerived("there is no theorem, or it needs other hypotheses")
         if self.theorem.conclusion != in_kernel(self.conclusion) or (
@@ -86,12 +86,12 @@ class Derivation:
     @property
     def degree(self) -> int:
         """Largest degree of a summand of the identity."""
-        found = [self.conclusion.degree]
+        result = [self.conclusion.degree]
         for index, squares in self.squares.items():
             factors = sum(self.bounds[k].degree for k in index)
-            found += [2 * q.degree + factors for _, q in squares]
-        found += [c.degree + self.zeros[k].degree for k, c in self.cofactors.items()]
-        return max(found)
+            result += [2 * q.degree + factors for _, q in squares]
+        result += [c.degree + self.zeros[k].degree for k, c in self.cofactors.items()]
+        return max(result)
 
     def __add__(self, other: Derivation) -> Derivation:
         """p >= 0 and q >= 0 give p + q >= 0."""
@@ -129,8 +129,8 @@ class Derivation:
                 left.squares.items(), right.squares.items()
             ):
                 twice = math.prod((left.bounds[k] for k in first & second), start=Polynomial(1))
-                found = tuple((v * w, twice * q * r) for v, q in some for w, r in others)
-                squares[first ^ second] = squares.get(first ^ second, ()) + found
+                result = tuple((v * w, twice * q * r) for v, q in some for w, r in others)
+                squares[first ^ second] = squares.get(first ^ second, ()) + result
             # (A + L)(B + M) = A B + L (B + M) + A M with L, M in the ideal, A = conclusion - L
             rest = left.conclusion - sum((c * left.zeros[k] for k, c in left.cofactors.items()), start=ZERO)
             cofactors = _merged(
@@ -164,8 +164,8 @@ class Derivation:
             map(put, self.equalities),
             map(put, self.inequalities),
             [
-                ([put(self.bounds[k]) for k in index], [(w, put(q)) for w, q in found])
-                for index, found in self.squares.items()
+                ([put(self.bounds[k]) for k in index], [(w, put(q)) for w, q in result])
+                for index, result in self.squares.items()
             ],
             [(put(self.zeros[k]), put(c)) for k, c in self.cofactors.items()],
             put(self.conclusion),
@@ -189,8 +189,8 @@ class Derivation:
 
         def source(p: Polynomial, equality: bool) -> Derivation:
             key = _key(p)
-            found = known.get((equality, key)) or (None if equality else known.get((True, key)))
-            return found if found is not None else assume(p, equality=equality)
+            result = known.get((equality, key)) or (None if equality else known.get((True, key)))
+            return result if result is not None else assume(p, equality=equality)
 
         total = nothing()
         for index, squares in self.squares.items():
@@ -275,18 +275,18 @@ def square(q: Any, weight: Any = 1) -> Derivation:
 
 def sum_of_squares(squares: Iterable[tuple[Any, Any]]) -> Derivation:
     """``sum of w q**2 >= 0`` for pairs (w, q) with w >= 0; ValueError for a negative weight."""
-    found = []
+    result = []
     for weight, q in squares:
         w = _exact(weight)
         if w < 0:
             raise ValueError(f"the weight of a square must be >= 0: {w} is negative")
         p = _exact_polynomial(q)
         if w and p.coefs.size:
-            found.append((w, p))
-    total = sum((w * q * q for w, q in found), start=ZERO)
-    degree = max((2 * q.degree for _, q in found), default=0)
-    theorem = kernel.weighted_sum((w, kernel.square(in_kernel(q))) for w, q in found)
-    return Derivation(theorem, total, squares={frozenset(): tuple(found)} if found else {}, bound=degree)
+            result.append((w, p))
+    total = sum((w * q * q for w, q in result), start=ZERO)
+    degree = max((2 * q.degree for _, q in result), default=0)
+    theorem = kernel.weighted_sum((w, kernel.square(in_kernel(q))) for w, q in result)
+    return Derivation(theorem, total, squares={frozenset(): tuple(result)} if result else {}, bound=degree)
 
 
 def from_proof(proof: Proof, target: int = 0) -> Derivation:
@@ -338,8 +338,8 @@ def _from_parts(
     """A derivation from its identity, squares times inequalities and cofactors times equalities, which the
     kernel expands; NotDerived where it is not the conclusion."""
     total = nothing()
-    for factors, found in squares:
-        part = sum_of_squares(found)
+    for factors, result in squares:
+        part = sum_of_squares(result)
         for g in factors:
             part = part * assume(g)
         total = total + part

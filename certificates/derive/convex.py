@@ -74,8 +74,8 @@ def semidefinite_bound(
     for attempt in range(_TRIES):
         moved = [v + shift * u for v, u in zip(y, unit, strict=True)] if unit else y
         slack = [[-cost[i][j] for j in range(side)] for i in range(side)]
-        for v, found in zip(moved, entries, strict=True):
-            for (i, j), a in found.items():
+        for v, result in zip(moved, entries, strict=True):
+            for (i, j), a in result.items():
                 slack[i][j] += v * a
         least = least_eigenvalue_bound(np.array(slack, dtype=float))
         size = max((abs(float(v)) for row in slack for v in row), default=1.0)
@@ -105,8 +105,8 @@ def _linear_proof(
     equalities: list[Polynomial] = []
     inequalities: list[Polynomial] = []
     multipliers = [_psd_multiplier(slack)]
-    for found, kind, b, v in zip(entries, kinds, sides, y, strict=True):
-        rest = Polynomial(b) - _pairing(found, x)
+    for result, kind, b, v in zip(entries, kinds, sides, y, strict=True):
+        rest = Polynomial(b) - _pairing(result, x)
         if kind == "==":
             multipliers.append(Multiplier("equality", (len(equalities),), polynomial=Polynomial(v)))
             equalities.append(rest)

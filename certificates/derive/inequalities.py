@@ -56,7 +56,7 @@ def weighted_cauchy_schwarz(weights: Sequence[Any] | None, a: Sequence[Any], b: 
     for i, j in itertools.combinations(range(len(left)), 2):
         part = square(left[i] * right[j] - left[j] * right[i])
         total = total + (part if w is None else part * w[i] * w[j])
-    return _stated(total)
+    return _claimed(total)
 
 
 def cauchy_schwarz_split(a: Sequence[Any], b: Sequence[Any], c: Any = 1) -> Derivation:
@@ -194,7 +194,7 @@ def holder(w: Sequence[Any], f: Sequence[Any], power: int, weights: str = "nonne
         (p * q**power for p, q in zip(ws, fs, strict=True)), start=ZERO
     )
     target = scaled - inner(ws, fs) ** power
-    return _stated(total if weights != "boolean" else _by_identity(total, target))
+    return _claimed(total if weights != "boolean" else _by_identity(total, target))
 
 
 # --- 0/1 variables ----------------------------------------------------------------------------------------
@@ -273,13 +273,13 @@ def _positive(value: Any, name: str) -> Fraction:
 def _weights(weights: Sequence[Any] | None, count: int) -> list[Derivation] | None:
     if weights is None:
         return None
-    found = [w if isinstance(w, Derivation) else assume(w) for w in weights]
-    if len(found) != count:
-        raise ValueError(f"{count} terms need as many weights, not {len(found)}")
-    return found
+    result = [w if isinstance(w, Derivation) else assume(w) for w in weights]
+    if len(result) != count:
+        raise ValueError(f"{count} terms need as many weights, not {len(result)}")
+    return result
 
 
-def _stated(d: Derivation) -> Derivation:
+def _claimed(d: Derivation) -> Derivation:
     """An inequality whose identity happens to be empty (one term, zero) is still an inequality."""
     return replace(d, equality=False)
 

@@ -25,9 +25,9 @@ from certificates.derive.calculus import (
 )
 from certificates.derive.inequalities import (
     _by_identity,
+    _claimed,
     _polynomials,
     _positive,
-    _stated,
     am_gm,
     at_most_one,
     boolean,
@@ -108,7 +108,7 @@ def moment_bound(
     """
     x = _polynomials(v)
     target = _exact(constant) * inner(x, x) ** t - empirical_moment(points, x, t)
-    return _found(target)
+    return _derived(target)
 
 
 def fourth_moment_bound(
@@ -124,7 +124,7 @@ def fourth_moment_bound(
     x = _polynomials(v)
     second = empirical_moment(points, x, 1)
     target = (_exact(constant) + 1) * second**2 - empirical_moment(points, x, 2)
-    return _found(target)
+    return _derived(target)
 
 
 # --- steps of the clustering and robust-mean arguments ----------------------------------------------------
@@ -144,7 +144,7 @@ def overlap_bounds(
     for p, q in zip(a, b, strict=True):
         low = low + nonnegative(p) * nonnegative(q)
         high = high + nonnegative(p) * at_most_one(q)
-    return _stated(low), _stated(high)
+    return _claimed(low), _claimed(high)
 
 
 def row_sum(labels: Sequence[Sequence[Polynomial]], row: int, size: Any) -> Derivation:
@@ -154,7 +154,7 @@ def row_sum(labels: Sequence[Sequence[Polynomial]], row: int, size: Any) -> Deri
     total = nothing()
     for k, p in enumerate(z[row]):
         total = total + nonnegative(p) * assume(s - sum((r[k] for r in z), start=ZERO))
-    return _stated(total)
+    return _claimed(total)
 
 
 def separation(between: Sequence[Any], power: int) -> Derivation:
@@ -194,7 +194,7 @@ def overlap_error(overlap: Sequence[Sequence[Any]], labels: Sequence[int], weigh
     every = sum((p for p, _ in pairs), start=ZERO)
     squared = sum((p * p for p, _ in pairs), start=ZERO)
     better = assume(2 * c * every - squared - (2 * c - 1) * total)
-    return _stated(better + assume(total - every) * (2 * (c - 1)))
+    return _claimed(better + assume(total - every) * (2 * (c - 1)))
 
 
 def kept_mass(w: Sequence[Polynomial], f: Sequence[Any]) -> Derivation:
@@ -204,7 +204,7 @@ def kept_mass(w: Sequence[Polynomial], f: Sequence[Any]) -> Derivation:
     total = nothing()
     for p, q in zip(ws, fs, strict=True):
         total = total + at_most_one(p) * square(q)
-    return _stated(total)
+    return _claimed(total)
 
 
 def robust_mean(
@@ -242,8 +242,8 @@ def robust_mean(
     chain.use(assume(n * bound - sum(((p - mean) ** 2 for p in xs), start=ZERO)), times=2 * t)
     left = sum(((q - centre) ** 2 for q in ys), start=ZERO)
     goal = 2 * t * (n * bound + left) + t * n * (mean - centre) ** 2
-    found = chain.to(goal).derivation
-    return _by_identity(found, goal - n * n * (mean - centre) ** 2)
+    result = chain.to(goal).derivation
+    return _by_identity(result, goal - n * n * (mean - centre) ** 2)
 
 
 def outlier_mass(w: Sequence[Polynomial], f: Sequence[Any], most: Any) -> Derivation:
@@ -271,7 +271,7 @@ def outlier_mass(w: Sequence[Polynomial], f: Sequence[Any], most: Any) -> Deriva
     return chain.to(t * inner(fs, fs)).derivation
 
 
-def _found(target: Polynomial) -> Derivation:
+def _derived(target: Polynomial) -> Derivation:
     """That a polynomial is a sum of squares, as a solver finds it."""
     from certificates.find.extract import extract
     from sosdp.prove import prove_sos

@@ -45,8 +45,8 @@ def with_products(result: Any, claim: Claim, slack: float) -> Proof:
     if any(block.kind == "product" for block in result.identity.blocks):
         raise NotCertifiable("the products were taken already")
     ask = minimize.minimize if claim.kind == "lower_bound" else minimize.maximize
-    found = extract(ask(claim.objectives[0], result.system, result.degree, products="schmudgen"))
-    return found.exact(slack=slack)  # type: ignore[no-any-return]
+    best = extract(ask(claim.objectives[0], result.system, result.degree, products="schmudgen"))
+    return best.exact(slack=slack)  # type: ignore[no-any-return]
 
 
 def extract(result: Any) -> Any:
@@ -122,20 +122,20 @@ def extract(result: Any) -> Any:
 def decide(result: Any, bound: Any = None, slack: float | None = None) -> Outcome:
     """Proved, refuted or undecided, for what `extract` takes: never raises for want of a proof."""
     try:
-        found = extract(result)
+        best = extract(result)
     except NotCertifiable as error:
         status = getattr(result, "status", "")
         if bound is not None and status == "unbounded" and result.sense in ("minimize", "maximize"):
             return _no_bound(result, bound, str(error))
         return Outcome("undecided", None, str(error))
-    if isinstance(found, WordCertificate):
-        return found.decide(bound)
-    if isinstance(found, ProgramCertificate | MeasureCertificate):  # which answer no bound
+    if isinstance(best, WordCertificate):
+        return best.decide(bound)
+    if isinstance(best, ProgramCertificate | MeasureCertificate):  # which answer no bound
         try:
-            return Outcome("proved", found.exact(), "")
+            return Outcome("proved", best.exact(), "")
         except NotCertifiable as error:
             return Outcome("undecided", None, str(error))
-    return found.decide(bound=bound, slack=slack)
+    return best.decide(bound=bound, slack=slack)
 
 
 def with_proof(result: Result) -> tuple[Result, Proof | WordProof | None]:
@@ -204,8 +204,8 @@ def _in_monomials(result: Any) -> Any:
     """The solved relaxation in monomials of a bound on a Chebyshev polynomial in several variables."""
     from sosdp.relaxation import minimize
 
-    stated = ChebyshevPolynomial({t: Fraction(c) for t, c in result.objective.terms.items()})
-    p = stated.to_polynomial()
+    statement = ChebyshevPolynomial({t: Fraction(c) for t, c in result.objective.terms.items()})
+    p = statement.to_polynomial()
     box = [1 - variable(int(v)) ** 2 >= 0 for v in result.variable_ids]
     ask = minimize.maximize if result.sense == "maximize" else minimize.minimize
     return ask(p, System(box), max(result.degree, p.degree + p.degree % 2))

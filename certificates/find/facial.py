@@ -127,13 +127,13 @@ class Faces:
         reason = ""
         for _ in range(ROUNDS):
             matrix = _face_matrix(system, self.bases)
-            found = _inside(system, self.bases, matrix)
-            if found is None:
+            result = _inside(system, self.bases, matrix)
+            if result is None:
                 raise NotCertifiable(
                     "on the face that the kernels leave there are no multipliers: a kernel was misread, or "
                     "no certificate of this degree attains the bound"
                 )
-            grams, free, margin = found
+            grams, free, margin = result
             if margin > 0:
                 try:
                     return self._round(system, matrix, grams, free)
@@ -201,9 +201,9 @@ class Faces:
                 continue
             small = fmpq_mat(square([next(left) for _ in range(svec_length(side))], side))
             whole, common = over_common(fmpq_mat(w) * small * fmpq_mat(w.transpose()))
-            found = rounder.multiplier(k, whole, common)
-            if found is not None:
-                multipliers.append(found)
+            result = rounder.multiplier(k, whole, common)
+            if result is not None:
+                multipliers.append(result)
                 add_to(rest, rounder.contribution(k, np.array(whole, dtype=object), common), -1)
         cofactors: dict[int, Terms] = {}
         for ((j, row), _), value in zip(system.free, left, strict=True):

@@ -196,8 +196,8 @@ class FloatCertificate(PickledByName):
         most = _NICE_WORK if self.result.inside is None else _LITTLE_WORK
         if self.dual is None or cubic_work(self.result.program.identity) > most:
             return None
-        found = [nice_fraction(self.value, radius * self.size(self.value)) for radius in _NEAR]
-        for bound in dict.fromkeys(b for b in found if b is not None):
+        result = [nice_fraction(self.value, radius * self.size(self.value)) for radius in _NEAR]
+        for bound in dict.fromkeys(b for b in result if b is not None):
             try:
                 return proven(self._ways(replace(self.claim, bound=bound), places))
             except NotCertifiable:
@@ -281,7 +281,7 @@ class FloatCertificate(PickledByName):
             ids = [int(v) for v in objective.variable_ids]
             zeros = find_zeros(objective, None if isinstance(given, str) else given)
             return tuple(dict(zip(ids, map(Fraction, z), strict=True)) for z in zeros)
-        found = []
+        result = []
         for near in self.minimisers[:MOST_ZEROS]:
             exact = refined(self.claim, near, _PLACES)
             at = exact or {i: Fraction(v) for i, v in near.items()}
@@ -290,9 +290,9 @@ class FloatCertificate(PickledByName):
                 z = {i: v.limit_denominator(limit) for i, v in at.items()}
                 close = all(abs(z[i] - v) <= room * max(1.0, float(abs(v))) for i, v in at.items())
                 if close and satisfies(self.claim, z):
-                    found.append(z)
+                    result.append(z)
                     break
-        return tuple(found)
+        return tuple(result)
 
     def optimum(self) -> Proof:
         """A proof at the exact optimum, where that is rational: slack zero, attained where a minimiser is

@@ -19,8 +19,8 @@ def matrix_of(constraint: ForAll, tag: str) -> tuple[tuple[Polynomial, ...], ...
     called = _names(constraint)
     ids = {name: v for v, name in called.items()}
     terms = terms_of(constraint.polynomial)
-    stated = kernel.polynomial({tuple(called[v] for v in row): fraction(c) for row, c in terms.items()})
-    rows = kernel.for_all(stated, [called[int(v)] for v in constraint.over_ids], tag)
+    statement = kernel.polynomial({tuple(called[v] for v in row): fraction(c) for row, c in terms.items()})
+    rows = kernel.for_all(statement, [called[int(v)] for v in constraint.over_ids], tag)
 
     def read(p: kernel.Polynomial) -> Polynomial:
         return polynomial_of(

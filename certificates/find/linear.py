@@ -45,11 +45,11 @@ def nonnegative_solution(
     if answer.status != 0:
         return None
     support = [k for k, v in enumerate(answer.x) if v > 1e-9 or k >= len(columns) - free]
-    found = solved([columns[k] for k in support], wanted)
-    if found is None:
+    result = solved([columns[k] for k in support], wanted)
+    if result is None:
         return None
     out = [fmpq(0)] * len(columns)
-    for k, value in zip(support, found, strict=True):
+    for k, value in zip(support, result, strict=True):
         out[k] = value
     return out if all(c >= 0 for c in out[: len(columns) - free]) else None
 
@@ -94,9 +94,9 @@ def refutation(claim: Claim, degree: int) -> Proof:
     elif count:  # the least constant of combinations whose weights add up to 1
         normed = [[*column[1:], fmpq(int(k < count))] for k, column in enumerate(columns)]
         heights = [column[0] for column in columns]
-        found = nonnegative_solution(normed, heights, [*target[1:], fmpq(1)], len(places))
-        height = sum((c * h for c, h in zip(found or (), heights, strict=False)), fmpq(0))
-        weights = [-c / height for c in found] if found is not None and height < 0 else None
+        result = nonnegative_solution(normed, heights, [*target[1:], fmpq(1)], len(places))
+        height = sum((c * h for c, h in zip(result or (), heights, strict=False)), fmpq(0))
+        weights = [-c / height for c in result] if result is not None and height < 0 else None
     if weights is None:
         raise NotCertifiable("no linear combination of the constraints is -1")
     made = [

@@ -59,16 +59,16 @@ def field_proof(claim: Claim, dual: Any) -> Proof:
 
     terms = [{times(power, b): c for b, p in zip(basis, v, strict=True) for power, c in written(p).items()}
              for _, _, v in squares]  # fmt: skip
-    wide = sorted({row for line in terms for row in line}, key=lambda row: (len(row), row))
-    lines = [fmpq_mat([[line.get(row, fmpq(0)) for row in wide]]) for line in terms]
+    broad = sorted({row for line in terms for row in line}, key=lambda row: (len(row), row))
+    lines = [fmpq_mat([[line.get(row, fmpq(0)) for row in broad]]) for line in terms]
     multipliers, rest = [], {row: fmpq_poly([c]) for row, c in target.items()}
     for k in range(len(squares[0][1])):  # of the interval's ends
         index = (0,) * k + (1,) * (len(squares[0][1]) - 1 - k)
         pairs = [(weights[k], line) for (_, weights, _), line in zip(squares, lines, strict=True)]
-        total = sum((w * (v.transpose() * v) for w, v in pairs), fmpq_mat(len(wide), len(wide)))
+        total = sum((w * (v.transpose() * v) for w, v in pairs), fmpq_mat(len(broad), len(broad)))
         whole, common = over_common(total)
         kind = "product" if len(index) > 1 else "inequality" if index else "sos"
-        multipliers.append(Multiplier(kind, index, tuple(wide), tuple(map(tuple, whole)), common))
+        multipliers.append(Multiplier(kind, index, tuple(broad), tuple(map(tuple, whole)), common))
     for pivot, _, vector in squares:
         for (a, v), (b, w) in product(zip(basis, vector, strict=True), repeat=2):
             rest[times(a, b)] = rest.get(times(a, b), fmpq_poly()) - pivot * v * w
@@ -77,13 +77,13 @@ def field_proof(claim: Claim, dual: Any) -> Proof:
         add_to(cofactor, {times(power, monomial): c for power, c in written(p // minimal).items()})
     multipliers.append(Multiplier("equality", (0,), polynomial=polynomial_of(cofactor)))
     ends = fmpq_poly([-low, fmpq(1)]), fmpq_poly([high, fmpq(-1)])
-    stated = replace(
+    statement = replace(
         claim,
         equalities=(polynomial_of(written(minimal)),),
         inequalities=tuple(polynomial_of(written(end)) for end in ends),
         root=(number, fraction(low), fraction(high)),
     )
-    return checked(stated, multipliers)
+    return checked(statement, multipliers)
 
 
 def _least_rank(basis: list[Monomial], target: Terms) -> list[list[Fraction]]:

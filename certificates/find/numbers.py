@@ -40,8 +40,8 @@ def nice_fraction(value: float, radius: float) -> Fraction | None:
     """The simplest fraction within the radius of a value, where so short a one is there by chance for fewer
     than one value in a hundred; else None."""
     low, high = Fraction(value) - Fraction(radius), Fraction(value) + Fraction(radius)
-    found = simplest_fraction(low, high)
-    return found if 200 * found.denominator**2 * Fraction(radius) <= 1 else None
+    result = simplest_fraction(low, high)
+    return result if 200 * result.denominator**2 * Fraction(radius) <= 1 else None
 
 
 def decimal(value: Fraction, places: int) -> str:

@@ -58,9 +58,9 @@ class Optimum:
         near, words = self._digits()
         if near is not None and near not in tried:
             try:
-                found = self._with_point(self.of.on_face(replace(self.of.claim, bound=near)), None)
-                if found is not None:
-                    return found
+                result = self._with_point(self.of.on_face(replace(self.of.claim, bound=near)), None)
+                if result is not None:
+                    return result
                 words = f"{words}, where no point that attains it was found"
             except NotCertifiable as error:
                 words = f"{words}, where {error}"
@@ -87,9 +87,9 @@ class Optimum:
         objective = terms_of(self.of.claim.objectives[0])
         ids = [int(v) for v in self.of.result.variable_ids]
         means = self.of.result._moment_values(np.array(ids, dtype=MONOMIAL)[:, None])[0].tolist()
-        found = [[Fraction(v).limit_denominator(limit) for v in means] for limit in LIMITS]
+        result = [[Fraction(v).limit_denominator(limit) for v in means] for limit in LIMITS]
         corners = product(map(Fraction, (-1, 0, 1)), repeat=len(ids)) if len(ids) <= FEW_VARIABLES else ()
-        for row in chain(found, corners):
+        for row in chain(result, corners):
             z = dict(zip(ids, row, strict=True))
             if value_at(objective, z) == rational(bound) and satisfies(self.of.claim, z):
                 yield z
@@ -121,12 +121,12 @@ class Optimum:
                 low, high = bracket(self.of.result, self.of.claim, self.of.dual, _DIGITS)
             except NotCertifiable:
                 return None, ""
-        found = simplest_fraction(low, high)
-        if found.denominator <= _SHORT_DENOMINATOR:
-            return found, f"{where} {found}"
+        result = simplest_fraction(low, high)
+        if result.denominator <= _SHORT_DENOMINATOR:
+            return result, f"{where} {result}"
         return None, (
             f"{where} {decimal((low + high) / 2, _DIGITS)}, and the simplest fraction that near has a "
-            f"denominator of {len(str(found.denominator))} digits: it seems to be irrational, and then no "
+            f"denominator of {len(str(result.denominator))} digits: it seems to be irrational, and then no "
             "rational proof at the value itself exists"
         )
 
@@ -155,10 +155,10 @@ def attained(proof: Proof, point: Mapping[int, Fraction]) -> Proof:
     """
     coordinates = tuple(sorted((int(v), Fraction(value)) for v, value in point.items()))
     for unique in (True, False):
-        found = replace(proof, claim=replace(proof.claim, point=coordinates, unique=unique))
-        if found.verdict:
-            return found
-    raise NotCertifiable(f"the checker says {found.verdict}")
+        result = replace(proof, claim=replace(proof.claim, point=coordinates, unique=unique))
+        if result.verdict:
+            return result
+    raise NotCertifiable(f"the checker says {result.verdict}")
 
 
 def satisfies(claim: Claim, point: dict[int, Fraction]) -> bool:

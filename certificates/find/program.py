@@ -81,9 +81,9 @@ class ProgramCertificate:
             )
         # an inner point may be very far: small steps are meant relative to the coefficients found
         near, inner = self.solution.values, self.solution.inner_values
-        far = max((abs(inner[n] - near[n]) for n in near), default=0.0)
+        distant = max((abs(inner[n] - near[n]) for n in near), default=0.0)
         reach = max([1.0, *map(abs, near.values())])
-        nearer = min(1.0, reach / far) if far > 0 else 1.0
+        nearer = min(1.0, reach / distant) if distant > 0 else 1.0
         for weight in dict.fromkeys([*(nearer * w for w in weights), *weights]):
             try:
                 return self._prove(self._meeting_equations(self._mixed(weight)))
@@ -105,8 +105,8 @@ class ProgramCertificate:
     def _mixed(self, weight: float) -> dict[str, Fraction]:
         """Decimals near (1 - weight) * optimum + weight * inner point, short for the distance of the two."""
         near, inner = self.solution.values, self.solution.inner_values
-        far = max((abs(inner[n] - near[n]) for n in near), default=0.0)
-        digits = max(0, math.ceil(-math.log10(max(1e-2 * weight * max(far, 1e-6), 1e-15))))
+        distant = max((abs(inner[n] - near[n]) for n in near), default=0.0)
+        digits = max(0, math.ceil(-math.log10(max(1e-2 * weight * max(distant, 1e-6), 1e-15))))
         unit = Fraction(1, 10**digits)
         return {n: round(Fraction((1 - weight) * near[n] + weight * inner[n]) / unit) * unit for n in near}
 
@@ -147,20 +147,20 @@ class ProgramCertificate:
         multipliers: list[Multiplier] = []
         objectives = []
         for target, (p, system, degree, *_) in enumerate(program.constraints):
-            stated = with_values(p, numbers)
+            statement = with_values(p, numbers)
             objectives.append(p.as_exact())
-            if not monomials_of(stated.monos) or stated.degree == 0:
-                claim = Claim("sos", (stated,))
+            if not monomials_of(statement.monos) or statement.degree == 0:
+                claim = Claim("sos", (statement,))
                 proof = _constant(claim)
             else:
                 options = {"degree": degree, "products": program.options.products}
                 try:
-                    proof = self.certify(minimize.prove_sos(stated, system, **options)).exact()
+                    proof = self.certify(minimize.prove_sos(statement, system, **options)).exact()
                 except NotCertifiable as error:
                     raise NotCertifiable(f"polynomial {target} is not proven: {error}") from None
-            start = {key: len(found) for key, found in parts.items()}
-            for key, found in parts.items():
-                found.extend(getattr(proof.claim, key))
+            start = {key: len(result) for key, result in parts.items()}
+            for key, result in parts.items():
+                result.extend(getattr(proof.claim, key))
             uses.append(
                 Uses(
                     *(
@@ -229,11 +229,11 @@ class MeasureCertificate:
         degree = solution.sizes["degree"]
         if solution.status == "infeasible":
             dual, value = solution.program.dual(solution.objective * 0, "minimize", degree)
-            found = dual.require(value - 1).feasible()
+            answer = dual.require(value - 1).feasible()
         else:
             dual, value = solution.program.dual(solution.objective, solution.sense, degree)
-            found = dual.minimize(value) if solution.sense == "maximize" else dual.maximize(value)
-        proof: Proof = self.certify(found).exact(values, weights)
+            answer = dual.minimize(value) if solution.sense == "maximize" else dual.maximize(value)
+        proof: Proof = self.certify(answer).exact(values, weights)
         return proof
 
 

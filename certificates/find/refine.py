@@ -143,10 +143,10 @@ class _Path:
             try:
                 with precision(int(digits * 3.33) * 2 + 128):
                     for path in CentralPath(self.cost, self.blocks).follow(_ITERATIONS):
-                        found = fraction_of(path.gap)
-                        if not fraction_of(max(path.missed, path.off)) * 10**6 < found:
+                        result = fraction_of(path.gap)
+                        if not fraction_of(max(path.missed, path.off)) * 10**6 < result:
                             continue
-                        gap, high = found, fraction_of(path.value) + fraction(self.constant)
+                        gap, high = result, fraction_of(path.value) + fraction(self.constant)
                         if enough(high - gap, high, gap):
                             return Centred(high - gap, high, [_rationals(z) for z in path.Z])
                         if gap < room:

@@ -132,7 +132,7 @@ class Rounder:
     @cached_property
     def places(self) -> dict[Monomial, _Place]:
         """For every monomial in normal form that a plain block reaches: one such entry."""
-        found: dict[Monomial, _Place] = {}
+        result: dict[Monomial, _Place] = {}
         for k, block in enumerate(self.blocks):
             if block.kind != "sos":
                 continue
@@ -145,10 +145,10 @@ class Rounder:
             for number, i, j in entries:
                 product = self.rows[number]
                 factor, normal = self.rules.normal(product)
-                known = found.get(normal)
+                known = result.get(normal)
                 if factor and (known is None or (i != j and known.i == known.j)):
-                    found[normal] = _Place(k, i, j, factor, product)
-        return found
+                    result[normal] = _Place(k, i, j, factor, product)
+        return result
 
     def multipliers(self, bits: int) -> tuple[Multiplier, ...]:
         """Exact multipliers with entries rounded to `bits` binary places; the identity holds exactly.
@@ -289,13 +289,13 @@ class Rounder:
             whole[i][j] += extra
             if i != j:
                 whole[j][i] += extra
-        found = self.multiplier(k, whole, common)
-        if found is not None and not _positive_in_floats(found.gram, common):
+        result = self.multiplier(k, whole, common)
+        if result is not None and not _positive_in_floats(result.gram, common):
             raise NotCertifiable(
                 "a Gram matrix is not positive semidefinite after rounding: the multipliers are too close to "
                 "the boundary of the cone for this number of bits"
             )
-        return found
+        return result
 
 
 @dataclass(frozen=True, eq=False)

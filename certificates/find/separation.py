@@ -66,19 +66,19 @@ def separate(result: Any, claim: Claim) -> Proof:
     constrained = any(constraints)
     degree = result.degree if constrained else target.degree
     ids = sorted({int(v) for p in claim.polynomials() for v in p.variable_ids})
-    stated = Claim("no_certificate", (target,), None, *constraints, degree=degree)
+    statement = Claim("no_certificate", (target,), None, *constraints, degree=degree)
     monomials = _monomials(ids, degree, terms_of(target), constrained)
     for point in _points(result, claim):
         if float(fraction(value_at(terms_of(target), point))) < 0:
             at = {row: value_at({row: fmpq(1)}, point) for row in monomials}
-            proof = Proof(stated, (), functional=polynomial_of({row: v for row, v in at.items() if v}))
+            proof = Proof(statement, (), functional=polynomial_of({row: v for row, v in at.items() if v}))
             if proof.verdict:
                 return proof
     reasons = []
     for radius in (None, *_RADII):
         try:
             solved = result if radius is None else _in_ball(result, target, degree, radius)
-            return _rounded(solved, stated, monomials)
+            return _rounded(solved, statement, monomials)
         except NotCertifiable as error:
             reasons.append(str(error))
     raise NotCertifiable(reasons[0])
@@ -94,17 +94,17 @@ def _in_ball(result: Any, target: Polynomial, degree: int, radius: int) -> Any:
     return minimize(target, result.system & System(ball), degree, products=products)
 
 
-def _rounded(result: Any, stated: Claim, monomials: list[Monomial]) -> Proof:
+def _rounded(result: Any, claim: Claim, monomials: list[Monomial]) -> Proof:
     """The proof from the moments of a relaxation; NotCertifiable."""
     if result.moments is None:
         raise NotCertifiable(f"there are no moments (status {result.status})")
-    (target,) = stated.targets
-    rules = Rules([terms_of(p) for p in stated.equalities])
+    (target,) = claim.targets
+    rules = Rules([terms_of(p) for p in claim.equalities])
     normal = {row: rules.normal(row) for row in monomials}
     wanted = sorted({m for c, m in normal.values() if c})
     values = dict(zip(wanted, _moments(result, wanted), strict=True))
-    constrained = stated.equalities or stated.inequalities or stated.matrices
-    inside = _points_inside(stated, wanted, rules) if constrained else _gaussian(wanted)
+    constrained = claim.equalities or claim.inequalities or claim.matrices
+    inside = _points_inside(claim, wanted, rules) if constrained else _gaussian(wanted)
     separation = -float(sum((float(fraction(c)) * values[m] for c, m in _reduced(target, rules)), 0.0))
     if not separation > 0:
         raise NotCertifiable("the solver's moments are not negative on the polynomial")
@@ -118,7 +118,7 @@ def _rounded(result: Any, stated: Claim, monomials: list[Monomial]) -> Proof:
                 value = (chosen[m] + weight * inside[m]) if c else Fraction(0)
                 if value:
                     functional[row] = c * fmpq(value.numerator, value.denominator)
-            proof = Proof(stated, (), functional=polynomial_of(functional))
+            proof = Proof(claim, (), functional=polynomial_of(functional))
             if proof.verdict:
                 return proof
     raise NotCertifiable(f"the rounded moments do not separate: {proof.verdict}")
@@ -191,8 +191,8 @@ def _points_inside(claim: Claim, rows: list[Monomial], rules: Rules) -> dict[Mon
             break
         size = 2.0 ** -(attempt % 8)
         point = {
-            v: found[int(generator.integers(len(found)))]
-            if (found := choices[v])
+            v: result[int(generator.integers(len(result)))]
+            if (result := choices[v])
             else Fraction(int(generator.integers(-64, 65)), 64) * Fraction(4 * size)
             for v in ids
         }

@@ -81,8 +81,8 @@ class SeriesCertificate:
         even = max(2, degree + degree % 2)
         gap = [sign * v for v in cosines]
         gap[0] -= sign * rational(bound)
-        found = sum_of_squares(_on_the_line(gap, [sign * v for v in sines], even))
-        parts = [(w, *on_the_circle(g, even)) for w, g in found]
+        result = sum_of_squares(_on_the_line(gap, [sign * v for v in sines], even))
+        parts = [(w, *on_the_circle(g, even)) for w, g in result]
         rows = [
             (w, [*(a[k] for k in range(even // 2 + 1)), *(b[k] for k in range(even // 2))])
             for w, a, b in parts

@@ -187,9 +187,9 @@ def _positive(f: fmpq_poly) -> Squares:
         raise NotCertifiable("the polynomial is too near to 0")
     taken = f - little * even
     for bits in _BITS:
-        found = _rounded(f, taken, little, half, bits)
-        if found is not None:
-            return found
+        result = _rounded(f, taken, little, half, bits)
+        if result is not None:
+            return result
     raise NotCertifiable("the roots are needed to more digits than were tried")
 
 

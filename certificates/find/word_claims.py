@@ -10,7 +10,7 @@ from certificates.checker.words import refutes
 from certificates.kernel_words import NAME, Problem
 from sosdp.model.problem_file import load_problem
 from sosdp.relaxation.operators.bases import level_terms
-from sosdp.relaxation.operators.stated import read
+from sosdp.relaxation.operators.statement import read
 
 BITS = 40  # binary places of rounded numbers
 Word = tuple[int, ...]  # places of letters in the kernel: 0 is i
@@ -22,10 +22,10 @@ class Claimed:
 
     def __init__(self, stated: Any, refuted: bool = False) -> None:
         algebra = stated.algebra
-        found = algebra.names
+        result = algebra.names
         names = [
-            n if NAME.fullmatch(n) and n != "i" and found.count(n) == 1 else f"letter_{k}"
-            for k, n in enumerate(found)
+            n if NAME.fullmatch(n) and n != "i" and result.count(n) == 1 else f"letter_{k}"
+            for k, n in enumerate(result)
         ]
         parties = range(len(algebra.parties))
         members = [[k for k, p in enumerate(algebra.party) if p == party] for party in parties]
@@ -107,12 +107,12 @@ def differs(claim: Mapping[str, Any], problem: Any) -> str:
 
     The engine states the problem for the kernel, as it does for a proof. ValueError where it cannot.
     """
-    stated, refuted = load_problem(problem), refutes(claim)
-    program = stated.operators
+    statement, refuted = load_problem(problem), refutes(claim)
+    program = statement.operators
     if program is None:
         return "the problem is about commuting variables"
-    asked_program = read(program.objective, program.constraints, stated.sense, trace=program.trace)
+    asked_program = read(program.objective, program.constraints, statement.sense, trace=program.trace)
     level_terms(asked_program.algebra, 0 if program.level is None else program.level)
-    asked = Claimed(asked_program, refuted).claim
-    others = [key for key in asked if claim.get(key) != asked[key]]
+    wanted = Claimed(asked_program, refuted).claim
+    others = [key for key in wanted if claim.get(key) != wanted[key]]
     return f"of the claim and the problem {' and '.join(others)} differ" if others else ""

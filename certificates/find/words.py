@@ -145,7 +145,7 @@ class _Writer:
 
     def _equations(self) -> None:
         """Multipliers of equations: of operators u* h v and its adjoint, of the state a number."""
-        found: dict[tuple[int, Word], list[tuple[Word, Fraction]]] = {}
+        result: dict[tuple[int, Word], list[tuple[Word, Fraction]]] = {}
         means: dict[int, Fraction] = {}
         for m in self.multipliers:
             re, im = self._dyadic(m.value.real), self._dyadic(m.value.imag)
@@ -157,12 +157,12 @@ class _Writer:
                 continue
             right = self.claimed.word(m.right)
             pairs = [(w, c / 2) for w, c in ((right, re), ((0, *right), im)) if c]
-            found.setdefault((m.index, self.claimed.word(m.left)), []).extend(pairs)
+            result.setdefault((m.index, self.claimed.word(m.left)), []).extend(pairs)
         for k, c in means.items():
             h = self.given["state equality"][k]
             self._subtract([(w, c * v) for w, v in h])
             self.summands.append((c, ["assume", "state equality", k]))
-        for (k, left), q in found.items():
+        for (k, left), q in result.items():
             h, u = self.given["equality"][k], ((left, Fraction(1)),)
             half = self.problem._form([(1, u, h, self.problem._sum(q))])
             self._subtract([*half, *self.problem._star(half)])
@@ -198,10 +198,10 @@ class _Writer:
             missing = self.rest.get(word, Fraction(0))
             if not missing or not word:
                 continue
-            found = places.get(word, []) or self._paired(word, classes, plain)
-            whole = sum(entry[word] ** 2 for *_, entry in found)
-            for n, (gram, i, j, entry) in enumerate(found):
-                last = n == len(found) - 1
+            result = places.get(word, []) or self._paired(word, classes, plain)
+            whole = sum(entry[word] ** 2 for *_, entry in result)
+            for n, (gram, i, j, entry) in enumerate(result):
+                last = n == len(result) - 1
                 share = (
                     self.rest[word] / entry[word] if last else self._dyadic(missing * entry[word] / whole, 8)
                 )
@@ -399,7 +399,7 @@ class _Writer:
 
     def _commutators(self, problem: Problem, total: Terms) -> dict[tuple[str, str], Fraction]:
         """Multiples of u v - v u, by words, that turn a sum into what is asked."""
-        gap = dict(problem._sum([*problem._asked, *((w, -c) for w, c in total)]))
+        gap = dict(problem._sum([*problem._question, *((w, -c) for w, c in total)]))
         moved = WordClasses(problem, True, [], gap).commutators(gap)
         return {(self.claimed.text(u), self.claimed.text(v)): c for (u, v), c in moved.items()}
 

@@ -151,8 +151,8 @@ def refined(claim: Claim, start: dict[int, float], digits: int) -> dict[int, Fra
                 return None
             if size < arb(10) ** -digits:
                 result = {v: fraction_of(c) for v, c in zip(ids, at, strict=False)}
-                far = max((abs(float(result[v]) - start[v]) for v in ids), default=0.0)
-                return result if far <= 0.05 * max(1.0, *map(abs, start.values())) else None
+                distant = max((abs(float(result[v]) - start[v]) for v in ids), default=0.0)
+                return result if distant <= 0.05 * max(1.0, *map(abs, start.values())) else None
     return None
 
 

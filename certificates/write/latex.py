@@ -98,11 +98,11 @@ def wrapped(summands: Iterable[str], width: int = WIDTH) -> Iterable[str]:
 def _split(text: str, depth: int) -> list[str]:
     """The text cut before the signs that stand inside at most ``depth`` pairs of parentheses."""
     cuts = [0]
-    for found in _BREAK.finditer(text):
-        before = text[: found.start()]
+    for result in _BREAK.finditer(text):
+        before = text[: result.start()]
         nested = sum(before.count(opening) for opening in _OPEN) - sum(before.count(end) for end in _CLOSE)
         if nested <= depth:
-            cuts.append(found.start())
+            cuts.append(result.start())
     return [text[a:b].strip() for a, b in zip(cuts, [*cuts[1:], len(text)], strict=True)]
 
 

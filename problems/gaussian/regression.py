@@ -177,7 +177,7 @@ class Step:
         """coef (d,), intercept, interval (d, 2) or None, noise_scale (d,), sigma (residual deviation), r2,
         left_out (d,), seen (d,): coefficients that the noise did not hide; covariance (d, d) and centre
         (d,) of the regressors; frame."""
-        far, plan = self.task.contamination > 0, self.plan
+        distant, plan = self.task.contamination > 0, self.plan
         both = np.append(self.kept, len(self.frame.scale) - 1)
         heaps = (columns.tight | self.frame.degenerate)[both]
         there = ~np.isnan(y[:, -1])
@@ -192,14 +192,14 @@ class Step:
         first = self.scale(e)
         e = e / first
         curvature, seen, vectors, score, doubt = self._curvature(
-            z, weights, held(e, HELD, redescend=far), radius, polish
+            z, weights, held(e, HELD, redescend=distant), radius, polish
         )
-        step = np.linalg.solve(curvature, score) / slope_of(HELD, redescend=far)
+        step = np.linalg.solve(curvature, score) / slope_of(HELD, redescend=distant)
         e = e - step[-1] - combined(z, step[:-1])
         second = self.scale(e)
         k = self.hold(math.sqrt(radius**2 + 1.0))
         slope, unsure = self.slope(e / second, k, weights, curvature[-1, -1])
-        rows = z_and_one(z) * (weights * held(e / second, k, redescend=far))[:, None]
+        rows = z_and_one(z) * (weights * held(e / second, k, redescend=distant))[:, None]
         reach = math.sqrt(radius**2 + 1.0) * k * (1.0 + 1e-12)
         squares = self.squares(rows, reach)
         total, deviation = self.last(rows, reach)
@@ -223,13 +223,13 @@ class Step:
         question."""
         from scipy.stats import chi2
 
-        d, far = len(self.kept), self.task.contamination > 0
+        d, distant = len(self.kept), self.task.contamination > 0
         z = image(x - pilot.centre[:-1], pilot.inverse())
         size = norms(z)
         rank = RADIUS_RANK * (1.0 - self.task.contamination)
         quantile = radius_quantile(self.queries, size, rank, d, rank_epsilon(self.task.n))
         radius = quantile * math.sqrt(leverage_quantile(d) / chi2.ppf(RADIUS_RANK, d))
-        return z, leverage_weights(size, radius, redescend=far), radius
+        return z, leverage_weights(size, radius, redescend=distant), radius
 
     def scale(self, e: np.ndarray, grid: tuple[float, int] = (-14.0, 20)) -> float:
         """Deviation of residuals e (n,), by a quantile of the logarithm of their size, from grid[0] over
@@ -244,9 +244,9 @@ class Step:
 
         A normal law's is too large where tails are heavy: half-widths were 5 % too small for Student's t3.
         """
-        size, far, n = np.abs(e), self.task.contamination > 0, self.task.n
-        most, queries = 2.0 if far else 1.0, self.queries
-        lacks = np.where((size > 2.0 * k) & (size < 3.0 * k) & far, 2.0, np.where(size > k, 1.0, 0.0))
+        size, distant, n = np.abs(e), self.task.contamination > 0, self.task.n
+        most, queries = 2.0 if distant else 1.0, self.queries
+        lacks = np.where((size > 2.0 * k) & (size < 3.0 * k) & distant, 2.0, np.where(size > k, 1.0, 0.0))
         price, total = radius_price(n, queries.pure), max(total, LEAST_CURVATURE)
         counts = integers((weights * lacks)[:, None], most / BIG)
         lost = most * queries.noisy_sum(counts, BIG, price, shape="positive")[0] / (BIG * n * total)
@@ -287,8 +287,8 @@ class Step:
         if self.task.contamination > 0:
             return HELD
         n, d = self.task.n, len(self.kept)
-        wide = ROOM * math.sqrt(n * d) / (length * math.sqrt(d + 1) * self._deviation())
-        return max(HELD, min(WIDEST, wide))
+        broad = ROOM * math.sqrt(n * d) / (length * math.sqrt(d + 1) * self._deviation())
+        return max(HELD, min(WIDEST, broad))
 
     def _deviation(self) -> float:
         """Deviation of the noise of the last question in radii of its ball."""
@@ -315,9 +315,9 @@ class Step:
     def last(self, rows: np.ndarray, reach: float) -> tuple[np.ndarray, float]:
         """Average score (d + 1,) of kept regressors and the constant, and the deviation of its noise. In
         the ball, the regressors that are left out are columns of zeros."""
-        wide = np.zeros((len(rows), self.task.d))
-        wide[:, self.kept], wide[:, -1] = rows[:, :-1], rows[:, -1]
-        counts = integers(wide, reach / BIG)
+        broad = np.zeros((len(rows), self.task.d))
+        broad[:, self.kept], broad[:, -1] = rows[:, :-1], rows[:, -1]
+        counts = integers(broad, reach / BIG)
         if "sum" in self.plan.spent:
             sums = self.queries.noisy_sum(counts, BIG, self.plan.spent["sum"])
         else:
@@ -357,18 +357,18 @@ class Step:
         spread = self.frame.scale[kept]
         covariance = np.diag(self.frame.scale[:-1] ** 2)
         covariance[np.ix_(kept, kept)] = spread[:, None] * (pilot.root.T @ pilot.root) * spread
-        wide = _wide(kept, len(middle))
+        broad = _spread_out(kept, len(middle))
         return {
-            "coef": wide(coef, 0.0),
+            "coef": broad(coef, 0.0),
             "intercept": float(constant - coef @ middle[kept]),
             "interval": None
             if half is None
-            else wide(np.where(lost[:, None], np.nan, np.stack([coef - half, coef + half], axis=1)), np.nan),
-            "noise_scale": wide(noise, np.nan),
+            else broad(np.where(lost[:, None], np.nan, np.stack([coef - half, coef + half], axis=1)), np.nan),
+            "noise_scale": broad(noise, np.nan),
             "sigma": float(residual * self.frame.scale[-1]),
             "r2": explained / (explained + residual**2),
-            "left_out": wide(np.zeros(d, dtype=bool), True),
-            "seen": wide(~lost, False),
+            "left_out": broad(np.zeros(d, dtype=bool), True),
+            "seen": broad(~lost, False),
             "covariance": covariance,
             "centre": middle,
             "frame": frame_dict(self.frame),
@@ -393,7 +393,7 @@ def z_and_one(z: np.ndarray) -> np.ndarray:
     return np.column_stack([z, np.ones(len(z))])
 
 
-def _wide(kept: np.ndarray, d: int) -> Callable[[np.ndarray, float | bool], np.ndarray]:
+def _spread_out(kept: np.ndarray, d: int) -> Callable[[np.ndarray, float | bool], np.ndarray]:
     """Arrays of the kept columns as arrays of all of them."""
 
     def wide(values: np.ndarray, missing: float | bool) -> np.ndarray:

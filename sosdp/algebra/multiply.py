@@ -244,14 +244,14 @@ class _Slots:
         weights[collisions] = 0.0
         sums = np.bincount(slot, weights=weights)
         used = np.flatnonzero(sums)
-        first, found = self.pair_in[used], self.key_in[used]
+        first, result = self.pair_in[used], self.key_in[used]
         coefs = sums[used] if products.dtype == np.float64 else np.rint(sums[used]).astype(products.dtype)
         if collisions.size:
             others, more, extra = merging.merge(
                 keys[collisions], products[collisions], None, second[collisions].view
             )
-            found = np.concatenate([found, more])
-            order = np.argsort(found)
+            result = np.concatenate([result, more])
+            order = np.argsort(result)
             first = np.concatenate([first, collisions[others]])[order]
-            found, coefs = found[order], np.concatenate([coefs, extra])[order]
-        return first, found, coefs
+            result, coefs = result[order], np.concatenate([coefs, extra])[order]
+        return first, result, coefs

@@ -86,10 +86,10 @@ class Reader(Grammar):
                 return variable_id(name)
             except ValueError as error:
                 raise ParseError(str(error)) from None
-        found = self.ids.get(name)
-        if found is None:
+        result = self.ids.get(name)
+        if result is None:
             raise ParseError(f"unknown variable {clip(name)}")
-        return found
+        return result
 
     # ------------------------------------------------------------------ text
 

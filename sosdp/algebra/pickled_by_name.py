@@ -39,13 +39,13 @@ class PickledByName:
     def __setstate__(self, given: tuple[dict[str, Any], list[str]]) -> None:
         state, names = given
         number = np.append(MONOMIAL(0), variable_ids(names))
-        found = {name: _renumbered(state[name], number) for name in (*self._of_ids, *self._by_id)}
+        result = {name: _renumbered(state[name], number) for name in (*self._of_ids, *self._by_id)}
         for name in self._by_id:
-            values = np.array(list(found[name].values()))
-            table = np.zeros(max(found[name], default=0) + 1, values.dtype)
-            table[list(found[name])] = values
-            found[name] = table
-        self.__dict__.update(state | found)
+            values = np.array(list(result[name].values()))
+            table = np.zeros(max(result[name], default=0) + 1, values.dtype)
+            table[list(result[name])] = values
+            result[name] = table
+        self.__dict__.update(state | result)
 
 
 def _ids_in(value: Any) -> set[int]:

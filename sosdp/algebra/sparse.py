@@ -337,8 +337,8 @@ def domains(lists: Sequence[Sequence[Sparse]], summands: int) -> Iterator[Domain
         yield Domain([_together([floats(p.coefs) for p in ps]) for ps in lists], scale, checked=True)
     arrays = []
     for polynomials, own in zip(lists, parts):
-        wide = own if scale.fits_integers else own._replace(bits=scale.bits)
-        arrays.append(_together([p.whole(wide) for p in polynomials]))
+        broad = own if scale.fits_integers else own._replace(bits=scale.bits)
+        arrays.append(_together([p.whole(broad) for p in polynomials]))
     yield Domain(arrays, scale, whole=True)
 
 

@@ -33,17 +33,17 @@ def check_name(name: str) -> str:
 
 def variable_id(name: str) -> int:
     """Id of the variable called ``name`` (at least 1), which is registered if it is new."""
-    found = _ids.get(name)
-    if found is not None:
-        return found
+    result = _ids.get(name)
+    if result is not None:
+        return result
     check_name(name)
     with _lock:
-        found = _ids.get(name)
-        if found is None:
-            found = len(_names)
+        result = _ids.get(name)
+        if result is None:
+            result = len(_names)
             _names.append(name)
-            _ids[name] = found
-        return found
+            _ids[name] = result
+        return result
 
 
 def variable_ids(names: Iterable[str]) -> np.ndarray:

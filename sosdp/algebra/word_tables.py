@@ -105,10 +105,10 @@ class Tables:
 
     def combination(self, p: Terms) -> Combination:
         """A combination in normal form."""
-        found = real_terms(p)
-        rows = self.rows([word for word, _, _ in found])
-        rows[:, 0] = [power for _, power, _ in found]
-        return Combination(rows, numbers([c for _, _, c in found]))
+        result = real_terms(p)
+        rows = self.rows([word for word, _, _ in result])
+        rows[:, 0] = [power for _, power, _ in result]
+        return Combination(rows, numbers([c for _, _, c in result]))
 
     def decoded(self, rows: np.ndarray) -> list[Word]:
         """The words of rows, without powers of i."""

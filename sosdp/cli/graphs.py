@@ -77,13 +77,13 @@ def read_graph(
 def _edge_list(source: str, nodes: int | str | None, weighted: bool, header: bool) -> GraphInput:
     from problems.sbm import EdgeList
 
-    stated = _stated(source, nodes)
-    result = edges_of_file(source, stated, weighted=weighted, header=header)
+    statement = _vertices(source, nodes)
+    result = edges_of_file(source, statement, weighted=weighted, header=header)
     if not result.nodes:
         raise InputFileError(source, "file", "it shows no vertices: state them with --nodes")
     if len(result.nodes) > LARGEST:
         raise InputFileError(source, "--nodes", f"at most {LARGEST} vertices are supported")
-    if stated is not None:
+    if statement is not None:
         how = "stated with --nodes"
     elif isinstance(result.nodes, range):
         how = "0 to the largest number in the edge list"
@@ -93,7 +93,7 @@ def _edge_list(source: str, nodes: int | str | None, weighted: bool, header: boo
     return GraphInput(EdgeList.of(result), names, source, how)
 
 
-def _stated(source: str, nodes: int | str | None) -> int | list[str] | None:
+def _vertices(source: str, nodes: int | str | None) -> int | list[str] | None:
     """The vertices that --nodes states: a count, or a public file of names."""
     text = str(nodes)
     if nodes is None or (text.lstrip("-").isdigit() and text.isascii()):

@@ -198,11 +198,11 @@ def _reached(model: Any, mean: np.ndarray, interval: np.ndarray | None) -> list[
 
     Post-processing of released numbers, (d,) and (d, 2), and public bounds.
     """
-    stated = model.release_.public.get("bounds")
-    if stated is None:
+    statement = model.release_.public.get("bounds")
+    if statement is None:
         return []
     logarithms = np.array(["logarithms" in word for word in model.estimates_], dtype=bool)
-    bounds = np.asarray(stated, dtype=np.float64)
+    bounds = np.asarray(statement, dtype=np.float64)
     low, high = np.where(logarithms[:, None], np.exp(np.clip(bounds, -700.0, 700.0)), bounds).T
     ends = np.full((len(low), 2), np.nan) if interval is None else interval
     room = np.where(np.isfinite(high - low), 0.01 * (high - low), 0.0)

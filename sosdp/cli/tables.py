@@ -61,16 +61,16 @@ def _read(arguments: Namespace) -> Table:
 def _form(arguments: Namespace, source: str, header: bool) -> Form:
     """How a text is written, by options and the ending; of a .csv by the line of its column names, too."""
     form = Form(SEPARATORS.get(suffix_of(source), ","), header)
-    stated = {name: getattr(arguments, name) for name in ("separator", "decimal", "encoding")}
-    form = replace(form, **{name: value for name, value in stated.items() if value and name == "encoding"})
-    mark = stated["separator"]
+    statement = {name: getattr(arguments, name) for name in ("separator", "decimal", "encoding")}
+    form = replace(form, **{name: value for name, value in statement.items() if value and name == "encoding"})
+    mark = statement["separator"]
     if mark is None and header and form.separator == ",":
         heading = next(physical_lines(source), None) if _is_text(source) else None
         names = (heading or b"").decode(form.encoding, "replace")
         mark = next((m for m in (",", ";", "\t") if m in names), ",")
     if mark is not None:
         form = replace(form, separator=None if mark in BLANKS else "\t" if mark in ("\\t", "tab") else mark)
-    return replace(form, decimal=stated["decimal"]) if stated["decimal"] else form
+    return replace(form, decimal=statement["decimal"]) if statement["decimal"] else form
 
 
 def _is_text(source: str) -> bool:

@@ -120,10 +120,10 @@ class Reduced:
         last = chain.pop()
         solver = choose(last.cones.psd) if self.solver in ("auto", "borrowed") else self.solver
         check_memory(solver, last)
-        found = backend(solver).solve(last, **options)
+        result = backend(solver).solve(last, **options)
         for reduction, given in zip(reversed(self.reductions), reversed(chain), strict=True):
-            found = reduction.lift(given, found)
-        return found
+            result = reduction.lift(given, result)
+        return result
 
 
 def behind(solver: Any, reductions: Sequence[Any]) -> Any:
@@ -212,7 +212,7 @@ def solve_conic(
     unit = own_units(program)
     if largest is not None:
         largest = unit.largest(largest)
-    wanted = _Asked(time_limit, started, {"max_iterations": max_iterations, "verbose": verbose})
+    wanted = _Limits(time_limit, started, {"max_iterations": max_iterations, "verbose": verbose})
     with limited(wanted.left):
         result = unit.restore(_settled(unit.program, solver, wanted, tolerance, largest), program)
     if result.status == "infeasible":  # a backend that saw no ray leaves the value at its last point
@@ -221,36 +221,36 @@ def solve_conic(
 
 
 def _settled(
-    program: ConicProgram, solver: Any, asked: _Asked, tolerance: float | None, largest: float | None
+    program: ConicProgram, solver: Any, wanted: _Limits, tolerance: float | None, largest: float | None
 ) -> ConicSolution:
     """The answer of the first solver whose answer is proven, or the best of them all."""
     if not program.q.size and program.P is None:
         only = unsolved(program, "optimal", message="no variables")
         only = replace(only, s=program.b.copy(), value=program.constant)
-        return judged(program, only, asked.again("none"))
+        return judged(program, only, wanted.again("none"))
     names = order(program) if solver == "auto" else (solver,)
     if solver == "auto" and multiprecision.suits(program):
         # where the interior points of doubles end early, a first-order method gets no further
-        early = [n for n in names if n in ("clarabel", "sdpa")]
-        names = (*early, multiprecision.NAME, *(n for n in names if n not in early))
+        stopped_early = [n for n in names if n in ("clarabel", "sdpa")]
+        names = (*stopped_early, multiprecision.NAME, *(n for n in names if n not in stopped_early))
     best: ConicSolution | None = None
     for name in names:
         try:
-            result = asked.solve(name, program, tolerance)
+            result = wanted.solve(name, program, tolerance)
         except ProblemTooLarge:
             if name == names[-1] and best is None:
                 raise
             continue
-        proven = judged(program, result, asked.again(name), largest)
+        proven = judged(program, result, wanted.again(name), largest)
         best = proven if best is None else better(best, proven)
-        asked.grant()
-        if best.status in ("optimal", "infeasible", "unbounded") or asked.over():
+        wanted.grant()
+        if best.status in ("optimal", "infeasible", "unbounded") or wanted.over():
             break
     assert best is not None  # the last name raises where no solver had the memory
     return best
 
 
-class _Asked:
+class _Limits:
     """What one call asked of the solvers, and the time that is left: that of its limit, on the clock, and for
     second opinions a multiple of what the first solver and its proof took, in CPU seconds."""
 
@@ -315,6 +315,6 @@ def opinion(
 ) -> Iterator[Callable[[ConicProgram], ConicSolution]]:
     """What solves this program and variations of it, with what is done within it all in one time limit:
     Clarabel or SCS; the answer is ``failed`` where no time is left, or no memory."""
-    wanted = _Asked(time_limit, time.perf_counter(), {"max_iterations": None, "verbose": False})
+    wanted = _Limits(time_limit, time.perf_counter(), {"max_iterations": None, "verbose": False})
     with limited(wanted.left):
         yield wanted.again(choose(program.cones.psd))

@@ -15,43 +15,43 @@ AGREE = 1e-5  # relative width of the proven bounds up to which a program counts
 
 def judged(
     program: ConicProgram,
-    found: ConicSolution,
+    solution: ConicSolution,
     solve: Solve,
     largest: float | None = None,
 ) -> ConicSolution:
     """A solver's answer with what is proven of it."""
     if program.P is not None and program.P.nnz:
-        return found
-    if found.status == "unbounded":
-        return _unbounded(program, found, solve)
-    proven = bracket(program, found, solve, AGREE, largest)
+        return solution
+    if solution.status == "unbounded":
+        return _unbounded(program, solution, solve)
+    proven = bracket(program, solution, solve, AGREE, largest)
     if proven.empty:
-        return replace(found, status="infeasible", lower=np.inf, upper=np.inf, reason="")
-    status = "optimal" if proven.agrees(AGREE) else "failed" if found.status == "failed" else "inaccurate"
-    return _between(replace(found, status=status, reason=proven.reason), proven)
+        return replace(solution, status="infeasible", lower=np.inf, upper=np.inf, reason="")
+    status = "optimal" if proven.agrees(AGREE) else "failed" if solution.status == "failed" else "inaccurate"
+    return _between(replace(solution, status=status, reason=proven.reason), proven)
 
 
-def _between(found: ConicSolution, proven: Bracket) -> ConicSolution:
+def _between(solution: ConicSolution, proven: Bracket) -> ConicSolution:
     """The answer with these bounds, its value between them."""
-    value = float(np.clip(found.value, proven.lower, proven.upper))
-    if found.status == "optimal" and not value == found.value:
+    value = float(np.clip(solution.value, proven.lower, proven.upper))
+    if solution.status == "optimal" and not value == solution.value:
         value = proven.middle
-    return replace(found, value=value, lower=proven.lower, upper=proven.upper)
+    return replace(solution, value=value, lower=proven.lower, upper=proven.upper)
 
 
-def _unbounded(program: ConicProgram, found: ConicSolution, solve: Solve) -> ConicSolution:
+def _unbounded(program: ConicProgram, solution: ConicSolution, solve: Solve) -> ConicSolution:
     """An unbounded program: a point that is proven feasible, and a direction that is proven to improve it."""
     # the exact direction near x, and the rounding of q'x: both are in the bound
-    improves = upper_bound(replace(program, b=np.zeros_like(program.b), constant=0.0), found.x) < 0
+    improves = upper_bound(replace(program, b=np.zeros_like(program.b), constant=0.0), solution.x) < 0
     still = solve(replace(program, q=np.zeros_like(program.q)))
     point = still.status in ("optimal", "inaccurate") and np.isfinite(upper_bound(program, still.x))
     proven = improves and point or is_unbounded(program, solve)
     if proven:
-        return replace(found, lower=-np.inf, upper=-np.inf)
+        return replace(solution, lower=-np.inf, upper=-np.inf)
     if proven is None:
-        return replace(found, status="infeasible", lower=np.inf, upper=np.inf, reason="")
+        return replace(solution, status="infeasible", lower=np.inf, upper=np.inf, reason="")
     reason = "a feasible point and an improving direction could not both be proven"
-    return replace(found, status="inaccurate", reason=reason)
+    return replace(solution, status="inaccurate", reason=reason)
 
 
 def better(first: ConicSolution, second: ConicSolution) -> ConicSolution:

@@ -82,14 +82,14 @@ def staircase(
         enough = tolerance(value)
         least, vector = _least(matrix, dual, enough / max(1, count * side), vector)
         least = min(least, 0.0)  # <Y, (C - L) Y> = 0, whatever an iteration that did not end says
-        found = LowRankPoint(factor, dual, value, least)
+        result = LowRankPoint(factor, dual, value, least)
         late = time.perf_counter() > deadline
-        if found.gap <= _SHARE * enough or late or k == _RESTARTS - 1:
-            yield found
+        if result.gap <= _SHARE * enough or late or k == _RESTARTS - 1:
+            yield result
         if late:
             return
         if least * count * side < -0.1 * enough and factor.shape[2] < count * side:
-            factor = _escaped(matrix, found, vector)
+            factor = _escaped(matrix, result, vector)
 
 
 def _sym(blocks: np.ndarray) -> np.ndarray:
@@ -177,14 +177,16 @@ def _truncated(
     for _ in range(_INNER):
         image = bend(direction)
         curvature = float((direction * image).sum())
-        far = (
+        distant = (
             float((step * step).sum()),
             float((step * direction).sum()),
             float((direction * direction).sum()),
         )
         a = size / curvature if curvature > 0 else math.inf
-        if curvature <= 0 or far[0] + 2 * a * far[1] + a * a * far[2] >= radius**2:
-            a = (-far[1] + math.sqrt(max(far[1] ** 2 + far[2] * (radius**2 - far[0]), 0.0))) / far[2]
+        if curvature <= 0 or distant[0] + 2 * a * distant[1] + a * a * distant[2] >= radius**2:
+            a = (
+                -distant[1] + math.sqrt(max(distant[1] ** 2 + distant[2] * (radius**2 - distant[0]), 0.0))
+            ) / distant[2]
             step, bent = step + a * direction, bent + a * image
             break
         step, bent = step + a * direction, bent + a * image
@@ -229,8 +231,8 @@ def _escaped(matrix: Any, point: LowRankPoint, vector: np.ndarray) -> np.ndarray
     along[:, :, rank] = vector.reshape(count, side)
     length = 0.5 * math.sqrt(count)
     for _ in range(30):
-        found = _retracted(wider + length * along)
-        if float((_product(matrix, found) * found).sum()) < point.value - 1e-14 * abs(point.value):
-            return found
+        result = _retracted(wider + length * along)
+        if float((_product(matrix, result) * result).sum()) < point.value - 1e-14 * abs(point.value):
+            return result
         length /= 2
     return point.factor

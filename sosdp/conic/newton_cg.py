@@ -272,11 +272,11 @@ class _Method:
     def _lagrangian(self, part: PositivePart, y: np.ndarray) -> float:
         return float(self.scaled.q @ y + (part.value @ part.value - self.z @ self.z) / (2 * self.sigma))
 
-    def _retune(self, found: _Point) -> None:
+    def _retune(self, result: _Point) -> None:
         """The weight follows the larger error: a larger one makes the multipliers move faster."""
-        if found.dual < found.primal:
-            self.sigma *= 3.0 if 10 * found.dual < found.primal else 2.0
-        elif found.dual > 2 * found.primal:
+        if result.dual < result.primal:
+            self.sigma *= 3.0 if 10 * result.dual < result.primal else 2.0
+        elif result.dual > 2 * result.primal:
             self.sigma /= 1.5
 
     def _note(self, what: str) -> _Point:
@@ -324,8 +324,8 @@ class _Method:
         p, best = self.scaled, self.best
         assert best is not None
         error = best.error
-        early = "inaccurate" if error <= _NEARLY else "failed"
-        status = "optimal" if error <= max(_SOLVED, self.limits.tolerance) else early
+        stopped_early = "inaccurate" if error <= _NEARLY else "failed"
+        status = "optimal" if error <= max(_SOLVED, self.limits.tolerance) else stopped_early
         x = p.size_b * p.d * best.y
         return ConicSolution(
             status=status,

@@ -30,7 +30,7 @@ import scipy.sparse as sp
 from sosdp.extras import need
 
 from .breakdown import OTHER_UNITS, Breakdown, call, flush_output
-from .plugins import Backend, Found, SolverOptions
+from .plugins import Backend, SolverOptions, Vectors
 from .program import Cones, ConicProgram, ConicSolution, SolverUnavailable
 from .reformulate import unpacked, unsolved
 from .svec import roots, svec, triangle
@@ -38,7 +38,7 @@ from .to_cvxpy import to_cvxpy
 
 _TOLERANCE = 1e-8
 
-Run = Callable[[ConicProgram, SolverOptions], Found]
+Run = Callable[[ConicProgram, SolverOptions], Vectors]
 
 
 def borrowed(
@@ -56,17 +56,17 @@ def borrowed(
         blocks = 400.0 * program.A.nnz + 160.0 * sum(n * n for n in cones.psd)
         return 16.0 * columns**2 + blocks + (32.0 * cones.zero + dense * cones.rows) * columns
 
-    def separately(program: ConicProgram, options: SolverOptions) -> Found | ConicSolution:
+    def separately(program: ConicProgram, options: SolverOptions) -> Vectors | ConicSolution:
         wanted: SolverOptions = {**options, "tolerance": options["tolerance"] or _TOLERANCE}
         try:
-            return call(name.upper(), program, lambda: _elsewhere(name.upper(), run, program, wanted))
+            return call(name.upper(), program, lambda: _in_subprocess(name.upper(), run, program, wanted))
         except Breakdown as error:
             return unsolved(program, "failed", message=str(error), solver=name)
 
     return Backend(name, separately, solved, equations, memory)
 
 
-def _elsewhere(said: str, run: Run, program: ConicProgram, wanted: SolverOptions) -> Found:
+def _in_subprocess(said: str, run: Run, program: ConicProgram, wanted: SolverOptions) -> Vectors:
     """What ``run`` finds, in a child of this process; beside other threads, which may hold locks that a copy
     of this process would wait for, and where there is no ``fork``, in a fresh interpreter."""
     seconds, verbose = wanted["time_limit"], wanted["verbose"]
@@ -87,7 +87,7 @@ def _elsewhere(said: str, run: Run, program: ConicProgram, wanted: SolverOptions
     return _read(said, BytesIO(done.stdout))
 
 
-def _sdpa(program: ConicProgram, wanted: SolverOptions) -> Found:
+def _sdpa(program: ConicProgram, wanted: SolverOptions) -> Vectors:
     """The program as the dual of SDPA's standard form: maximise -q'x with b - A x in K."""
     # the level below sdpap.solve, which spends more time on checking than on solving small programs
     from sdpap.param import param
@@ -107,7 +107,7 @@ def _sdpa(program: ConicProgram, wanted: SolverOptions) -> Found:
     return point, _triangles(program.cones, dual), int(info.get("iteration", 0)), str(info["phasevalue"])
 
 
-def _cvxopt(program: ConicProgram, wanted: SolverOptions) -> Found:
+def _cvxopt(program: ConicProgram, wanted: SolverOptions) -> Vectors:
     import cvxopt
     import cvxopt.solvers
 
@@ -117,16 +117,16 @@ def _cvxopt(program: ConicProgram, wanted: SolverOptions) -> Found:
     own = {"show_progress": wanted["verbose"]}
     options = _options(wanted, ("abstol", "reltol", "feastol"), "maxiters", own)
     dims = {"l": program.cones.nonnegative, "q": [], "s": list(program.cones.psd)}
-    found = cvxopt.solvers.conelp(cvxopt.matrix(program.q), G, cvxopt.matrix(right), dims, options=options)
+    result = cvxopt.solvers.conelp(cvxopt.matrix(program.q), G, cvxopt.matrix(right), dims, options=options)
     # one of the two is None in a certificate
     x, z = (
-        np.zeros(size) if found[name] is None else np.array(found[name], dtype=float).reshape(-1)
+        np.zeros(size) if result[name] is None else np.array(result[name], dtype=float).reshape(-1)
         for name, size in (("x", program.q.size), ("z", right.size))
     )
-    return x, _triangles(program.cones, z, lower=True), int(found["iterations"]), str(found["status"])
+    return x, _triangles(program.cones, z, lower=True), int(result["iterations"]), str(result["status"])
 
 
-def _mosek(program: ConicProgram, wanted: SolverOptions) -> Found:
+def _mosek(program: ConicProgram, wanted: SolverOptions) -> Vectors:
     tolerances = [f"MSK_DPAR_INTPNT_CO_TOL_{of}" for of in ("REL_GAP", "PFEAS", "DFEAS")]
     own = {"MSK_IPAR_NUM_THREADS": 1}
     options = _options(wanted, tolerances, "MSK_IPAR_INTPNT_MAX_ITERATIONS", own)
@@ -142,7 +142,7 @@ def _options(
     return own if most is None else own | {iterations: int(most)}
 
 
-def by_cvxpy(program: ConicProgram, solver: str, options: Mapping[str, Any]) -> Found:
+def by_cvxpy(program: ConicProgram, solver: str, options: Mapping[str, Any]) -> Vectors:
     """What a solver finds that cvxpy reaches; SolverUnavailable where it has no licence."""
     problem, x = to_cvxpy(program)
     try:
@@ -197,7 +197,7 @@ def other(name: str) -> Backend | None:
     return borrowed(name, partial(_of_cvxpy, inner), _CVXPY_SOLVED, equations=True)
 
 
-def _of_cvxpy(solver: str, program: ConicProgram, wanted: SolverOptions) -> Found:
+def _of_cvxpy(solver: str, program: ConicProgram, wanted: SolverOptions) -> Vectors:
     """The tolerance is the solver's own: cvxpy has no common name for it."""
     return by_cvxpy(program, solver, {"verbose": wanted["verbose"]})
 

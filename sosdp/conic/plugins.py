@@ -61,7 +61,7 @@ class Reduction(Protocol):
         """An answer to ``program``, what ``reduce`` was given, from one to what it returned."""
 
 
-Found = tuple[np.ndarray, np.ndarray, int, str]  # x, z, iterations, what the solver says
+Vectors = tuple[np.ndarray, np.ndarray, int, str]  # x, z, iterations, what the solver says
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class Backend:
     """
 
     name: str
-    run: Callable[[ConicProgram, SolverOptions], Found | ConicSolution]
+    run: Callable[[ConicProgram, SolverOptions], Vectors | ConicSolution]
     solved: tuple[str, ...]
     equations: bool = True
     memory: Callable[[ConicProgram], float] = lambda program: 0.0
@@ -90,11 +90,11 @@ class Backend:
 
         def answer(reduced: ConicProgram) -> ConicSolution:
             started = time.perf_counter()
-            found = self.run(reduced, wanted)
-            if isinstance(found, ConicSolution):
-                return found
+            result = self.run(reduced, wanted)
+            if isinstance(result, ConicSolution):
+                return result
             seconds = time.perf_counter() - started
-            return weighed(reduced, self.name, found, found[-1] in self.solved, seconds)
+            return weighed(reduced, self.name, result, result[-1] in self.solved, seconds)
 
         return solve_reduced(program, self.name, answer, self.equations)
 
@@ -104,14 +104,14 @@ def plugged(solver: Any) -> Backend:
     TypeError for one of another kind."""
     name = name_of(solver)
 
-    def run(program: ConicProgram, options: SolverOptions) -> Found | ConicSolution:
-        found = solver.solve(deepcopy(program), **options)  # what it does to it, it does to its own
-        if not isinstance(found, ConicSolution):
-            raise TypeError(f"{name}.solve returned {type(found).__name__}, not a ConicSolution")
-        wrong = misshapen(program, found)
+    def run(program: ConicProgram, options: SolverOptions) -> Vectors | ConicSolution:
+        result = solver.solve(deepcopy(program), **options)  # what it does to it, it does to its own
+        if not isinstance(result, ConicSolution):
+            raise TypeError(f"{name}.solve returned {type(result).__name__}, not a ConicSolution")
+        wrong = misshapen(program, result)
         if wrong:
             return unsolved(program, "failed", message=f"{name} {wrong}", solver=name)
-        return found.x, found.z, found.iterations, found.status
+        return result.x, result.z, result.iterations, result.status
 
     memory = getattr(solver, "memory", None) or Backend.memory
     return Backend(
@@ -124,10 +124,10 @@ def name_of(solver: Any) -> str:
     return solver if isinstance(solver, str) else str(getattr(solver, "name", type(solver).__name__))
 
 
-def misshapen(program: ConicProgram, found: ConicSolution, finite: bool = True) -> str:
+def misshapen(program: ConicProgram, solution: ConicSolution, finite: bool = True) -> str:
     """What is wrong with the vectors of an answer, in a few words; '' where nothing is. ``finite``: whether
     their numbers must be."""
-    vectors = {"x": (found.x, program.q), "s": (found.s, program.b), "z": (found.z, program.b)}
+    vectors = {"x": (solution.x, program.q), "s": (solution.s, program.b), "z": (solution.z, program.b)}
     for name, (given, like) in vectors.items():
         if np.shape(given) != like.shape:
             return f"answered with {name} of shape {np.shape(given)}, not {like.shape}"
@@ -146,10 +146,10 @@ def offered() -> dict[str, Any]:
 @cache
 def of_package(name: str) -> Backend:
     """The solver of an entry point, a class without arguments or an object; SolverUnavailable for others."""
-    found = offered()[name].load()
-    found = found() if isinstance(found, type) else found
-    if not isinstance(found, Solver):
+    result = offered()[name].load()
+    result = result() if isinstance(result, type) else result
+    if not isinstance(result, Solver):
         raise SolverUnavailable(
             f"the entry point {name!r} of {GROUP} has no method solve(program, **options)"
         )
-    return plugged(found)
+    return plugged(result)

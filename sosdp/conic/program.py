@@ -54,12 +54,12 @@ class Cones:
 
     def project(self, s: np.ndarray) -> np.ndarray:
         """The point of the cone that is nearest to a vector of its rows."""
-        found = np.zeros(self.rows)
-        found[self.scalars] = np.maximum(s[self.scalars], 0.0)
+        result = np.zeros(self.rows)
+        result[self.scalars] = np.maximum(s[self.scalars], 0.0)
         for side, rows in zip(self.psd, self.psd_slices(), strict=True):
             values, vectors = np.linalg.eigh(smat(s[rows], side))
-            found[rows] = svec((vectors * np.maximum(values, 0.0)) @ vectors.T)
-        return found
+            result[rows] = svec((vectors * np.maximum(values, 0.0)) @ vectors.T)
+        return result
 
 
 @dataclass(frozen=True)

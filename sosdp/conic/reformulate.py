@@ -245,13 +245,13 @@ def optimality_error(program: ConicProgram, x: np.ndarray, z: np.ndarray) -> flo
 def weighed(
     program: ConicProgram,
     solver: str,
-    found: tuple[np.ndarray, np.ndarray, int, str],
+    result: tuple[np.ndarray, np.ndarray, int, str],
     solved: bool,
     seconds: float,
 ) -> ConicSolution:
     """The answer of a solver that is not taken at its word. ``found``: x, z, iterations, what it says;
     ``solved``: whether that means an optimum. The conditions of optimality, or a ray, are checked."""
-    x, z, iterations, said = found
+    x, z, iterations, said = result
     error = optimality_error(program, x, z)
     status = "optimal" if error <= _ACCURATE else "inaccurate"
     if not solved:

@@ -50,9 +50,9 @@ def least_eigenvalue_bound(matrix: np.ndarray) -> float:
         guess = -scale
     margin = 4.0 * side * UNIT * scale
     for _ in range(60):
-        found = shifted_least_eigenvalue(matrix, guess - margin)
-        if found > -np.inf:
-            return found
+        result = shifted_least_eigenvalue(matrix, guess - margin)
+        if result > -np.inf:
+            return result
         margin *= 4.0
     # Gershgorin: no eigenvalue lies below minus the largest absolute row sum, whose own rounding is paid
     lower = np.abs(np.tril(matrix))

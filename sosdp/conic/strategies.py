@@ -38,7 +38,7 @@ Solve = Callable[[ConicProgram], ConicSolution]
 
 def bracket(
     program: ConicProgram,
-    found: ConicSolution,
+    solution: ConicSolution,
     solve: Solve,
     relative: float,
     largest: float | None = None,
@@ -50,24 +50,24 @@ def bracket(
     faces that numbers suggest. Cost: a dense factorisation of the columns, and at most as many solves as
     there are sizes of shrinking, on the program and on each face.
     """
-    as_found = _as_found(program, found)
+    as_found = _as_found(program, solution)
     if as_found.agrees(relative):
         return as_found
     inner = restrict(program)
     if inner is True:
         return EMPTY
-    if found.status == "infeasible":
-        ray = _is_ray(program, found.z) or find_point(program, solve) is True
+    if solution.status == "infeasible":
+        ray = _is_ray(program, solution.z) or find_point(program, solve) is True
         if ray or _has_exact_ray(program, solve):
             return EMPTY
         return Bracket(-np.inf, np.inf, reason="the ray of infeasibility could not be proven")
-    above = start = _Side(program, found)
+    above = start = _Side(program, solution)
     if isinstance(inner, Restricted) and inner.changed:
         above = _Side(inner.program, _answer(inner.program, solve), inner.errors, inner)
         # what is exact shows its face; a program whose entries were rounded shows none
         start = above if above.exact else start
     elif isinstance(inner, Restricted):
-        above = start = _Side(program, found, None, inner)
+        above = start = _Side(program, solution, None, inner)
     face = exact_face(start.program)
     below = start
     if face is not None:
@@ -77,10 +77,10 @@ def bracket(
         if point is True:
             return EMPTY
         upper = np.inf if point is False else point[0].upper_bound(point[1])
-        return Bracket(-np.inf, upper, reason=f"the solver gave no point ({found.message})")
+        return Bracket(-np.inf, upper, reason=f"the solver gave no point ({solution.message})")
     best = as_found
-    if largest is not None and found.status in ("optimal", "inaccurate"):
-        best = replace(best, lower=max(best.lower, bounded_lower_bound(program, found.z, largest)))
+    if largest is not None and solution.status in ("optimal", "inaccurate"):
+        best = replace(best, lower=max(best.lower, bounded_lower_bound(program, solution.z, largest)))
     best = _closer(best, below, above, solve, relative)
     if not best.agrees(relative):
         best = _on_faces(best, above.inner, solve, relative)
@@ -89,17 +89,17 @@ def bracket(
     if best.upper == np.inf and _has_exact_ray(program, solve):
         return EMPTY
     reason = "" if best.agrees(relative) else _missing(best)
-    if largest is None and not np.isfinite(best.lower) and found.status in ("optimal", "inaccurate"):
-        size = float(f"{10 * max(1.0, float(np.abs(found.x).max(initial=0.0))):.0e}")
-        within = bounded_lower_bound(program, found.z, size)
+    if largest is None and not np.isfinite(best.lower) and solution.status in ("optimal", "inaccurate"):
+        size = float(f"{10 * max(1.0, float(np.abs(solution.x).max(initial=0.0))):.0e}")
+        within = bounded_lower_bound(program, solution.z, size)
         if np.isfinite(within):
             reason += f" (entries of x up to {size:g} give at least {within:.9g}: say so by largest={size:g})"
     return replace(best, reason=reason)
 
 
-def _as_found(program: ConicProgram, found: ConicSolution) -> Bracket:
+def _as_found(program: ConicProgram, solution: ConicSolution) -> Bracket:
     """What floats prove of the answer as it is: often nothing, at little cost beside exact arithmetic."""
-    side = _Side(program, found)
+    side = _Side(program, solution)
     upper = side.upper()
     return Bracket(side.lower() if upper < np.inf else -np.inf, upper)
 

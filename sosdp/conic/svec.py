@@ -32,9 +32,9 @@ def position(i: np.ndarray, j: np.ndarray) -> np.ndarray:
 @lru_cache(maxsize=256)
 def roots(side: int) -> np.ndarray:
     """What entries are multiplied by in the vector form: 1 on the diagonal, sqrt(2) off it."""
-    found = np.where(np.equal(*triangle(side)), 1.0, SQRT2)
-    found.flags.writeable = False
-    return found
+    result = np.where(np.equal(*triangle(side)), 1.0, SQRT2)
+    result.flags.writeable = False
+    return result
 
 
 def units(sides: Iterable[int]) -> np.ndarray:

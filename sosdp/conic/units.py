@@ -33,13 +33,13 @@ class Scaled:
     right: int = 0
     cost: int = 0
 
-    def value(self, found: float, whole: ConicProgram, direction: int) -> float:
+    def value(self, result: float, whole: ConicProgram, direction: int) -> float:
         """A bound on the value of the whole program from one on that of the scaled program, rounded upwards
         (``direction`` 1) or downwards (-1)."""
-        if not np.isfinite(found):
-            return found
+        if not np.isfinite(result):
+            return result
         power = Fraction(2) ** (self.cost + self.right)
-        without = (Fraction(found) - Fraction(self.program.constant)) / power
+        without = (Fraction(result) - Fraction(self.program.constant)) / power
         return rounded(without + Fraction(whole.constant), direction)
 
     def restore(self, solution: ConicSolution, whole: ConicProgram) -> ConicSolution:

@@ -223,8 +223,8 @@ def _admittances(line: np.ndarray, i: int, j: int) -> list[tuple[int, complex, i
         raise ValueError(f"the branch from bus {line[0]:g} to bus {line[1]:g} has no length or impedance")
     series, charging = 1 / impedance, 0.5j * line[4]
     tap = (line[8] or 1.0) * np.exp(1j * np.radians(line[9]))
-    far = series + charging
-    return [(i, far / abs(tap) ** 2, j, -series / np.conj(tap)), (j, far, i, -series / tap)]
+    distant = series + charging
+    return [(i, distant / abs(tap) ** 2, j, -series / np.conj(tap)), (j, distant, i, -series / tap)]
 
 
 def _costs(case: PowerCase, on: np.ndarray) -> np.ndarray:

@@ -224,8 +224,8 @@ def _identity(
         known = [every[name] for name in order if not (summed and name in facts.one)]
         inner, outer = ([v for v in known if (v.name in facts.names) is own] for own in (True, False))
         room, whole = (MOST - degree_in(g, facts.names)) // parts, (total - g.degree) // parts
-        found = _monomials(inner, outer, room, whole)
-        return [m for m in found if _contained(_powers([g * m**parts], order), hull)]
+        result = _monomials(inner, outer, room, whole)
+        return [m for m in result if _contained(_powers([g * m**parts], order), hull)]
 
     bases = [basis(h, 1, k >= len(facts.equalities)) for k, h in enumerate(ideals)]
     free = [[variables(f"m{k}_{i}") for i in range(len(row))] for k, row in enumerate(bases)]

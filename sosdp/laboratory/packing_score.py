@@ -237,11 +237,11 @@ class PackingLevels(Levels):
         bound = self.score.problem.bound(self.score.records, theta)
         self._learn(contained(rows, bound, ROUGH, self.cuts.nearest(theta)), theta)
 
-    def _learn(self, found: Bracket, theta: np.ndarray) -> None:
+    def _learn(self, bracket: Bracket, theta: np.ndarray) -> None:
         """A cut from what was found; none where its eigenvalues cannot be computed, which is private."""
         try:
             with no_warnings():
-                self.cuts.add(found.factor, theta)
+                self.cuts.add(bracket.factor, theta)
         except KeyboardInterrupt:  # the user
             raise
         except BaseException as failure:

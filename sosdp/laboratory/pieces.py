@@ -229,7 +229,7 @@ class SumOfPieces(AsProven):
         records = integer(records, "records", 1)
         (x,) = symbols("r", 1, self.record.dimension)
         bounds: list[Bound] = []
-        found: list[list[Fraction]] = [[], []]
+        result: list[list[Fraction]] = [[], []]
         ends: list[list[Fraction]] = [[self.otherwise], [-self.otherwise]]
         missing = ""
         for value, tests in self.traced:
@@ -241,12 +241,12 @@ class SumOfPieces(AsProven):
                     ends[side].append(bound.upper)
                 _, point = attained(part, [x], self.record)
                 reached = self._summand(tuple(point[v.name] for v in x))
-                found[0].append(reached)
-                found[1].append(-reached)
+                result[0].append(reached)
+                result[1].append(-reached)
         text = ", ".join(fingerprint(value) for value, _ in self.traced)
         return StabilityReport(
             upper=None if missing else max(ends[0]) + max(ends[1]),
-            lower=max(found[0]) + max(found[1]),
+            lower=max(result[0]) + max(result[1]),
             claimed=claimed_as(claim),
             records=records,
             certificates=tuple(bound.certificate for bound in bounds),

@@ -134,11 +134,11 @@ def traced(query: Statistic, records: Sequence[Sequence[Any]], dimension: int) -
     NotAPolynomial
         It does anything else with a record than to add and to multiply.
     """
-    asked: list[str] = []
+    wanted: list[str] = []
     known: dict[int, Symbol] = {}
 
     def symbol(v: Any) -> Any:
-        return known.setdefault(id(v), Symbol(v, asked)) if isinstance(v, Polynomial) else v
+        return known.setdefault(id(v), Symbol(v, wanted)) if isinstance(v, Polynomial) else v
 
     rows = [[symbol(v) for v in row] for row in records]
     try:
@@ -154,8 +154,8 @@ def traced(query: Statistic, records: Sequence[Sequence[Any]], dimension: int) -
             if dimension == 1 and "subscriptable" in message:
                 message = "with dimension=1 a record is a number: write x in the place of x[0]"
         raise NotAPolynomial(f"{message}; {USE_INSTEAD}") from error
-    if asked:
-        raise NotAPolynomial(_asked(asked[0]))
+    if wanted:
+        raise NotAPolynomial(_asked(wanted[0]))
     return result
 
 

@@ -156,10 +156,10 @@ class Problem:
         return f"Problem({self.name!r}: {self.sense}, {sizes}{degree})"
 
     def _repr_html_(self) -> str:
-        stated: Any = self.objective if self.chebyshev is None else self.chebyshev
-        stated = stated if self.operators is None else self.operators.objective
+        statement: Any = self.objective if self.chebyshev is None else self.chebyshev
+        statement = statement if self.operators is None else self.operators.objective
         goal = "prove" if self.sense == "sos" else self.sense
-        what = [str(p) for p in self.sos] if self.sos else None if stated is None else str(stated)
+        what = [str(p) for p in self.sos] if self.sos else None if statement is None else str(statement)
         if self.moments is not None:
             what = str(self.moments)
         facts = {

@@ -60,9 +60,9 @@ def variable_cliques(graph: sp.csr_matrix, ids: np.ndarray) -> list[np.ndarray]:
 
     Minimum-degree elimination; the cliques come in an order with the running intersection property.
     """
-    found = narrow_cliques(graph, ids, ids.size)
-    assert found is not None
-    return found
+    result = narrow_cliques(graph, ids, ids.size)
+    assert result is not None
+    return result
 
 
 def narrow_cliques(graph: sp.csr_matrix, ids: np.ndarray, widest: int) -> list[np.ndarray] | None:
@@ -144,12 +144,12 @@ def _clique_tree(cliques: list[np.ndarray]) -> dict[int, set[int]]:
 
 def _preorder(near: dict[int, set[int]]) -> list[int]:
     """The vertices of a forest, each after its parent."""
-    found: dict[int, None] = {}
+    result: dict[int, None] = {}
     for root in near:
         waiting = [root]
         while waiting:
             a = waiting.pop()
-            if a not in found:
-                found[a] = None
+            if a not in result:
+                result[a] = None
                 waiting += sorted(near[a])
-    return list(found)
+    return list(result)

@@ -23,7 +23,7 @@ from .pseudoexpectation import Centre, PseudoExpectation
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class Question:
     """What a relaxation was asked, in the words of its answer."""
 
     sense: str
@@ -45,7 +45,7 @@ def bounds_of(state: State, best: Candidate) -> tuple[float, float | None]:
     return sign * (best.value if proven is None else max(best.value, sign * proven)), proven
 
 
-def answered(state: State, best: Candidate, asked: Asked) -> PseudoExpectation:
+def answered(state: State, best: Candidate, wanted: Question) -> PseudoExpectation:
     """The answer about a relaxation; where variables were moved, that in the moved ones is its ``centre``."""
     built, raw = best.built, best.raw
     scaling, program = built.scalings[0], built.program
@@ -65,31 +65,31 @@ def answered(state: State, best: Candidate, asked: Asked) -> PseudoExpectation:
         moments = moments / (mass if mass > 0 else float(np.abs(moments).max()))
     identity, layout = built.statement.demands[0].assembled
     bound, certified_bound = bounds_of(state, best)
-    found = PseudoExpectation(
+    result = PseudoExpectation(
         status=best.status,
-        sense=asked.sense,
-        objective=asked.objective,
-        system=asked.system,
-        degree=asked.degree,
+        sense=wanted.sense,
+        objective=wanted.objective,
+        system=wanted.system,
+        degree=wanted.degree,
         bound=bound,
         certified_bound=certified_bound,
         reason=best.reason,
         solver=raw.solver,
         solver_message=raw.message,
-        iterations=sum(c.raw.iterations for c in state.found),
-        sizes=sizes_of(identity, asked.degree, asked.cone, _report(state, best, layout)),
+        iterations=sum(c.raw.iterations for c in state.candidates),
+        sizes=sizes_of(identity, wanted.degree, wanted.cone, _report(state, best, layout)),
         times=state.times,
         identity=identity,
         moments=moments,
         dual=dual,
         program=program,
         scaling=scaling,
-        in_expectation=asked.in_expectation,
-        cone=asked.cone,
+        in_expectation=wanted.in_expectation,
+        cone=wanted.cone,
         inside=raw.inside if best.status == "optimal" else None,
         steps=tuple(state.ran),
     )
-    return found if built.change.trivial else _in_given_variables(best, found)
+    return result if built.change.trivial else _in_given_variables(best, result)
 
 
 def _report(state: State, best: Candidate, layout: Plan | None) -> dict[str, Any]:
@@ -107,10 +107,10 @@ def _in_given_variables(best: Candidate, inner: PseudoExpectation) -> PseudoExpe
     demand = built.given.demands[0]
     identity = demand.identity
     plain = replace(find_scaling(identity, demand.bounds), value=inner.scaling.value, size=inner.scaling.size)
-    asked, origin = inner.objective, built.change.origins[0]
+    wanted, origin = inner.objective, built.change.origins[0]
     moved = replace(
         inner,
-        objective=built.change.polynomial(asked) if isinstance(asked, Polynomial) else asked,
+        objective=built.change.polynomial(wanted) if isinstance(wanted, Polynomial) else wanted,
         system=built.statement.demands[0].system,
     )
     layout, moments = demand.assembled[1], None

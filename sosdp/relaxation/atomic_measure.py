@@ -88,8 +88,8 @@ def atomic_measure(pe: Any, rank: int | None = None) -> AtomicMeasure:
             ids = inner.variable_ids.tolist()
             shift = np.array([origin.get(i, 0.0) for i in ids])
             return AtomicMeasure(points[kept] + shift, weights[kept], tuple(ids), error)
-        told = "do not have its moments" if error > _MATCHES else "violate a constraint"
-        why = why or f"the points read off the moments {told}"
+        known = "do not have its moments" if error > _MATCHES else "violate a constraint"
+        why = why or f"the points read off the moments {known}"
     raise ValueError(why)
 
 

@@ -48,10 +48,10 @@ def extract_atoms(pe: Any, rank: int | None = None) -> Atoms:
     failed = None
     for threshold in THRESHOLDS if rank is None else (RANK,):
         points, reason = candidates(pe, rank, threshold)
-        found = Atoms(none, reason, False) if points is None else checked(pe, points)
-        if len(found.points):
-            return found
-        failed = failed or found
+        result = Atoms(none, reason, False) if points is None else checked(pe, points)
+        if len(result.points):
+            return result
+        failed = failed or result
     assert failed is not None
     return failed
 
@@ -168,10 +168,12 @@ def candidates(pe: Any, wanted: int | None, threshold: float) -> tuple[np.ndarra
         least = 0.0 if wanted is not None else 1e-2 * np.sqrt(threshold) * singular.max(initial=0.0)
         if singular.size < rank or singular[rank - 1] <= least:
             break
-        found, why = real_points(joint_eigenvalues([factor[r] * coefs[:, None] for r, coefs in shifts], base))
-        return (None if found is None else found * pe.scaling.points(ids)), why
-    told = "is not flat (numerical rank {})" if wanted is None else "does not determine {} points"
-    return _mean(pe, linear, f"the moment matrix {told.format(rank)}; try a higher degree", wanted)
+        result, why = real_points(
+            joint_eigenvalues([factor[r] * coefs[:, None] for r, coefs in shifts], base)
+        )
+        return (None if result is None else result * pe.scaling.points(ids)), why
+    known = "is not flat (numerical rank {})" if wanted is None else "does not determine {} points"
+    return _mean(pe, linear, f"the moment matrix {known.format(rank)}; try a higher degree", wanted)
 
 
 def _shift_rows(pe, inner: np.ndarray, linear: np.ndarray, index: mono.Index):
@@ -203,8 +205,8 @@ def real_points(points: np.ndarray) -> tuple[np.ndarray | None, str]:
     sizes = np.maximum(1.0, np.abs(points).max(axis=0, initial=0.0))
     if (np.abs(points.imag) > 1e-3 * sizes).any():
         return None, "the multiplication matrices have complex eigenvalues: the moments are not flat enough"
-    found = np.ascontiguousarray(points.real)
-    return found[np.lexsort(found.T[::-1])], ""
+    result = np.ascontiguousarray(points.real)
+    return result[np.lexsort(result.T[::-1])], ""
 
 
 def _mean(pe: Any, linear: np.ndarray, reason: str, wanted: int | None) -> tuple[np.ndarray | None, str]:

@@ -84,19 +84,19 @@ def feasible_point(built: Built, raw: RawSolution) -> Point | None:
     return next((built.change.point(x) for x in points if x is not None), None)
 
 
-def is_full(found: Candidate) -> bool:
+def is_full(candidate: Candidate) -> bool:
     """Whether what was found in cliques is the answer without them: a set is empty or has a point, or
     relaxation in cliques <= relaxation <= minimum <= value at a point that satisfies every constraint,
     checked exactly, and the ends agree to the tolerance of an optimum."""
-    built = found.built
-    known = found.full or found.status == "infeasible"
-    if known or built.statement.kind == FEASIBLE and found.point is not None:
+    built = candidate.built
+    known = candidate.full or candidate.status == "infeasible"
+    if known or built.statement.kind == FEASIBLE and candidate.point is not None:
         return True
-    if found.status != "optimal":
+    if candidate.status != "optimal":
         return False
-    lower = found.value if found.proven is None else float(found.proven)
-    enough = lower + tolerance(built, found.value)
-    return attained(built, found.raw, None, enough)[0] <= enough
+    lower = candidate.value if candidate.proven is None else float(candidate.proven)
+    enough = lower + tolerance(built, candidate.value)
+    return attained(built, candidate.raw, None, enough)[0] <= enough
 
 
 def _feasible_near(built: Built, start: dict[int, float]) -> Point | None:
@@ -118,9 +118,9 @@ def _feasible_near(built: Built, start: dict[int, float]) -> Point | None:
                 return x
         return None
 
-    found = satisfying(start)
-    if found is not None or demand.fixed.issuperset(start):
-        return found
+    result = satisfying(start)
+    if result is not None or demand.fixed.issuperset(start):
+        return result
     return satisfying(_corrected(equal, least, start))
 
 
@@ -179,18 +179,18 @@ def _encloses(demand: Demand, start: dict[int, float]) -> bool:
         inverse = arb_mat(np.linalg.pinv(table[:, chosen]).tolist())
         step = inverse * arb_mat([[_ball(h, box)] for h in equal])
         radius = 4 * max(abs(float(d.mid())) for d in step.entries()) + float(2.0**-80)
-        wide = {
+        broad = {
             **box,
             **{ids[k]: box[ids[k]] + arb(0, radius * max(1.0, abs(near_by[ids[k]]))) for k in chosen},
         }
-        jacobian = arb_mat([[_ball(slopes[i][k], wide) for k in chosen] for i in range(len(equal))])
+        jacobian = arb_mat([[_ball(slopes[i][k], broad) for k in chosen] for i in range(len(equal))])
         one = arb_mat(
             len(equal), len(equal), [int(i == j) for i in range(len(equal)) for j in range(len(equal))]
         )
-        away = arb_mat([[wide[ids[k]] - box[ids[k]]] for k in chosen])
+        away = arb_mat([[broad[ids[k]] - box[ids[k]]] for k in chosen])
         moved = (one - inverse * jacobian) * away - step
         inside = all(w.contains_interior(m) for w, m in zip(away.entries(), moved.entries(), strict=True))
-        return inside and all(_ball(g, wide) >= 0 for g in least)
+        return inside and all(_ball(g, broad) >= 0 for g in least)
 
 
 def _ball(p: Polynomial, box: dict[int, arb]) -> arb:
@@ -306,12 +306,12 @@ def _looks_for_points(built: Built, polynomials: list[Polynomial]) -> bool:
 
 def _rounded(demand: Demand, u: Mapping[int, float | Fraction]) -> Point:
     """An exact point near this one; variables of rewriting rules have values that these allow."""
-    found = {}
+    result = {}
     for v, value in u.items():
         step = demand.roots.get(v, Fraction(1) if v in demand.fixed else None)
         exact = Fraction(value)
-        found[v] = exact if step is None else round(exact / step) * step if step else step
-    return found
+        result[v] = exact if step is None else round(exact / step) * step if step else step
+    return result
 
 
 def _charge(built: Built, theorem: Theorem, x: Point) -> float:

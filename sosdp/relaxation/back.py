@@ -17,14 +17,14 @@ from .duals import DualData, dual_data, moved_dual
 def given_dual(built: Built, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray) -> list[DualData]:
     """Multipliers of the program by demand, in the given variables and units; ``bound``: the first
     unknown."""
-    slopes, found = built.slopes * unknowns, []
+    slopes, result = built.slopes * unknowns, []
     pieces, parts = built.pieces, built.parts_of(gram, free)
     for k, (piece, scaling, (q, f)) in enumerate(zip(pieces, built.scalings, parts, strict=True)):
         bound = float(slopes[0]) if built.statement.kind in ("bound", "feasible") else 0.0
         dual = dual_data(piece, scaling.gram_of(q), scaling.free_of(f), bound)
         own = slopes[: len(built.statement.demands[k].parts) - 1]  # the margin of a proof is in no part
-        found.append(moved_dual(with_multiples(dual, built.multiples[k], own), built.change.origins[k]))
-    return found
+        result.append(moved_dual(with_multiples(dual, built.multiples[k], own), built.change.origins[k]))
+    return result
 
 
 def with_multiples(dual: DualData, multiples: Multiples, unknowns: np.ndarray) -> DualData:
@@ -51,8 +51,8 @@ def given_moments(
             values, known = moments(np.array([shifted or (0,)], dtype=mono.MONOMIAL))
             return float(values[0]) if known[0] else np.nan
         v, rest = given[0], given[1:]
-        found = value(rest, tuple(sorted((*shifted, v))))
+        result = value(rest, tuple(sorted((*shifted, v))))
         c = origin.get(v, Fraction(0))
-        return found + float(c) * value(rest, shifted) if c else found
+        return result + float(c) * value(rest, shifted) if c else result
 
     return np.array([value(tuple(v for v in row if v), ()) for row in columns.tolist()])

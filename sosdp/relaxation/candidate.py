@@ -85,8 +85,8 @@ class Ran:
     proven: float | None = None
 
     def __str__(self) -> str:
-        told = "" if self.proven is None else f", {self.proven:.9g} proven"
-        return f"{self.name} ({self.solver}, {self.seconds:.2g} s): {self.status}{told}"
+        known = "" if self.proven is None else f", {self.proven:.9g} proven"
+        return f"{self.name} ({self.solver}, {self.seconds:.2g} s): {self.status}{known}"
 
 
 @dataclass(eq=False)
@@ -101,7 +101,7 @@ class State:
     judging: Callable[[State, Candidate], Candidate] = field(default=lambda state, candidate: candidate)
     running: Callable[[State], Candidate] = field(default=lambda state: state.best)
     solve: Callable[[Built], RawSolution | None] | None = None  # in place of the first solver
-    found: list[Candidate] = field(default_factory=list)
+    candidates: list[Candidate] = field(default_factory=list)
     ran: list[Ran] = field(default_factory=list)
     times: dict[str, float] = field(default_factory=lambda: {"build": 0.0, "solve": 0.0, "certify": 0.0})
     at: float = 0.0
@@ -126,7 +126,7 @@ class State:
     @property
     def best(self) -> Candidate:
         """The candidate that is worth most."""
-        return max(self.found, key=lambda c: c.worth)
+        return max(self.candidates, key=lambda c: c.worth)
 
     def patience(self) -> float:
         """Seconds that another solver gets: some times what the first took, within the time limit."""
@@ -152,6 +152,6 @@ class State:
     def judged(self, step: str, built: Built, raw: RawSolution) -> Candidate:
         """What a raw solution is worth."""
         self.stage("certify", "solve")
-        found = self.judging(self, Candidate(step, built, raw))
+        result = self.judging(self, Candidate(step, built, raw))
         self.times["certify"] += time.perf_counter() - self.at
-        return found
+        return result

@@ -31,7 +31,7 @@ from .descent import centre_of_forms, low_points, moved_polynomial
 from .solve.solve import with_margin
 from .statement import PROOF, Demand, Statement, tallest
 
-_FAR = 1.25  # |middle| over half-width of a deduced range from which a variable is moved
+_DISTANT = 1.25  # |middle| over half-width of a deduced range from which a variable is moved
 _FAR_END = 1e2  # size of the one end of a range from which on a variable is measured from there
 _NARROW = 2.0**-30  # width of a range beside its middle, from which on that is looked for twice
 _OUT = 4.0  # times the size of the data
@@ -140,20 +140,20 @@ def _centred(statement: Statement) -> Change:
     size; of variables without a box, to where a polynomial is least, if that makes it much smaller."""
     origins: list[Origin] = []
     for demand in statement.demands:
-        far = centre_of_descent(demand) if demand.movable else {}
+        distant = centre_of_descent(demand) if demand.movable else {}
         # bounds that were propagated on an empty set may be anywhere: data say how far out they can be
         most = _OUT * demand.data_size if demand.bounds.ranges else 0.0
         for v, (low, high) in demand.bounds.ranges.items():
             half, middle = abs(high - low) / 2, (low + high) / 2
-            if math.isfinite(half) and most >= abs(middle) > _FAR * half:
-                far[v] = rounded(middle, half)
+            if math.isfinite(half) and most >= abs(middle) > _DISTANT * half:
+                distant[v] = rounded(middle, half)
             elif math.isfinite(low) != math.isfinite(high):  # one end is known: from there
                 end = low if math.isfinite(low) else high
                 if most >= abs(end) > _FAR_END and (end > 0) == math.isfinite(low):
-                    far.setdefault(v, rounded(end, abs(end)))
+                    distant.setdefault(v, rounded(end, abs(end)))
         if not demand.movable or max(len(p.coefs) for p in demand.parts) > _MOST_TERMS:
-            far = {}
-        origins.append({v: c for v, c in far.items() if v not in demand.fixed})
+            distant = {}
+        origins.append({v: c for v, c in distant.items() if v not in demand.fixed})
     return Change(tuple(origins))
 
 
@@ -286,21 +286,21 @@ class Built:
 
     def parts_of(self, gram: np.ndarray, free: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """Multipliers of the program, by demand."""
-        found, row, cursor = [], 0, 0
+        result, row, cursor = [], 0, 0
         for piece in self.scaled:
             r, f = piece.gram.shape[0], piece.free.shape[0]
-            found.append((gram[row : row + r], free[cursor : cursor + f]))
+            result.append((gram[row : row + r], free[cursor : cursor + f]))
             row, cursor = row + r, cursor + f
-        return found
+        return result
 
     def moments_of(self, moments: np.ndarray) -> list[np.ndarray]:
         """Moments of the program, by demand, in the units of u."""
-        found, start = [], 0
+        result, start = [], 0
         for piece, scaling in zip(self.scaled, self.scalings, strict=True):
             part = moments[start : start + piece.columns.shape[0]]
-            found.append(part * scaling.column * (scaling.value * self.unit))
+            result.append(part * scaling.column * (scaling.value * self.unit))
             start += piece.columns.shape[0]
-        return found
+        return result
 
     def has_no_mass(self, moments: np.ndarray, demand: int) -> bool:
         """Whether the measure of a demand is next to nothing beside all moments."""
@@ -366,29 +366,29 @@ def _units(
     alone = alone or statement.kind == PROOF or single and bool(known)
     known = known or [{}] * len(pieces)
     if alone:
-        found = [find_scaling(p, b, wanted=u) for p, b, u in zip(pieces, bounds, known, strict=True)]
+        result = [find_scaling(p, b, wanted=u) for p, b, u in zip(pieces, bounds, known, strict=True)]
     else:
-        found = program_scalings(pieces, bounds, known)
-    values = [1.0] if single else [s.value for s in found]
-    height, power = _sizes(found, values, pieces)
+        result = program_scalings(pieces, bounds, known)
+    values = [1.0] if single else [s.value for s in result]
+    height, power = _sizes(result, values, pieces)
     if not single:  # the limits of unknowns are 0 or none, so that all may be multiplied together
-        return [replace(s, value=s.value * power) for s in found], 1.0
+        return [replace(s, value=s.value * power) for s in result], 1.0
     height = (height if given is None else given) or 1.0
     size = min(1.0, height) * power
-    return [replace(found[0], value=power, size=size, unknown=_squares(pieces[0], found[0]))], height
+    return [replace(result[0], value=power, size=size, unknown=_squares(pieces[0], result[0]))], height
 
 
-def _sizes(found: list[Scaling], values: list[float], pieces: list[Identity]) -> tuple[float, float]:
+def _sizes(result: list[Scaling], values: list[float], pieces: list[Identity]) -> tuple[float, float]:
     """Of objectives in scaled variables: the largest coefficient but the constant, and the factor that
     brings what counts of them below four, but for a tenth; of large ones on bounded sets, whose values are of
     the size of the largest, all of it below one (networks of 89 to 500 buses: 1e-5 of the value)."""
     terms = [
         np.abs(p.target * s.column * value)[p.columns.any(axis=1)]
-        for s, value, p in zip(found, values, pieces, strict=True)
+        for s, value, p in zip(result, values, pieces, strict=True)
     ]
     counted = np.concatenate(terms)
     height = float(counted.max(initial=0.0))
-    if counted.size > _LARGE and all(_is_bounded(s, p) for s, p in zip(found, pieces, strict=True)):
+    if counted.size > _LARGE and all(_is_bounded(s, p) for s, p in zip(result, pieces, strict=True)):
         return height, 1.0 / power_of_two(height or 1.0)
     counted = np.sort(counted[counted > _COUNTED * height])
     power = 4.0 / power_of_two(float(counted[(counted.size - 1) // 10])) if counted.size else 1.0

@@ -186,15 +186,15 @@ def _check_unit_box(system: System, ids: np.ndarray) -> None:
     for g in system.inequalities:
         exact = g.as_exact()
         rows = zip(exact.monos.tolist(), exact.coefs.tolist(), strict=True)
-        found = {tuple(v for v in row if v): c for row, c in rows}
-        one = found.pop((), 0)
+        result = {tuple(v for v in row if v): c for row, c in rows}
+        one = result.pop((), 0)
         variable = int(exact.variable_ids[0]) if len(exact.variable_ids) == 1 else 0
-        if found == {(variable, variable): -one} and one > 0:
+        if result == {(variable, variable): -one} and one > 0:
             low.add(variable)
             high.add(variable)
-        elif found == {(variable,): one} and one > 0:
+        elif result == {(variable,): one} and one > 0:
             low.add(variable)
-        elif found == {(variable,): -one} and one > 0:
+        elif result == {(variable,): -one} and one > 0:
             high.add(variable)
         else:
             other += 1

@@ -27,13 +27,13 @@ from ..algebra.words import ONE, Word
 from ..model.options import Options, SolveOptions, read_options
 from ..model.system import System
 from ..progress import shown
-from .answers import Asked, answered
+from .answers import Question, answered
 from .atoms import RANK, checked, joint_eigenvalues, size_of_bound, value_at
 from .hermitian import modulus_bounds, stated_in_words, words_of
 from .ladder import run
 from .operators.bases import level_words
 from .operators.demand import WordDemand
-from .operators.stated import by_kind, with_symmetry
+from .operators.statement import by_kind, with_symmetry
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import Relaxation
 
@@ -96,10 +96,10 @@ class ComplexExpectation(PickledByName):
     def in_reals(self) -> PseudoExpectation:
         """The answer to the same problem in the real and imaginary parts of its variables: ``real`` itself
         with ``basis="real"``, otherwise solved now, of the same degree (never weaker, larger matrices)."""
-        stated = self.real
-        if self.basis == "real" or not isinstance(stated.objective, Polynomial):
-            return stated
-        return _in_parts(stated.objective, stated.system, stated.degree, stated.sense, {})
+        statement = self.real
+        if self.basis == "real" or not isinstance(statement.objective, Polynomial):
+            return statement
+        return _in_parts(statement.objective, statement.system, statement.degree, statement.sense, {})
 
     def atoms(self) -> np.ndarray:
         """Minimisers read off the moments, complex, shape (count, variables) in the order of ``variables``.
@@ -287,19 +287,21 @@ def minimize_complex(
         [in_real_variables(g, parts) for g in inequalities],
     )
     signed = target if sense == "minimize" else -target
-    stated = stated_in_words(signed, inequalities, equalities, ids, modulus_bounds(ids, parts, system), sign)
-    least = max(1, *(max(stated.lengths(p)) for p in (stated.target, *stated.operators)))
+    statement = stated_in_words(
+        signed, inequalities, equalities, ids, modulus_bounds(ids, parts, system), sign
+    )
+    least = max(1, *(max(statement.lengths(p)) for p in (statement.target, *statement.operators)))
     order = least if degree is None else degree // 2
     if order < least:
         raise ValueError(f"degree {degree} is too small for powers up to {least}; use degree={2 * least}")
     names = tuple(variable_name(i) for i in ids)
-    stated = with_symmetry(stated, symmetry)
+    statement = with_symmetry(statement, symmetry)
     whole = in_real_variables(target, parts)
     building: dict[str, Any] = {} if sparsity is None else {"sparsity": sparsity}
-    if stated.group:
+    if statement.group:
         building["symmetries"] = [
             {a: b for i, j in zip(ids, g[::2], strict=True) for a, b in zip(parts[i], parts[ids[j // 2]])}
-            for g in stated.group
+            for g in statement.group
         ]
     if basis == "real":
         best = _in_parts(whole, system, 2 * order, sense, building, **solver_options)
@@ -307,7 +309,7 @@ def minimize_complex(
     if options.solver == "sos_cone":
         raise ValueError("solver='sos_cone' is for real variables: use basis='real', or another solver")
     demand = WordDemand(
-        (whole * sign, polynomial(-1)), system, 2 * order, Options(), price=Fraction(1), stated=stated,
+        (whole * sign, polynomial(-1)), system, 2 * order, Options(), price=Fraction(1), stated=statement,
         level=order, sparsity=sparsity, ids=tuple(i for v in ids for i in (v, conjugate_id(v))),
     )  # fmt: skip
     best = _with_parts(_holomorphic(demand, sense, options, began), parts)
@@ -337,7 +339,7 @@ def _holomorphic(demand: WordDemand, sense: str, options: Options, began: float)
     """The bound of Hermitian squares, as that of a relaxation in the parts of the variables."""
     state = demand.asked(options, began)
     objective = demand.parts[0] * demand.about.sign
-    best = answered(state, run(state), Asked(sense, objective, demand.system, demand.degree))
+    best = answered(state, run(state), Question(sense, objective, demand.system, demand.degree))
     hierarchy = "full" if demand.sparsity is None else f"sparse ({demand.both[1].cut})"
     return replace(best, sizes={**demand.sizes, "degree": demand.degree, "hierarchy": hierarchy})
 

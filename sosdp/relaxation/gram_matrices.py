@@ -49,11 +49,11 @@ class GramMatrix(PickledByName):
             return Polynomial.from_arrays(products, entries).as_float()
         side = int(self.entry.max(initial=0)) + 1
         row, column = np.repeat(self.entry, self.entry.size), np.tile(self.entry, self.entry.size)
-        found = np.empty((side, side), dtype=object)
+        result = np.empty((side, side), dtype=object)
         for i, j in np.ndindex(side, side):
             here = (row == i) & (column == j)
-            found[i, j] = Polynomial.from_arrays(products[here], entries[here]).as_float()
-        return found.view(PolynomialArray)
+            result[i, j] = Polynomial.from_arrays(products[here], entries[here]).as_float()
+        return result.view(PolynomialArray)
 
     def __repr__(self) -> str:
         least = float(np.linalg.eigvalsh(self.matrix)[0]) if self.matrix.size else 0.0
@@ -67,15 +67,15 @@ def gram_matrix(dual: DualData, place: Place) -> GramMatrix:
     kind, index = place
     if kind == "equality":
         raise ValueError("an equality has a free polynomial as its multiplier, no Gram matrix: multiplier()")
-    found = [b for b in dual.blocks if b.kind == kind and (kind == "sos" or b.index == index)]
-    sides = [b.gram.shape[0] for b in found]
+    result = [b for b in dual.blocks if b.kind == kind and (kind == "sos" or b.index == index)]
+    sides = [b.gram.shape[0] for b in result]
     matrix = np.zeros((sum(sides), sum(sides)))
     start = 0
-    for block, side in zip(found, sides, strict=True):
+    for block, side in zip(result, sides, strict=True):
         matrix[start : start + side, start : start + side] = block.gram
         start += side
-    rows = mono.concatenate([b.basis for b in found]) if found else np.zeros((0, 1), dtype=mono.MONOMIAL)
-    entries = [b.entry for b in found if b.entry is not None]
+    rows = mono.concatenate([b.basis for b in result]) if result else np.zeros((0, 1), dtype=mono.MONOMIAL)
+    entries = [b.entry for b in result if b.entry is not None]
     return GramMatrix(matrix, rows, np.concatenate(entries) if entries else None)
 
 
@@ -100,22 +100,22 @@ def place_of(constraint: Any, system: System, expectations: Sequence[Expectation
         return "sos", ()
     if isinstance(constraint, (list, tuple)):
         return "product", tuple(sorted(place_of(g, system)[1][0] for g in constraint))
-    found: list[tuple[str, int]] = []
+    result: list[tuple[str, int]] = []
     if isinstance(constraint, Inequality):
         known = enumerate(system.inequalities)
-        found = [("inequality", k) for k, g in known if bool(g == constraint.polynomial)]
+        result = [("inequality", k) for k, g in known if bool(g == constraint.polynomial)]
     elif isinstance(constraint, Equality):
         sides = (constraint.polynomial, -constraint.polynomial)
-        found = [
+        result = [
             ("equality", k) for k, h in enumerate(system.equalities) if any(bool(h == side) for side in sides)
         ]
     elif isinstance(constraint, PSD):
         wanted = constraint.matrix.tolist()
-        found = [("psd", k) for k, m in enumerate(system.matrices) if m.tolist() == wanted]
+        result = [("psd", k) for k, m in enumerate(system.matrices) if m.tolist() == wanted]
     elif isinstance(constraint, ExpectationConstraint):
         here = [k for k, c in enumerate(expectations) if c is constraint]
         equal = constraint.kind == "equality"
-        found = [("equality", -1 - k) if equal else ("expectation", k) for k in here]
-    if not found:
+        result = [("equality", -1 - k) if equal else ("expectation", k) for k in here]
+    if not result:
         raise ValueError(f"{constraint!r} is not a constraint of {system!r}")
-    return found[0][0], (found[0][1],)
+    return result[0][0], (result[0][1],)

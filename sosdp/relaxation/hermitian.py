@@ -21,7 +21,7 @@ from ..algebra.variables import variable_name
 from ..algebra.words import ONE, Letter, Terms, Word, Words
 from ..model.system import System
 from ..reduction.bounds import deduce_bounds
-from .operators.stated import Stated
+from .operators.statement import OperatorStatement
 
 Parts = Mapping[int, tuple[Polynomial, Polynomial]]
 
@@ -40,7 +40,7 @@ def stated_in_words(
     ids: Sequence[int],
     bounds: Sequence[float],
     sign: int,
-) -> Stated:
+) -> OperatorStatement:
     """The statement over the local algebra; ``target``: ``sign`` times the objective."""
     letters: list[Letter] = []
     rules: dict[Word, Terms] = {}
@@ -51,7 +51,7 @@ def stated_in_words(
             Letter(f"{name}.conj()", name, (ONE, 2 * k), norm),
         ]
         rules[2 * k + 1, 2 * k] = {(2 * k, 2 * k + 1): ONE}
-    return Stated(
+    return OperatorStatement(
         Words(letters, rules),
         words_of(target, ids),
         sign,

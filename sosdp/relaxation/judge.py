@@ -36,7 +36,7 @@ _OF_GAIN = 1e-3  # of what an optimum is better than the origin, that its bracke
 _SHARE = 1e-3  # of what an equation wants of a measure: what is less is nothing
 _NO_MOMENT = 1e-9  # in a program's units: there is no measure
 _MOST_REDUCED = 1e7  # rows squared times columns of equations that are reduced exactly
-_FAR = 1e2  # of variables beside the data: there a set may be empty though its constraints are nearly met
+_DISTANT = 1e2  # of variables beside the data: there a set may be empty though its constraints are nearly met
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +73,11 @@ def proven(
     slopes = built.slopes.tolist()
     exact = [Fraction(u) * Fraction(s) for u, s in zip(unknowns.tolist(), slopes, strict=True)]
     total = statement.value(exact)
-    found, reason, final = [], "", False
+    result, reason, final = [], "", False
     parts = zip(statement.demands, built.scaled, built.scalings, built.parts_of(gram, free), strict=True)
     for demand, piece, scaling, part in parts:
         shown = known or certify(piece, *part, unknowns, scaling.bounds)
-        found.append(shown)
+        result.append(shown)
         final = final or shown.unbounded_residual and not demand.equations
         if shown.proves:
             continue
@@ -95,10 +95,10 @@ def proven(
             reason = reason or shown.reason or "no coefficients strictly inside every constraint were found"
         else:
             total -= Fraction(shown.loss) / Fraction(scaling.value) * demand.price
-    absorbed = np.concatenate([c.gram for c in found])
-    settled = np.concatenate([c.free for c in found])
+    absorbed = np.concatenate([c.gram for c in result])
+    settled = np.concatenate([c.free for c in result])
     value = None if reason else total
-    return Theorem(value, reason, absorbed, settled, unknowns, tuple(found), final, tuple(exact))
+    return Theorem(value, reason, absorbed, settled, unknowns, tuple(result), final, tuple(exact))
 
 
 def tolerance(built: Built, value: float, best: float = math.inf) -> float:
@@ -125,10 +125,10 @@ def _gain(built: Built, value: float) -> float:
 def outwards(value: Fraction, sign: int) -> float | None:
     """A lower bound of the maximisation form as a float of what was asked, rounded outwards; None where no
     float is near it."""
-    found = near(value)
-    if value < found < math.inf:
-        found = math.nextafter(found, -math.inf)
-    return sign * found if math.isfinite(found) else None
+    result = near(value)
+    if value < result < math.inf:
+        result = math.nextafter(result, -math.inf)
+    return sign * result if math.isfinite(result) else None
 
 
 def violation(built: Built, raw: RawSolution) -> float:
@@ -213,23 +213,23 @@ def _missed_together(built: Built, raw: RawSolution, free: np.ndarray) -> float:
     """By how much moments miss what all equations of unknowns say together, each for one moment, and what
     inequalities say beside them, in rational numbers: where variables were moved, x = c + u, E[x**2] is
     c**2 and next to nothing of E[u**2], which the mass, the mean and it determine."""
-    found: dict[tuple[int, ...], tuple[float, float]] = {}  # moments, and a moment of size one, by degree
+    result: dict[tuple[int, ...], tuple[float, float]] = {}  # moments, and a moment of size one, by degree
     given = zip(
         built.moments_of(raw.moments), built.moments_of(np.ones_like(raw.moments)), built.pieces, strict=True
     )
     for j, (moments, ones, piece) in enumerate(given):
         order = np.argsort(degrees(piece.columns), kind="stable")
         keys = [(j, *(v for v in m if v)) for m in piece.columns[order].tolist()]
-        found.update(zip(keys, zip(moments[order].tolist(), ones[order].tolist(), strict=True), strict=True))
+        result.update(zip(keys, zip(moments[order].tolist(), ones[order].tolist(), strict=True), strict=True))
     limited = np.flatnonzero(np.isfinite(built.program.upper)).tolist()
-    rows, keys, equations = [], list(found), np.flatnonzero(free).tolist()
+    rows, keys, equations = [], list(result), np.flatnonzero(free).tolist()
     for k in equations + limited:
-        row = dict.fromkeys(found, Fraction(0))
+        row = dict.fromkeys(result, Fraction(0))
         for j, demand in enumerate(built.statement.demands):
             p = demand.parts[k + 1]
             for m, c in zip(p.monos.tolist(), p.coefs.tolist(), strict=True):
                 key = (j, *(v for v in m if v))
-                if key not in found:
+                if key not in result:
                     return 0.0  # it is rewritten
                 row[key] += Fraction(c)
         rows.append([*row.values(), -built.statement.prices[k]])
@@ -245,7 +245,7 @@ def _missed_together(built: Built, raw: RawSolution, free: np.ndarray) -> float:
                 factor = line[next(i for i, v in enumerate(known) if v)]
                 line = [a - factor * b for a, b in zip(line, known, strict=True)] if factor else line
         *terms, wanted = line
-        used = [(c, *found[key]) for c, key in zip(terms, keys, strict=True) if c]
+        used = [(c, *result[key]) for c, key in zip(terms, keys, strict=True) if c]
         missed = float(sum(c * Fraction(v) for c, v, _ in used) - wanted)
         missed = abs(missed) if number < rank else max(-missed, 0.0)
         size = max((float(abs(c)) * one for c, _, one in used), default=0.0) * min(largest, 1.0)
@@ -276,8 +276,8 @@ def shortfall(program: GramProgram, raw: RawSolution) -> float:
     if program.quadratic is not None:
         primal += float(program.quadratic @ raw.unknowns**2) / 2
     primal += float(program.upper[limited] @ slopes[limited])
-    found = missed + abs(primal - program.value(raw.unknowns))
-    return found if math.isfinite(found) else math.inf
+    result = missed + abs(primal - program.value(raw.unknowns))
+    return result if math.isfinite(result) else math.inf
 
 
 def _diagonals(identity: Identity) -> tuple[np.ndarray, np.ndarray]:
@@ -354,17 +354,17 @@ def unresolved(built: Built, raw: RawSolution) -> float:
     return worst
 
 
-def compared_at_points(built: Built, raw: RawSolution, asked: float | None) -> bool:
+def compared_at_points(built: Built, raw: RawSolution, wanted: float | None) -> bool:
     """Whether the solver closed the gap in bases in which a violation means what it says (of degree 80,
     multipliers in monomials do not). With a loose tolerance it closed none."""
-    closed = raw.status == "optimal" and (asked or 0.0) <= ENOUGH
+    closed = raw.status == "optimal" and (wanted or 0.0) <= ENOUGH
     return raw.inside is not None and closed and min(1.0, built.height) / built.unit >= _CLOSED
 
 
 def means(built: Built, raw: RawSolution) -> list[dict[int, tuple[float, float]]]:
     """Mean and standard deviation (infinite: not known) of every variable of every demand, in the variables
     u of the change; of complex ones those of the parts, the deviation that of the real one."""
-    found = []
+    result = []
     for demand, piece, y in zip(
         built.statement.demands, built.pieces, built.moments_of(raw.moments), strict=True
     ):
@@ -387,8 +387,8 @@ def means(built: Built, raw: RawSolution) -> list[dict[int, tuple[float, float]]
                 )
                 known[re] = mean, math.sqrt(max(square - mean * mean - turned * turned, 0.0))
                 known[im] = -turned, 0.0  # the real part of i times the variable
-        found.append(known)
-    return found
+        result.append(known)
+    return result
 
 
 def _low_columns(piece: Identity) -> tuple[dict[int, int], dict[frozenset[int], int]]:
@@ -406,7 +406,7 @@ def is_wide(built: Built, raw: RawSolution) -> bool:
     if not any(d.constrained for d in built.statement.demands):
         return False
     given = zip(built.statement.demands, built.given.demands, built.change.origins, strict=True)
-    for k, ((demand, asked, origin), known) in enumerate(zip(given, means(built, raw), strict=True)):
+    for k, ((demand, wanted, origin), known) in enumerate(zip(given, means(built, raw), strict=True)):
         system, ranges = demand.system, demand.bounds.ranges
         if not demand.constrained:
             continue
@@ -429,7 +429,7 @@ def is_wide(built: Built, raw: RawSolution) -> bool:
                 alone = v in known and not (piece.columns[products] == v).any()
                 spread = 0.0 if alone else spread
             lengths[v] = math.hypot(mean + middle, spread)
-        if is_far(lengths, asked):
+        if is_far(lengths, wanted):
             return True
     return False
 
@@ -437,4 +437,4 @@ def is_wide(built: Built, raw: RawSolution) -> bool:
 def is_far(lengths: Mapping[int, float], given: Demand) -> bool:
     """Whether a variable is of a size at which constraints may nearly be met by an empty set, beside the
     data of the set as it was given."""
-    return any(not v <= _FAR * given.data_size for v in lengths.values())
+    return any(not v <= _DISTANT * given.data_size for v in lengths.values())

@@ -86,7 +86,7 @@ def run(state: State) -> Candidate:
     """Every step that applies, until the answer is not doubtful or the time is over; the best candidate with
     the best proven bound of all. ``state.ran`` says what was done."""
     state.judging, state.running = _judged, run
-    if not state.found:  # else it goes on
+    if not state.candidates:  # else it goes on
         state.at = state.started
         _take(state, FIRST, first)
     own = state.options.solver in ("auto", "borrowed") and state.solve is None
@@ -115,31 +115,31 @@ def _take(state: State, name: str, what: Callable[[State], Candidate | None]) ->
     """Run a step, and note what it did."""
     began, place = time.perf_counter(), len(state.ran)
     try:
-        found = what(state)
+        result = what(state)
     except (SolverUnavailable, ProblemTooLarge, OverflowError, np.linalg.LinAlgError):
-        if not state.found:
+        if not state.candidates:
             raise
         return
-    if found is None:
+    if result is None:
         return
-    state.found.append(found)
-    proven = None if found.proven is None else state.statement.sign * float(found.proven)
+    state.candidates.append(result)
+    proven = None if result.proven is None else state.statement.sign * float(result.proven)
     took = time.perf_counter() - began
-    state.ran.insert(place, Ran(name, found.raw.solver, took, found.status, proven))  # before what it asked
+    state.ran.insert(place, Ran(name, result.raw.solver, took, result.status, proven))  # before what it asked
 
 
-def _judged(state: State, found: Candidate) -> Candidate:
-    built, raw = found.built, found.raw
+def _judged(state: State, candidate: Candidate) -> Candidate:
+    built, raw = candidate.built, candidate.raw
     if built.statement.kind == PROOF:
-        return decomposed(found)
+        return decomposed(candidate)
     if not raw.has_values:
-        return without_optimum(state, found)
+        return without_optimum(state, candidate)
     if built.statement.kind == FEASIBLE:
-        return _feasible(state, found)
+        return _feasible(state, candidate)
     theorem, inner = None, None
     if state.options.certify_bound:
         theorem, inner = prove(state, built, raw)
-    endless = falling(found) if theorem is None or theorem.value is None else None
+    endless = falling(candidate) if theorem is None or theorem.value is None else None
     if endless is not None:
         return endless
     value = float(built.statement.constant) + built.program.value(raw.unknowns) * built.unit
@@ -152,98 +152,119 @@ def _judged(state: State, found: Candidate) -> Candidate:
             missed = max(missed, unresolved(built, raw) * enough)
     elif compared_at_points(built, raw, state.options.tolerance):
         missed, violated = abs(value - float(theorem.value)), 0.0
-    found = replace(found, value=value, theorem=theorem, inner=inner, missed=missed, violated=violated)
+    candidate = replace(
+        candidate, value=value, theorem=theorem, inner=inner, missed=missed, violated=violated
+    )
     if built.statement.kind == PROGRAM and not any(built.statement.prices):
-        found = replace(found, above=value)  # any coefficients are the best
-    answer = closed(found)
+        candidate = replace(candidate, above=value)  # any coefficients are the best
+    answer = closed(candidate)
     if theorem is not None and (answer.doubtful or theorem.value is None):
         above, point = attained(built, raw, theorem)
-        answer = closed(replace(found, above=above, point=point))
+        answer = closed(replace(candidate, above=above, point=point))
     return _nonempty(state, answer)
 
 
-def _nonempty(state: State, found: Candidate) -> Candidate:
+def _nonempty(state: State, candidate: Candidate) -> Candidate:
     """The candidate; where it is an optimum on a set of which no point is proven, what is known of the set: a
     set that is empty by next to nothing has all that an optimum has."""
-    built = found.built
+    built = candidate.built
     constrained = state.statement.single and state.statement.demands[0].constrained
-    if found.status != "optimal" or not constrained or built.statement.demands[0].has_origin:
-        return found
-    looked = shows_points(built) and not is_turned(built, found.raw)
+    if candidate.status != "optimal" or not constrained or built.statement.demands[0].has_origin:
+        return candidate
+    looked = shows_points(built) and not is_turned(built, candidate.raw)
     if not looked and not may_be_empty(built):
-        return found
-    asked = None if has_point(built, found.raw) else state.statement.emptiness
-    if asked is None:
-        return found
-    shown = state.ask("emptiness", asked)
+        return candidate
+    wanted = None if has_point(built, candidate.raw) else state.statement.emptiness
+    if wanted is None:
+        return candidate
+    shown = state.ask("emptiness", wanted)
     if shown.status == "infeasible" and built.statement.kind != PROGRAM:
         return shown
-    if shown.status == "infeasible" and found.proven is not None:
+    if shown.status == "infeasible" and candidate.proven is not None:
         text = "the set is empty, and coefficients are proven: multiples of what refutes it improve on them"
-        return replace(found, status="unbounded", reason=text, value=math.inf, settled=True)
-    return found if shown.status == "optimal" or not looked else closed(replace(found, doubt=shown.reason))
+        return replace(candidate, status="unbounded", reason=text, value=math.inf, settled=True)
+    return (
+        candidate
+        if shown.status == "optimal" or not looked
+        else closed(replace(candidate, doubt=shown.reason))
+    )
 
 
-def closed(found: Candidate) -> Candidate:
+def closed(candidate: Candidate) -> Candidate:
     """The candidate with the status that its bracket allows."""
-    if found.proven is not None and found.above < found.proven:  # then the point is infeasible
-        found = replace(found, above=math.inf, point=None)
-    built, raw, value, proven = found.built, found.raw, min(found.value, found.above), found.proven
+    if candidate.proven is not None and candidate.above < candidate.proven:  # then the point is infeasible
+        candidate = replace(candidate, above=math.inf, point=None)
+    built, raw, value, proven = (
+        candidate.built,
+        candidate.raw,
+        min(candidate.value, candidate.above),
+        candidate.proven,
+    )
     # a value that the proof contradicts is no size
-    best = found.above if math.isfinite(found.above) else value
+    best = candidate.above if math.isfinite(candidate.above) else value
     enough = tolerance(built, value if proven is None else max(value, float(proven)), best)
-    lower, sign = value - found.missed if proven is None else float(proven), built.statement.sign
-    if proven is not None and found.above - lower <= enough and not found.doubt:
-        return replace(found, status="optimal", value=min(found.above, max(value, lower)), reason="")
-    if found.doubt:
-        text = f"{sign * value:.9g} would be the value; whether the set has a point is open: {found.doubt}"
-        return replace(found, status="inaccurate", reason=text, value=max(value, lower))
-    by_moments = found.missed <= enough and found.violated <= 10 * SATISFIED and abs(value - lower) <= enough
+    lower, sign = value - candidate.missed if proven is None else float(proven), built.statement.sign
+    if proven is not None and candidate.above - lower <= enough and not candidate.doubt:
+        return replace(candidate, status="optimal", value=min(candidate.above, max(value, lower)), reason="")
+    if candidate.doubt:
+        text = (
+            f"{sign * value:.9g} would be the value; whether the set has a point is open: {candidate.doubt}"
+        )
+        return replace(candidate, status="inaccurate", reason=text, value=max(value, lower))
+    by_moments = (
+        candidate.missed <= enough and candidate.violated <= 10 * SATISFIED and abs(value - lower) <= enough
+    )
     by_moments = by_moments and (raw.status == "optimal" or proven is not None)
-    by_moments = by_moments and found.above > found.value - enough  # a point below the value contradicts it
+    by_moments = (
+        by_moments and candidate.above > candidate.value - enough
+    )  # a point below the value contradicts it
     if by_moments and not is_wide(built, raw):
         why = ""
-        if proven is None and found.theorem is not None:
-            why = f"{found.theorem.reason}; the value rests on moments and multipliers that agree to "
-            why += f"{max(found.missed, 1e-16):.1g}"
+        if proven is None and candidate.theorem is not None:
+            why = f"{candidate.theorem.reason}; the value rests on moments and multipliers that agree to "
+            why += f"{max(candidate.missed, 1e-16):.1g}"
         elif proven is None:
             why = "not asked for (certify_bound=False)"
-        return replace(found, status="optimal", value=max(value, lower), reason=why)
-    text = f"nothing is proven ({found.theorem.reason})" if found.theorem is not None else "nothing is proven"
+        return replace(candidate, status="optimal", value=max(value, lower), reason=why)
+    text = (
+        f"nothing is proven ({candidate.theorem.reason})"
+        if candidate.theorem is not None
+        else "nothing is proven"
+    )
     text = text if proven is None else f"{sign * lower:.9g} is proven"
     text += f"; the solver's value is {sign * value:.9g}"
-    if math.isfinite(found.above):
-        text += f"; a point attains {sign * found.above:.9g}"
-    text += f"; moments miss a constraint by {found.violated:.1g} and the value by {found.missed:.1g}"
+    if math.isfinite(candidate.above):
+        text += f"; a point attains {sign * candidate.above:.9g}"
+    text += f"; moments miss a constraint by {candidate.violated:.1g} and the value by {candidate.missed:.1g}"
     text += f" ({raw.message})" if raw.status != "optimal" else ""
-    return replace(found, status="inaccurate", reason=text, value=value)
+    return replace(candidate, status="inaccurate", reason=text, value=value)
 
 
-def _feasible(state: State, found: Candidate) -> Candidate:
+def _feasible(state: State, candidate: Candidate) -> Candidate:
     """A refutation, or a point that satisfies everything; of moments that only nearly do, more is asked."""
-    built, raw = found.built, found.raw
+    built, raw = candidate.built, candidate.raw
     if raw.unknowns[0] > ENOUGH:
-        return without_optimum(state, found)
+        return without_optimum(state, candidate)
     if has_point(built, raw):
         point, text = feasible_point(built, raw), "a point satisfies every constraint, checked exactly"
-        return replace(found, status="optimal", reason=text, point=point, missed=0.0, violated=0.0)
+        return replace(candidate, status="optimal", reason=text, point=point, missed=0.0, violated=0.0)
     missed = violation(built, raw)
     text = f"neither refuted nor satisfied: moments miss a constraint by {missed:.1g}; no point is proven"
-    return replace(found, reason=text, missed=missed, violated=missed)
+    return replace(candidate, reason=text, missed=missed, violated=missed)
 
 
 def _joined(state: State) -> Candidate:
     """The best candidate, with the best proven bound and the best point of all of them."""
     best = state.best
-    alone = len(state.found) == 1 or state.statement.kind in (FEASIBLE, PROOF)
+    alone = len(state.candidates) == 1 or state.statement.kind in (FEASIBLE, PROOF)
     if best.settled or alone or not best.raw.has_values:
         return best
-    theorems = [c.theorem for c in state.found if c.proven is not None and c.theorem is not None]
+    theorems = [c.theorem for c in state.candidates if c.proven is not None and c.theorem is not None]
     top = max(theorems, key=lambda t: t.value or 0, default=None)
     if top is not None and (best.proven is None or (top.value or 0) > best.proven):
         best = replace(best, other=top)
     least = -math.inf if best.proven is None else best.proven
-    points = [c for c in state.found if least <= c.above < best.above]
+    points = [c for c in state.candidates if least <= c.above < best.above]
     if points:
         lowest = min(points, key=lambda c: c.above)
         best = replace(best, above=lowest.above, point=lowest.point)

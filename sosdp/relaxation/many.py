@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .answers import Asked, bounds_of
+from .answers import Question, bounds_of
 from .candidate import Candidate, State
 
 if TYPE_CHECKING:
@@ -49,6 +49,6 @@ class Bounds:
         return f"Bounds({len(self)} objectives, {good} optimal)"
 
 
-def in_numbers(state: State, best: Candidate, asked: Asked) -> Numbers:
+def in_numbers(state: State, best: Candidate, wanted: Question) -> Numbers:
     """The numbers of an answer, without its moments and multipliers."""
     return *bounds_of(state, best), best.status

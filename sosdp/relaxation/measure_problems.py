@@ -96,13 +96,13 @@ def volume(
                 test = (product * m).diff(v)
                 if test and test.degree <= degree:
                     program.require(inside(test) == 0)
-    found = program.maximize(inside.mass, degree=degree, **solver_options)
-    proven = found.certified_bound
+    answer = program.maximize(inside.mass, degree=degree, **solver_options)
+    proven = answer.certified_bound
     return replace(
-        found,
-        bound=found.bound * float(whole),
+        answer,
+        bound=answer.bound * float(whole),
         certified_bound=None if proven is None else _up(Fraction(proven) * whole),
-        multipliers=found.multipliers * float(whole),
+        multipliers=answer.multipliers * float(whole),
         objective=inside.mass * whole,
     )
 
@@ -142,7 +142,7 @@ def _around(
     The product of the inequalities vanishes on the boundary of the set, so that the set may touch the box.
     """
     ranges = deduce_bounds((), system.inequalities, ()).ranges
-    found = {}
+    result = {}
     for v, (low, high) in box.items():
         left, right = ranges.get(int(v.variable_ids[0]), (-math.inf, math.inf))
         room = TOUCHING * (high - low)
@@ -151,8 +151,8 @@ def _around(
                 f"stokes=True is for sets inside the box, and {v} is only known to lie in [{left:.6g}, "
                 f"{right:.6g}]: take a larger box, add constraints, or use stokes=False"
             )
-        found[v] = (min(low, Fraction(left)), max(high, Fraction(right)))
-    return found
+        result[v] = (min(low, Fraction(left)), max(high, Fraction(right)))
+    return result
 
 
 @spelled_out("solve")
@@ -217,11 +217,11 @@ def minimize_ratios(
             if shared:
                 program.require(mu(q * m) == other(r * m) for m in monomials(shared, top)[1:])
     total = sum((mu(p) for mu, (p, _) in zip(chosen, pairs, strict=True)), chosen[0](0))
-    found = program.minimize(total, degree=wanted, **solver_options)
+    answer = program.minimize(total, degree=wanted, **solver_options)
     if unproven:
-        status = "inaccurate" if found.status == "optimal" else found.status
-        return replace(found, status=status, certified_bound=None, reason=unproven)
-    return found
+        status = "inaccurate" if answer.status == "optimal" else answer.status
+        return replace(answer, status=status, certified_bound=None, reason=unproven)
+    return answer
 
 
 def _pair(ratio: Any) -> tuple[Polynomial, Polynomial]:
@@ -251,8 +251,8 @@ def _floor(q: Polynomial, system: System, degree: int) -> Fraction:
     if q.is_constant:
         return max(Fraction(q.constant), Fraction(0))
     bounds = deduce_bounds(system.equalities, system.inequalities, system.matrices)
-    found = minimize(q, system, degree).certified_bound
-    proven = Fraction(0) if found is None else Fraction(found)
+    result = minimize(q, system, degree).certified_bound
+    proven = Fraction(0) if result is None else Fraction(result)
     return max(proven, bounds.least(q), Fraction(0))
 
 
@@ -288,13 +288,13 @@ def _candidates(
     low = {v: a if math.isfinite(a) else min(-1.0, b - 1.0) for v, (a, b) in ends.items()}
     high = {v: b if math.isfinite(b) else max(1.0, a + 1.0) for v, (a, b) in ends.items()}
     centre = {v: (Fraction(low[v]) + Fraction(high[v])) / 2 for v in every}
-    far: list[Mapping[Polynomial, Fraction | float]] = [low, high]
+    distant: list[Mapping[Polynomial, Fraction | float]] = [low, high]
     largest = max(abs(Fraction(c)) for c in q.as_exact().coefs.tolist())
-    found = minimize(q.as_exact() / largest, support, degree)
-    if found.status in ("optimal", "inaccurate"):
-        own = found.variables
-        far += [{**centre, **dict(zip(own, map(float, row), strict=True))} for row in found.atoms()]
-        far.append({**centre, **{v: float(found(v)) for v in own}})
+    answer = minimize(q.as_exact() / largest, support, degree)
+    if answer.status in ("optimal", "inaccurate"):
+        own = answer.variables
+        distant += [{**centre, **dict(zip(own, map(float, row), strict=True))} for row in answer.atoms()]
+        distant.append({**centre, **{v: float(answer(v)) for v in own}})
     steps = [
         Fraction(1),
         *(1 - Fraction(1, 10**k) for k in (9, 6)),
@@ -302,7 +302,7 @@ def _candidates(
     ]
     return [
         {v: centre[v] + t * (Fraction(end[v]) - centre[v]) for v in every}
-        for end in far
+        for end in distant
         for t in steps
         if all(math.isfinite(e) for e in end.values())
     ]

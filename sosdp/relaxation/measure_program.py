@@ -74,11 +74,11 @@ class MeasureProgram:
         foreign = [v for v in support.variables if v not in flat]
         if foreign:
             raise ValueError(f"{foreign[0]} describes the support but is not a variable of the measure")
-        found = Measure(name or f"mu{len(self.measures)}", flat, support)
-        self.measures.append(found)
+        result = Measure(name or f"mu{len(self.measures)}", flat, support)
+        self.measures.append(result)
         if mass is not None:
-            self.require(found.mass == mass)
-        return found
+            self.require(result.mass == mass)
+        return result
 
     def require(self, *constraints: Any) -> MeasureProgram:
         """Add constraints between integrals, lists and arrays of them too; returns the program."""
@@ -211,9 +211,11 @@ class MeasureProgram:
 
     def _statement(self, signed: Integral, sense: str, degree: int) -> Statement:
         """The program as it was given."""
-        asked = self._stated([signed.of(m) for m in self.measures], self._rows(), degree, signed.constant)
-        asked = replace(asked, sign=_sign(sense))
-        return replace(asked, kind=FEASIBLE) if sense == "feasible" and asked.single else asked
+        wanted = self._in_unknowns(
+            [signed.of(m) for m in self.measures], self._rows(), degree, signed.constant
+        )
+        wanted = replace(wanted, sign=_sign(sense))
+        return replace(wanted, kind=FEASIBLE) if sense == "feasible" and wanted.single else wanted
 
     def _rows(self) -> list[Row]:
         """The constraints."""
@@ -222,7 +224,7 @@ class MeasureProgram:
             for c in self.constraints
         ]
 
-    def _stated(
+    def _in_unknowns(
         self, objective: list[Polynomial], rows: list[Row], degree: int, constant: Number = 0
     ) -> Statement:
         """One demand a measure, one unknown a constraint. An inequality has a multiplier >= 0, which is
@@ -262,7 +264,7 @@ class MeasureProgram:
             if r is not level
         ]
         whole = Row([polynomial(1)] * len(self.measures), 1, False)
-        best = run(State(self._stated([-q for q in ratio], [*others, whole], degree), options))
+        best = run(State(self._in_unknowns([-q for q in ratio], [*others, whole], degree), options))
         return best if best.proven is not None and best.proven >= 0 else None
 
 

@@ -65,10 +65,10 @@ class MeasureSolution:
         raise ValueError(f"{measure.name} is no measure of this program")
 
     def __repr__(self) -> str:
-        asked = self.sense != "feasible"
+        wanted = self.sense != "feasible"
         proven = self.certified_bound
         shown = "nothing proven" if proven is None else f"{rounded_safely(proven, self.bound_kind)} proven"
-        said = f"{self.bound_kind} bound {self.bound:.9g}, {shown}" if asked else self.reason
+        said = f"{self.bound_kind} bound {self.bound:.9g}, {shown}" if wanted else self.reason
         if self.status not in ("optimal", "inaccurate"):
             said = self.reason
         masses = (
@@ -146,7 +146,7 @@ class MeasureSolution:
 
 def laws_of(program: Any, best: Candidate, degree: int, known: bool) -> list[PseudoExpectation]:
     """The pseudo-moments of every measure, as a pseudo-expectation of its own."""
-    built, raw, found = best.built, best.raw, []
+    built, raw, result = best.built, best.raw, []
     duals = given_dual(built, raw.gram, raw.free, raw.unknowns)
     values = built.moments_of(raw.moments)
 
@@ -180,7 +180,7 @@ def laws_of(program: Any, best: Candidate, degree: int, known: bool) -> list[Pse
         origin, given = built.change.origins[k], built.given.demands[k]
         moved = law(measure, built.statement.demands[k], dual, values[k] if known else None)
         if not any(origin.values()):
-            found.append(moved)
+            result.append(moved)
             continue
         moments = None
         if known:  # masses are not one: a pseudo-expectation divides by them
@@ -189,5 +189,5 @@ def laws_of(program: Any, best: Candidate, degree: int, known: bool) -> list[Pse
                 mass if mass > 0 else 1.0
             )
         shift = tuple((variable(v), c) for v, c in origin.items() if c)
-        found.append(replace(law(measure, given, dual, moments), centre=Centre(moved, shift)))
-    return found
+        result.append(replace(law(measure, given, dual, moments), centre=Centre(moved, shift)))
+    return result

@@ -30,7 +30,7 @@ from .chebyshev import ChebyshevBound, minimize_chebyshev
 from .complex import ComplexExpectation, minimize_complex
 from .operators.answer import OperatorExpectation
 from .operators.minimize import minimize_operators
-from .operators.stated import is_about_operators
+from .operators.statement import is_about_operators
 from .prove import prove_sum_of_squares
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import Relaxation, relaxation_for
@@ -250,21 +250,30 @@ def _bound(
     building, solving = _split(sense, given, "system", "degree", "subject_to")
     objective = coerce(objective)
     relaxation = relaxation_for(as_system(system), objective, degree, **building)
-    found = (relaxation.maximize if sense == "maximize" else relaxation.minimize)(objective, **solving)
-    return _advised(found, objective, solving)
+    result = (relaxation.maximize if sense == "maximize" else relaxation.minimize)(objective, **solving)
+    return _advised(result, objective, solving)
 
 
-def _advised(found: PseudoExpectation, objective: Polynomial, solving: dict[str, Any]) -> PseudoExpectation:
+def _advised(
+    pseudo_expectation: PseudoExpectation, objective: Polynomial, solving: dict[str, Any]
+) -> PseudoExpectation:
     """The answer; where it is not proven, its reason ends with what to try next."""
-    if found.status == "optimal":
-        unproven = found.certified_bound is None and solving.get("certify_bound", True)
-        return _told(found, EXACTLY) if unproven else found
+    if pseudo_expectation.status == "optimal":
+        unproven = pseudo_expectation.certified_bound is None and solving.get("certify_bound", True)
+        return _with_advice(pseudo_expectation, EXACTLY) if unproven else pseudo_expectation
     tall = objective.degree > _TALL and len(objective.variables) == 1
-    return _told(found, IN_CHEBYSHEV) if tall and found.status in ("inaccurate", "failed") else found
+    return (
+        _with_advice(pseudo_expectation, IN_CHEBYSHEV)
+        if tall and pseudo_expectation.status in ("inaccurate", "failed")
+        else pseudo_expectation
+    )
 
 
-def _told(found: PseudoExpectation, advice: str) -> PseudoExpectation:
-    return replace(found, reason=f"{found.reason}; {advice}" if found.reason else advice)
+def _with_advice(pseudo_expectation: PseudoExpectation, advice: str) -> PseudoExpectation:
+    return replace(
+        pseudo_expectation,
+        reason=f"{pseudo_expectation.reason}; {advice}" if pseudo_expectation.reason else advice,
+    )
 
 
 @spelled_out("build", "solve")

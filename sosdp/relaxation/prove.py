@@ -15,7 +15,7 @@ from ..algebra.polynomial import Polynomial
 from ..model.options import SolveOptions, read_options
 from ..progress import shown
 from ..reduction.facial import find_zeros
-from .answers import Asked, answered
+from .answers import Question, answered
 from .assemble.identity import GramProgram, Identity
 from .ladder import STEPS, State, run
 from .pseudoexpectation import PseudoExpectation
@@ -47,10 +47,10 @@ def prove_sum_of_squares(
         find_zeros(p, zeros)  # refuses what is no zero
     # first all moments, from which a refutation is read; then, on the boundary, what the identity leaves
     smaller = replace(demand, reduced=True)
-    asked = Asked("sos", p, relaxation.system, relaxation.degree, cone=demand.options.cone)
+    wanted = Question("sos", p, relaxation.system, relaxation.degree, cone=demand.options.cone)
 
     def solved(state: State) -> PseudoExpectation:
-        answer = answered(state, run(state), asked)
+        answer = answered(state, run(state), wanted)
         return replace(answer, program=_without_bound(answer.program.identity))
 
     state, last = (

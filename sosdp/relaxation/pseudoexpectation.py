@@ -57,11 +57,11 @@ class Centre:
 
     def atoms(self, ids: np.ndarray) -> Atoms:
         """Its points in the variables of these ids."""
-        found = self.answer._atoms
+        result = self.answer._atoms
         values = {i: float(c) for i, c in self.by_id.items()}
         if not np.array_equal(self.answer.variable_ids, ids):
             return Atoms(np.zeros((0, ids.size)), "not every variable occurs after a shift", False)
-        return replace(found, points=found.points + [values.get(i, 0.0) for i in ids.tolist()])
+        return replace(result, points=result.points + [values.get(i, 0.0) for i in ids.tolist()])
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,13 +142,13 @@ class PseudoExpectation(PickledByName):
 
     def _repr_html_(self) -> str:
         blocks = self.sizes.get("blocks", [])
-        asked = self.sense in ("minimize", "maximize")
-        proven = self.certified_bound if asked else None
+        wanted = self.sense in ("minimize", "maximize")
+        proven = self.certified_bound if wanted else None
         facts = {
             "of": None if self.objective is None else str(self.objective),
-            f"{self.bound_kind} bound": f"{self.bound:.9g} (the solver's value)" if asked else None,
+            f"{self.bound_kind} bound": f"{self.bound:.9g} (the solver's value)" if wanted else None,
             "proven": None if proven is None else rounded_safely(proven, self.bound_kind),
-            "answer": None if asked else self._said(),
+            "answer": None if wanted else self._said(),
             "reason": self.reason or None,
             "size": f"{len(blocks)} blocks up to side {max(blocks, default=0)}",
             "solver": self.solver,
@@ -236,11 +236,11 @@ class PseudoExpectation(PickledByName):
         """Everything the relaxation may speak of: the variables of its monomials, system and objective."""
         one = np.ones(1, dtype=np.int64)
         ids = np.unique(self.identity.columns)
-        found = [Polynomial.from_arrays(np.array([[i]], np.int32), one) for i in ids[ids > 0]]
-        found += self.system.variables
+        result = [Polynomial.from_arrays(np.array([[i]], np.int32), one) for i in ids[ids > 0]]
+        result += self.system.variables
         if isinstance(self.objective, Polynomial):
-            found += self.objective.variables
-        return list(dict.fromkeys(found))
+            result += self.objective.variables
+        return list(dict.fromkeys(result))
 
     @property
     def basis(self) -> np.ndarray:
@@ -369,10 +369,10 @@ class PseudoExpectation(PickledByName):
         given = np.atleast_1d(np.asarray(bound, dtype=float))
         unknowns[: given.size] = given
         unknowns = self.scaling.scaled_unknowns(unknowns)
-        found = centre(self.program, unknowns)
-        if found is None:
+        result = centre(self.program, unknowns)
+        if result is None:
             return None
-        raw, margin = found
+        raw, margin = result
         gram, free = self.scaling.gram_of(raw.gram), self.scaling.free_of(raw.free)
         return dual_data(self.identity, gram, free, bound, margin)
 

@@ -29,7 +29,7 @@ from ..progress import shown
 from ..reduction.bounds import VariableBounds, deduce_bounds
 from ..reduction.groebner import with_groebner
 from ..reduction.redundant import with_redundant
-from .answers import Asked, answered
+from .answers import Question, answered
 from .assemble.assemble import assemble
 from .assemble.identity import ONE, GramProgram, Identity
 from .assemble.plan import Plan, least_degree, plan
@@ -138,9 +138,9 @@ class Relaxation:
         What small programs of one structure have in common is made once, whatever door asks, and an answer
         does not depend on it: these are the bounds of single calls.
         """
-        asked = [p if isinstance(p, Polynomial) else Polynomial(p) for p in objectives]
-        single = [self._bound(p, "minimize", read=in_numbers, **solver_options) for p in asked]
-        return Bounds.of(single, lambda k: self.minimize(asked[k], **solver_options))
+        wanted = [p if isinstance(p, Polynomial) else Polynomial(p) for p in objectives]
+        single = [self._bound(p, "minimize", read=in_numbers, **solver_options) for p in wanted]
+        return Bounds.of(single, lambda k: self.minimize(wanted[k], **solver_options))
 
     @spelled_out("solve")
     def maximize(
@@ -172,8 +172,8 @@ class Relaxation:
             raise ValueError("a squared expectation is no linear objective: use to_cvxpy")
         if isinstance(objective, Expectation):
             objective = objective.polynomial
-        stated = ZERO if objective is None else Polynomial(objective)
-        identity, _ = self.assemble(-stated if sense == "maximize" else stated)
+        statement = ZERO if objective is None else Polynomial(objective)
+        identity, _ = self.assemble(-statement if sense == "maximize" else statement)
         form = moment_form(GramProgram(identity, np.ones(1), np.array([np.inf])))
         return replace(form.conic, constant=float(identity.target @ form.fixed))
 
@@ -186,8 +186,8 @@ class Relaxation:
         """
         what = {"minimize": "minimum", "maximize": "minus the maximum", "feasible": "0, or infeasible"}
         program = self.to_conic(objective, sense=sense)
-        asked = "feasible" if objective is None else sense
-        write_program(program, os.fspath(path), comment=f"{name or 'sosdp'} ({what[asked]})")
+        wanted = "feasible" if objective is None else sense
+        write_program(program, os.fspath(path), comment=f"{name or 'sosdp'} ({what[wanted]})")
 
     def to_cvxpy(self, including: Any = ()) -> CvxpyMoments:
         """The moments as cvxpy expressions, for any convex objective and constraint that cvxpy knows.
@@ -277,7 +277,7 @@ class Relaxation:
         subject_to: Any = None,
         near: PseudoExpectation | None = None,
         without: Collection[str] = (),
-        read: Callable[[State, Candidate, Asked], Any] = answered,
+        read: Callable[[State, Candidate, Question], Any] = answered,
         **solver_options: Unpack[SolveOptions],
     ) -> Any:
         """State the question, run the ladder, read the answer; ``without``: names of steps that are left
@@ -308,9 +308,9 @@ class Relaxation:
         if near is not None:
             limits: Any = {k: v for k, v in options.solving().items() if k != "solver"}
             state.solve = lambda built: nearby(built.program, built.scalings[0], near, **limits)
-        asked = Asked(sense, objective, self.system, self.degree, tuple(constraints), self.options.cone)
-        quick = None if state.solve is not None else low_rank_answer(state, asked)
-        return quick or read(state, run(state), asked)
+        wanted = Question(sense, objective, self.system, self.degree, tuple(constraints), self.options.cone)
+        quick = None if state.solve is not None else low_rank_answer(state, wanted)
+        return quick or read(state, run(state), wanted)
 
 
 def relaxation_for(

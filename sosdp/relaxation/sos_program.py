@@ -137,15 +137,17 @@ class SosProgram(PickledByName):
         if isinstance(constraint, (int, np.integer)) and not isinstance(constraint, bool):
             return range(len(self.constraints))[int(constraint)]
         matrix = np.ndim(np.asarray(constraint, dtype=object)) == 2
-        found = [
+        result = [
             k
             for k, (p, *_) in enumerate(self.constraints)
             if bool(p == (quadratic_form(constraint, _labels(k)) if matrix else _difference(constraint)))
         ]
-        if len(found) != 1:
-            told = f"was required {len(found)} times; give the number of one" if found else "was not required"
-            raise ValueError(f"{constraint!r} {told}")
-        return found[0]
+        if len(result) != 1:
+            known = (
+                f"was required {len(result)} times; give the number of one" if result else "was not required"
+            )
+            raise ValueError(f"{constraint!r} {known}")
+        return result[0]
 
     def polynomial(self, name: str, xs: Any, degree: int, even: bool = False, lowest: int = 0) -> Polynomial:
         """A polynomial in ``xs`` with new unknown coefficients ``name0``, ``name1``, ...; on request only of
@@ -269,10 +271,10 @@ class SosProgram(PickledByName):
             demands.append(Demand(tuple(parts), system, wanted, options, closed=False, labels=labels))
         upper = (np.inf,) * len(prices)
         constant = sign * Fraction(objective.constant)
-        stated = Statement(PROGRAM, tuple(demands), tuple(prices), upper, constant, sign)
-        if stated.mass is not None:  # a bound, by this door: a shortfall lowers the one unknown
-            stated = replace(stated, demands=(replace(demands[0], price=stated.mass),))
-        return orbits, stated
+        statement = Statement(PROGRAM, tuple(demands), tuple(prices), upper, constant, sign)
+        if statement.mass is not None:  # a bound, by this door: a shortfall lowers the one unknown
+            statement = replace(statement, demands=(replace(demands[0], price=statement.mass),))
+        return orbits, statement
 
     def _permutations(self) -> list[np.ndarray]:
         """The permutations of variables that were given, as tables of images."""
@@ -362,8 +364,8 @@ def _proven_unknowns(statement: Statement, value: Fraction, theorem: Theorem) ->
     downwards."""
     if statement.mass is None:
         return [float(u) for u in theorem.given]
-    found = outwards((value - statement.constant) / statement.prices[0], 1)
-    return [-math.inf if found is None else found]
+    result = outwards((value - statement.constant) / statement.prices[0], 1)
+    return [-math.inf if result is None else result]
 
 
 def _labels(number: int) -> str:

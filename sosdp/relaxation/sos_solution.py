@@ -54,8 +54,8 @@ class SosSolution:
     def __getitem__(self, unknown: Polynomial | str) -> float:
         """The value of one unknown; KeyError for something that is none."""
         name = unknown if isinstance(unknown, str) else unknown.name
-        found = self._known[name]
-        return found if abs(found) > self.noise.get(name, 0.0) else 0.0
+        result = self._known[name]
+        return result if abs(result) > self.noise.get(name, 0.0) else 0.0
 
     def __call__(self, p: Any) -> Any:
         """``value``."""
@@ -80,15 +80,15 @@ class SosSolution:
         exact = q.subs(known)
         noise = {v: self.noise.get(v.name, 0.0) for v in known}
         sizes = Polynomial.from_arrays(q.monos, np.abs(q.coefs.astype(float)))
-        wide = sizes.subs({v: abs(x) + noise[v] for v, x in known.items()})
-        least = wide - sizes.subs({v: abs(x) for v, x in known.items()})
+        broad = sizes.subs({v: abs(x) + noise[v] for v, x in known.items()})
+        least = broad - sizes.subs({v: abs(x) for v, x in known.items()})
         one = np.ones(1, dtype=np.int64)
         kept = [
             abs(c) > least.coefficient(Polynomial.from_arrays(row[None, :], one))
             for row, c in zip(exact.monos, exact.coefs.tolist(), strict=True)
         ]
-        found = Polynomial.from_arrays(exact.monos[kept], exact.coefs[kept]).as_float()
-        return float(found.constant) if len(known) == len(q.variables) else found
+        result = Polynomial.from_arrays(exact.monos[kept], exact.coefs[kept]).as_float()
+        return float(result.constant) if len(known) == len(q.variables) else result
 
     @property
     def _known(self) -> Mapping[str, float]:

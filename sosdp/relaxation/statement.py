@@ -151,15 +151,15 @@ class Demand:
                 linear_in=self.labels,
             )
         )
-        found = assemble(layout.blocks, layout.equalities, target, unknowns, layout.quotient, layout.ids)
+        result = assemble(layout.blocks, layout.equalities, target, unknowns, layout.quotient, layout.ids)
         if layout.terms is not None:
-            found, layout.report["term_steps"] = split_by_terms(found, layout.terms, options)
+            result, layout.report["term_steps"] = split_by_terms(result, layout.terms, options)
         if self.reduced and not self.closed and options.prune and options.basis is None:
-            found = without_forced_zeros(found)
-        found = with_symmetry(with_cone(found, options.cone), layout.actions)
+            result = without_forced_zeros(result)
+        result = with_symmetry(with_cone(result, options.cone), layout.actions)
         if self.key is not None:
-            remember(self.key, Structure(self.first, found, layout))
-        return found, layout
+            remember(self.key, Structure(self.first, result, layout))
+        return result, layout
 
     @property
     def identity(self) -> Identity:
@@ -290,14 +290,14 @@ class Statement:
         """The statement that refutes the sets; None where that is what is asked already, nothing is a set, or
         nothing is wanted of one: the zero measure on an empty set satisfies mass <= 1."""
         demand = self.demands[0]
-        asked = self.single and self.kind not in (FEASIBLE, PROOF) and math.isinf(min(self.upper))
-        if not asked or not demand.constrained:
+        wanted = self.single and self.kind not in (FEASIBLE, PROOF) and math.isinf(min(self.upper))
+        if not wanted or not demand.constrained:
             return None
         # variables of the objective alone may hide a proof, but coefficients are to follow from it
-        found = demand.emptied()
+        result = demand.emptied()
         if self.kind == PROGRAM:
-            found = replace(found, like=demand.parts[:1], reduced=False)
-        return Statement(FEASIBLE, (found,), (Fraction(1),), (math.inf,), sign=self.sign)
+            result = replace(result, like=demand.parts[:1], reduced=False)
+        return Statement(FEASIBLE, (result,), (Fraction(1),), (math.inf,), sign=self.sign)
 
 
 def data_size(system: System, *more: Polynomial) -> float:

@@ -43,28 +43,28 @@ def bisect(
         raise ValueError(
             f"bisect needs finite low < high and a positive tolerance, not {low}, {high}, {tolerance}"
         )
-    asked: list[tuple[float, PseudoExpectation]] = []
+    wanted: list[tuple[float, PseudoExpectation]] = []
 
     def ask(value: float) -> str:
-        asked.append((value, at(value)))
-        return asked[-1][1].status
+        wanted.append((value, at(value)))
+        return wanted[-1][1].status
 
     def answers(*statuses: str) -> list[tuple[float, PseudoExpectation]]:
-        return sorted((a for a in asked if a[1].status in statuses), key=lambda a: a[0])
+        return sorted((a for a in wanted if a[1].status in statuses), key=lambda a: a[0])
 
     if ask(high) == "optimal":
         bottom, top = low, low if ask(low) == "optimal" else high
-        while top - bottom > tolerance and len(asked) - len(answers("optimal", "infeasible")) < 3:
+        while top - bottom > tolerance and len(wanted) - len(answers("optimal", "infeasible")) < 3:
             middle = (bottom + top) / 2
             bottom, top = (bottom, middle) if ask(middle) == "optimal" else (middle, top)
-    proven, found = answers("infeasible"), answers("optimal")
-    undecided = [value for value, answer in asked if answer.status not in ("optimal", "infeasible")]
+    proven, result = answers("infeasible"), answers("optimal")
+    undecided = [value for value, answer in wanted if answer.status not in ("optimal", "infeasible")]
     return Threshold(
         proven[-1][0] if proven else -np.inf,
-        found[0][0] if found else np.inf,
-        violations(found[0][1]).worst if found else np.inf,
-        found[0][1] if found else None,
+        result[0][0] if result else np.inf,
+        violations(result[0][1]).worst if result else np.inf,
+        result[0][1] if result else None,
         proven[-1][1] if proven else None,
         tuple(undecided),
-        len(asked),
+        len(wanted),
     )

@@ -105,10 +105,10 @@ def minimize_trigonometric(
 def _numbers(values: Sequence[float | Fraction | int]) -> list[Number]:
     """Numbers of any kind as Python's, whose negatives and sums are what they should be (numpy's wrap
     around)."""
-    found = []
+    result = []
     for value in values:
         number = as_number(value)
         if number is None:
             raise TypeError(f"a coefficient must be a real number, not {type(value).__name__}")
-        found.append(number)
-    return found
+        result.append(number)
+    return result

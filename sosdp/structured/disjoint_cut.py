@@ -124,8 +124,8 @@ def _one_sign(matrix: np.ndarray, gap: float, max_iterations: int) -> DisjointCu
 
 def _start(matrix: np.ndarray, rank: int) -> np.ndarray:
     n = matrix.shape[0]
-    wide = start_rows(n, rank, matrix)
-    u = 0.8 * wide
+    broad = start_rows(n, rank, matrix)
+    u = 0.8 * broad
     u[:, 0] += 0.6
     both = np.vstack([u, start_rows(n, rank, -matrix)])
     return both / np.linalg.norm(both, axis=1)[:, None]

@@ -133,8 +133,8 @@ def _rayleigh(operator: SymmetricOperator, vector: np.ndarray) -> float:
 
 def _one_pass(operator: SymmetricOperator, starts: Starts, c: float, goal: float) -> tuple[float, float]:
     """The bracket that one filter gives: T_k of psi(K), psi(l) = alpha - slope l, 1 at c and >= -1 on K."""
-    far = operator.bound * (1 + 2.0**-30)
-    alpha, slope = (far + c) / (far - c), 2 / (far - c)
+    distant = operator.bound * (1 + 2.0**-30)
+    alpha, slope = (distant + c) / (distant - c), 2 / (distant - c)
     length = starts.longest
     steps = steps_needed(length, starts.component, slope * goal)
     before, now = starts.vectors, alpha * starts.vectors - slope * operator.apply(starts.vectors)

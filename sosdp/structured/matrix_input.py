@@ -107,9 +107,9 @@ def symmetrised(matrix: Any) -> tuple[Any, float]:
     off = float(np.abs(dense - dense.T).max(initial=0.0))
     if not 0 < off <= _ROUNDED * UNIT * float(np.abs(dense).max()):
         return matrix, 0.0
-    found = dense / 2 + dense.T / 2
+    result = dense / 2 + dense.T / 2
     # one rounding of every entry, and halves of tiny ones
-    return found, 1.01 * UNIT * float(np.linalg.norm(found)) + 5e-324 * 2 * len(found)
+    return result, 1.01 * UNIT * float(np.linalg.norm(result)) + 5e-324 * 2 * len(result)
 
 
 def as_dense(matrix: MatrixLike) -> np.ndarray:

@@ -138,19 +138,19 @@ def solve(
     return best
 
 
-def certain(rows: np.ndarray, bound: np.ndarray | Limit, found: Bracket) -> Bracket:
+def certain(rows: np.ndarray, bound: np.ndarray | Limit, bracket: Bracket) -> Bracket:
     """A bracket of the same program, or where it is wider than `packing_ellipsoid.WIDTH` one that is not.
 
     Within the public limits of docs/proofs/gaussian_scores.md this is a theorem for all records.
     """
     width = float(packing_ellipsoid.WIDTH)
-    if found.width <= width:
-        return found
+    if bracket.width <= width:
+        return bracket
     low, factor = packing_ellipsoid.best_dual(
-        rows, as_limit(bound), lambda V: lower_bound(rows, bound, V), found.high - width
+        rows, as_limit(bound), lambda V: lower_bound(rows, bound, V), bracket.high - width
     )
-    low, factor = max((low, factor), (found.low, found.factor), key=lambda end: end[0])
-    return Bracket(low, min(found.high, low + width), found.weights, factor)
+    low, factor = max((low, factor), (bracket.low, bracket.factor), key=lambda end: end[0])
+    return Bracket(low, min(bracket.high, low + width), bracket.weights, factor)
 
 
 def _trivial(rows: np.ndarray, bound: Limit, near: np.ndarray | None) -> Bracket:

@@ -110,9 +110,9 @@ def test_matrix_products_equal_their_definition(matrix):
     expected = [chain(c * p for c, p in zip(row, vector)) for row in items]
     for result in (matrix @ vector, vector @ matrix.T, np.dot(matrix, vector), np.matmul(matrix, vector)):
         assert type(result) is PolynomialArray and result.shape == (3,)
-        for found, wanted in zip(result, expected):
-            assert found.is_exact == wanted.is_exact or wanted == 0
-            assert max(map(abs, (found - wanted).coefs.tolist()), default=0) < 1e-12
+        for best, wanted in zip(result, expected):
+            assert best.is_exact == wanted.is_exact or wanted == 0
+            assert max(map(abs, (best - wanted).coefs.tolist()), default=0) < 1e-12
     block = np.stack([vector, vector * x], axis=1)
     result = matrix @ block
     assert type(result) is PolynomialArray and result.shape == (3, 2)

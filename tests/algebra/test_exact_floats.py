@@ -53,10 +53,10 @@ def random_polynomial(rng: random.Random, number=wild, terms: int = 5) -> Polyno
 
 
 def power(p: dict, exponent: int) -> dict:
-    found = {(): F(1)}
+    result = {(): F(1)}
     for _ in range(exponent):
-        found = product(found, p)
-    return found
+        result = product(result, p)
+    return result
 
 
 def substituted(p: dict, table: dict[str, dict]) -> dict:
@@ -146,11 +146,11 @@ def test_large_products_give_the_numbers_that_fractions_give():
             c = rng.standard_normal(basis.size)
             factors.append(basis @ (c if digits == 53 else np.rint(c * 2**digits) / 2**digits))
         left, right = factors
-        found = left * right
-        assert (found.coefs.dtype == object) == (digits == 53)
+        result = left * right
+        assert (result.coefs.dtype == object) == (digits == 53)
         point = {x: 3, y: -2, z: 5}
-        assert found.as_exact()(point) == left.as_exact()(point) * right.as_exact()(point)
-        assert found.as_exact() == left.as_exact() * right.as_exact()
+        assert result.as_exact()(point) == left.as_exact()(point) * right.as_exact()(point)
+        assert result.as_exact() == left.as_exact() * right.as_exact()
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -196,8 +196,8 @@ def test_shifted_polynomials_keep_their_minimum():
 def test_fractions_made_of_numpy_integers_become_whole_numbers():
     """Fraction(np.int64(3)) keeps numpy's integer, which wraps around."""
     x = sd.variables("x")
-    wide = F(np.int64(2**62), 1)
-    p = x * wide * 4 + wide
+    broad = F(np.int64(2**62), 1)
+    p = x * broad * 4 + broad
     assert all(
         type(part) is int for c in p.as_exact().coefs.tolist() for part in (c.numerator, c.denominator)
     )

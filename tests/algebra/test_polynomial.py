@@ -266,11 +266,11 @@ def test_variables_by_name():
 
 
 def test_monomials_up_to_a_degree():
-    found = monomials([x, y, z], 3)
-    assert found.shape == (20,) and found[0] == 1 and len(set(found.tolist())) == 20
-    assert [p.degree for p in found] == sorted(p.degree for p in found)
+    result = monomials([x, y, z], 3)
+    assert result.shape == (20,) and result[0] == 1 and len(set(result.tolist())) == 20
+    assert [p.degree for p in result] == sorted(p.degree for p in result)
     assert monomials(x, 2).tolist() == [polynomial(1), x, x**2]
-    for p in found:
+    for p in result:
         check_invariants(p)
     for refused in (
         lambda: monomials([x], -1),
@@ -386,9 +386,9 @@ def test_large_float_products(count, degree):
     product = p * q
     check_invariants(product)
     expected = direct_product(p, q)
-    found = terms_of(product)
-    assert max(abs(found.get(m, 0) - c) for m, c in expected.items()) < 1e-12
-    assert set(found) <= set(expected)
+    result = terms_of(product)
+    assert max(abs(result.get(m, 0) - c) for m, c in expected.items()) < 1e-12
+    assert set(result) <= set(expected)
 
 
 def test_large_product_with_cancellation():
@@ -506,11 +506,11 @@ def test_constructed_collisions_are_refused():
     scale = 1 << 40
     rows = [[int(i == j) for j in range(40)] + [weight[i] * scale] for i in range(40)]
     short = flint.fmpz_mat([*rows, [0] * 40 + [scale << 64]]).lll().tolist()
-    found = min(
+    result = min(
         ([int(c) for c in r[:40]] for r in short if r[40] == 0 and any(r)), key=lambda r: sum(map(abs, r))
     )
-    plus = [v[i] for i, c in enumerate(found) for _ in range(max(c, 0))]
-    minus = [v[i] for i, c in enumerate(found) for _ in range(max(-c, 0))]
+    plus = [v[i] for i, c in enumerate(result) for _ in range(max(c, 0))]
+    minus = [v[i] for i, c in enumerate(result) for _ in range(max(-c, 0))]
 
     def times(factors: list) -> Polynomial:
         return math.prod(factors, start=polynomial(1))
@@ -530,8 +530,8 @@ def test_threads_share_a_chain():
     v = variables("thread", 200)
     base = sum(v[k] for k in range(100)) + v[100]
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda k: base + v[k], range(101, 200)))
-    for k, one in zip(range(101, 200), found):
+        result = list(pool.map(lambda k: base + v[k], range(101, 200)))
+    for k, one in zip(range(101, 200), result):
         assert one.coefficient(v[k]) == 1 and one.coefs.size == 102
 
 

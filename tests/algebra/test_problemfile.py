@@ -88,8 +88,8 @@ def test_sums_of_squares():
 
 
 def test_an_objective_beside_sums_of_squares_has_a_direction():
-    stated = problem(minimize=..., maximize="3*c", unknowns=["c"], sos="x**4 - c*x**2 + 1")
-    loaded = load_problem(stated)
+    statement = problem(minimize=..., maximize="3*c", unknowns=["c"], sos="x**4 - c*x**2 + 1")
+    loaded = load_problem(statement)
     assert (loaded.sense, loaded.direction, loaded.objective) == ("sos", "maximize", 3 * c)
     assert load_problem(loaded.to_dict()) == loaded
     assert load_problem({**problem(unknowns=["c"], sos="x**2 + c"), "minimize": "c"}) != loaded
@@ -114,9 +114,9 @@ def test_measures(tmp_path):
     loaded.save(tmp_path / "again.sos.json")
     again = load_problem(tmp_path / "again.sos.json")
     assert again.moments == loaded.moments and again.name == loaded.name
-    asked = {**MEASURES, "feasible": True}
-    del asked["minimize"]
-    assert load_problem(asked).moments.objective == ()
+    wanted = {**MEASURES, "feasible": True}
+    del wanted["minimize"]
+    assert load_problem(wanted).moments.objective == ()
     with pytest.raises(ValueError, match="is about measures: problem.solve()"):
         minimize(loaded)
     assert "over mu, nu" in loaded._repr_html_() and "3 constraints" in repr(loaded)
@@ -156,9 +156,9 @@ def test_measures(tmp_path):
     ],
 )
 def test_wrong_measures_are_refused_in_one_line(changes, key, reason):
-    stated = {k: v for k, v in {**MEASURES, **changes}.items() if v is not ...}
+    statement = {k: v for k, v in {**MEASURES, **changes}.items() if v is not ...}
     with pytest.raises(ProblemFileError) as error:
-        load_problem(stated)
+        load_problem(statement)
     assert error.value.key == key and reason in error.value.reason
     assert "\n" not in str(error.value)
 

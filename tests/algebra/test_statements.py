@@ -235,16 +235,16 @@ def test_combinations_of_words_round_nothing(kind):
 
     letters = [a, b] if real else [a, b, a.conj() if kind == "complex" else a.H]
     for _ in range(60):
-        found, wanted = [], []
+        best, wanted = [], []
         for _ in range(2):
             p, q = letters[0] * 0, {}
             for letter in rng.choices(letters, k=3):
                 c, exact = number()
                 p, q = p + letter * c, sum_of(q, times_of(pairs(letter), exact))
             c, exact = number()
-            found.append(p + c)
+            best.append(p + c)
             wanted.append(sum_of(q, exact))
-        (p, q), (u, v) = found, wanted
+        (p, q), (u, v) = best, wanted
         assert pairs(p) == u
         minus = {w: (-c, -d) for w, (c, d) in v.items()}
         for result, truth in (
@@ -266,8 +266,8 @@ def test_combinations_of_words_round_nothing(kind):
 def test_bounds_refer_to_what_was_stated():
     """Rounded, the first is certified as 0."""
     on = sd.System(x**2 == 1)
-    found = sd.minimize(BIG * x**2 - (BIG + 1) + 0.5 * y**2, on, 2)
-    assert -1.001 < found.certified_bound <= -1
+    answer = sd.minimize(BIG * x**2 - (BIG + 1) + 0.5 * y**2, on, 2)
+    assert -1.001 < answer.certified_bound <= -1
     assert (
         sd.feasible(sd.System(x**2 == 1, (BIG + 2) * x**2 - (BIG + 1) - 1.0 * y >= 0, y >= 0.5), 2).status
         == "optimal"

@@ -67,10 +67,10 @@ def places(value: Any, path: tuple = ()) -> Iterator[tuple]:
 def damage(content: Any, generator: random.Random) -> None:
     """One to three random edits of the tree."""
     for _ in range(generator.randint(1, 3)):
-        found = [p for p in places(content) if p]
-        if not found:
+        result = [p for p in places(content) if p]
+        if not result:
             return
-        path = generator.choice(found)
+        path = generator.choice(result)
         place, action = get(content, path[:-1]), generator.randrange(5)
         if action == 0:
             place[path[-1]] = copy.deepcopy(generator.choice(JUNK))
@@ -102,13 +102,13 @@ def damaged_text(text: str, generator: random.Random) -> str:
 
 def _numbers(content: Any) -> list[tuple]:
     """Places of rationals written as text."""
-    found = []
+    result = []
     for path in places(content):
         value = get(content, path)
         if isinstance(value, str) and path[0] in ("claim", "multipliers") and path[-1] != "kind":
             if value.lstrip("-").replace("/", "").isdigit():
-                found.append(path)
-    return found
+                result.append(path)
+    return result
 
 
 def get(content: Any, path: tuple) -> Any:
@@ -152,11 +152,11 @@ def _one_number(content: dict, generator: random.Random) -> None:
 
 
 def _one_exponent(content: dict, generator: random.Random) -> None:
-    found = [p for p in places(content) if p and p[-1] == 1 and isinstance(get(content, p), int)
+    result = [p for p in places(content) if p and p[-1] == 1 and isinstance(get(content, p), int)
              and not isinstance(get(content, p), bool) and isinstance(get(content, p[:-1]), list)
              and len(get(content, p[:-1])) == 2 and "gram" not in p]  # fmt: skip
-    if found:
-        path = generator.choice(found)
+    if result:
+        path = generator.choice(result)
         _put(content, path, generator.choice([1, 2, get(content, path) + 1]))
 
 
@@ -269,7 +269,7 @@ def mutant(content: dict[str, Any], generator: random.Random) -> dict[str, Any]:
 def run(seeds: list[dict], count: int, seed: int) -> dict[str, int]:
     """How many mutants got each verdict; AssertionError where one is judged in two ways."""
     generator = random.Random(seed)
-    found = {"valid": 0, "invalid": 0, "unreadable": 0}
+    result = {"valid": 0, "invalid": 0, "unreadable": 0}
     for k in range(count):
-        found[judged(mutant(seeds[k % len(seeds)], generator))] += 1
-    return found
+        result[judged(mutant(seeds[k % len(seeds)], generator))] += 1
+    return result

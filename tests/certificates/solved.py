@@ -45,8 +45,8 @@ def solved(name: str) -> Any:
 @cache
 def proof_of(name: str, slack: float = 1e-7) -> Any:
     """The exact proof of a case, of a bound at a slack: then every entry of every constraint is used."""
-    found = certificates.extract(solved(name))
-    return found.exact() if found.value is None else found.exact(slack=slack)
+    result = certificates.extract(solved(name))
+    return result.exact() if result.value is None else result.exact(slack=slack)
 
 
 def certificate_of(name: str) -> dict:

@@ -35,11 +35,11 @@ _KEYS = {
 }
 
 
-def problem(stated: dict[str, Any]) -> dict[str, Any]:
+def problem(statement: dict[str, Any]) -> dict[str, Any]:
     """The object of a problem file: its variables are the words that are no keys."""
-    words = re.findall(r"[A-Za-z_]\w*", json.dumps(stated))
-    taken = {*_KEYS, *stated.get("unknowns", ()), *stated.get("measures", ())}
-    return {"format": "sosdp-problem/1", "variables": sorted({*words} - taken), **stated}
+    words = re.findall(r"[A-Za-z_]\w*", json.dumps(statement))
+    taken = {*_KEYS, *statement.get("unknowns", ()), *statement.get("measures", ())}
+    return {"format": "sosdp-problem/1", "variables": sorted({*words} - taken), **statement}
 
 
 def least(p: str, *on: str, **more: Any) -> dict[str, Any]:

@@ -186,11 +186,11 @@ def test_a_refutation():
 
 
 def test_what_uses_a_support_is_proven_on_it_only():
-    asked = {"variables": ["x"], "feasible": True, "subject_to": [[{"mu": "x"}, ">= 3"]]}
-    assert kernel.replay({**asked, "measures": PROBLEM["measures"]}, refutation({})).bound is None
+    wanted = {"variables": ["x"], "feasible": True, "subject_to": [[{"mu": "x"}, ">= 3"]]}
+    assert kernel.replay({**wanted, "measures": PROBLEM["measures"]}, refutation({})).bound is None
     for support in ([], ["x**2 <= 2"]):
         with pytest.raises(kernel.NotProven, match="hypothesis"):
-            kernel.replay({**asked, "measures": {"mu": {"subject_to": support, "mass": 2}}}, refutation({}))
+            kernel.replay({**wanted, "measures": {"mu": {"subject_to": support, "mass": 2}}}, refutation({}))
 
 
 @pytest.mark.parametrize(
@@ -207,19 +207,19 @@ def test_problems_that_cannot_be_read(changes):
 
 
 def test_what_the_library_finds(tmp_path, capsys):
-    stated = PROBLEM | {
+    statement = PROBLEM | {
         "measures": {**PROBLEM["measures"], "nu": {"subject_to": ["x <= 1", "x >= -1"]}},
         "subject_to": [[{"mu": "x", "nu": "x"}, "== 1"], [{"nu": 1}, "<= 1"]],
         "degree": 2,
     }
     for sense, goal in (("minimize", {"mu": "x**2", "nu": "x**2"}), ("maximize", {"mu": "x", "nu": "1"})):
-        asked = {k: v for k, v in stated.items() if k != "minimize"} | {sense: goal}
-        problem = sd.load_problem(asked)
+        wanted = {k: v for k, v in statement.items() if k != "minimize"} | {sense: goal}
+        problem = sd.load_problem(wanted)
         problem.save(tmp_path / "p.sos.json")
         problem.solve().proof().save(tmp_path / "c.json")
         assert main(["verify", str(tmp_path / "c.json"), "--against", str(tmp_path / "p.sos.json")]) == 0
         assert capsys.readouterr().out.endswith("valid\n")
-    changed = sd.load_problem(asked | {"subject_to": [[{"mu": "x", "nu": "x"}, "== 2"]]})
+    changed = sd.load_problem(wanted | {"subject_to": [[{"mu": "x", "nu": "x"}, "== 2"]]})
     changed.save(tmp_path / "other.sos.json")
     assert not certificates.check_file(tmp_path / "c.json", tmp_path / "other.sos.json")
 

@@ -36,13 +36,13 @@ def folder(tmp_path_factory):
 def _forged(source):
     """One number changed in the target, and one in the certificate, of a module."""
     for line in ("target", "certificate"):
-        found = re.search(rf"^{line} = .*$", source, re.MULTILINE)
-        number = list(re.finditer(r"\d+(?= , \()|(?<=con )\d+|(?<=var )\d+", found[0]))
+        match = re.search(rf"^{line} = .*$", source, re.MULTILINE)
+        number = list(re.finditer(r"\d+(?= , \()|(?<=con )\d+|(?<=var )\d+", match[0]))
         place = number[len(number) // 2]
-        if "var" in found[0][: place.start()][-4:]:  # a number, not the name of a variable
-            place = next((n for n in number if "var" not in found[0][: n.start()][-4:]), place)
-        changed = f"{found[0][: place.start()]}{int(place[0]) + 1}{found[0][place.end() :]}"
-        yield source.replace(found[0], changed)
+        if "var" in match[0][: place.start()][-4:]:  # a number, not the name of a variable
+            place = next((n for n in number if "var" not in match[0][: n.start()][-4:]), place)
+        changed = f"{match[0][: place.start()]}{int(place[0]) + 1}{match[0][place.end() :]}"
+        yield source.replace(match[0], changed)
 
 
 def test_nothing_is_postulated_or_imported():

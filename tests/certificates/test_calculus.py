@@ -33,9 +33,9 @@ def _valid(derivation, hypotheses=None):
     assert derivation.degree <= derivation.bound
     total = sum(
         (
-            sum((w * q * q for w, q in found), start=sd.Polynomial(0))
+            sum((w * q * q for w, q in result), start=sd.Polynomial(0))
             * _product([derivation.bounds[k] for k in index])
-            for index, found in derivation.squares.items()
+            for index, result in derivation.squares.items()
         ),
         start=sd.Polynomial(0),
     ) + sum((c * derivation.zeros[k] for k, c in derivation.cofactors.items()), start=sd.Polynomial(0))
@@ -94,11 +94,11 @@ def test_products_with_equalities_keep_the_identity():
 
 
 def test_substitution_moves_hypotheses_too():
-    found = _valid((assume(x) * assume(y)).substitute({x: z * z, y: z * z}), 1)
-    assert same(found.conclusion, z**4)
+    result = _valid((assume(x) * assume(y)).substitute({x: z * z, y: z * z}), 1)
+    assert same(result.conclusion, z**4)
     swapped = _valid(lemmas.cauchy_schwarz([x, y], [1, z]).substitute({x: y, y: x, z: "1/2"}))
     assert same(swapped.conclusion, (x * x + y * y) * Fraction(5, 4) - (y + x / 2) ** 2)
-    assert found.degree <= found.bound
+    assert result.degree <= result.bound
 
 
 def test_chains_replace_hypotheses_by_what_derives_them():
@@ -147,10 +147,10 @@ def test_rewriting_from_above():
 def test_solved_relaxations_join_in():
     pe = sd.minimize(x**4 - 3 * x * y + y**4, sd.System(x**2 + y**2 <= 4), 4)
     proof = extract(pe).exact()
-    found = _valid(from_proof(proof), 1)
-    assert same(found.conclusion, x**4 - 3 * x * y + y**4 - sd.Polynomial(proof.bound))
-    joined = _valid(found + assume(x), 2)
-    assert same(joined.conclusion, found.conclusion + x)
+    result = _valid(from_proof(proof), 1)
+    assert same(result.conclusion, x**4 - 3 * x * y + y**4 - sd.Polynomial(proof.bound))
+    joined = _valid(result + assume(x), 2)
+    assert same(joined.conclusion, result.conclusion + x)
     with pytest.raises(ValueError, match="no such form|no certificate|matrix"):
         pmi = sd.minimize(x, sd.System(sd.PSD([[1, x], [x, 1]])), 2)
         from_proof(extract(pmi).exact())

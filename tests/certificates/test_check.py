@@ -357,16 +357,16 @@ def test_numbers_that_would_take_long_are_refused_before_they_are_computed():
     point = ["1" + "0" * 3997 + "1/" + "7" * 3999] * 60
     term = [["1", [[k, 10] for k in range(60)]]]
     claim = {"kind": "lower_bound", "objective": [["1", ONE]], "bound": "1", "attained_at": point}
-    wide = certificate({**claim, "equalities": [term]}, [], names)
-    assert check_certificate(wide).status == "unreadable"
+    broad = certificate({**claim, "equalities": [term]}, [], names)
+    assert check_certificate(broad).status == "unreadable"
     for degree, variables in ((1000, 3), (100, 30), (8, 60)):
         claim = {"kind": "no_certificate", "objective": [["1", [[0, 2]]]], "degree": degree}
-        wide = certificate({**claim, "inequalities": [[["1", X]]]}, [], names[:variables])
-        wide["functional"] = [["-1", [[0, 2]]], ["1", ONE]]
-        assert not check_certificate(wide)
-        wide["functional"] = [["1", [[0, 2]]]]
-        wide["claim"]["objective"] = [["-1", [[0, 2]]]]
-        assert check_certificate(wide).status == "unreadable"
+        broad = certificate({**claim, "inequalities": [[["1", X]]]}, [], names[:variables])
+        broad["functional"] = [["-1", [[0, 2]]], ["1", ONE]]
+        assert not check_certificate(broad)
+        broad["functional"] = [["1", [[0, 2]]]]
+        broad["claim"]["objective"] = [["-1", [[0, 2]]]]
+        assert check_certificate(broad).status == "unreadable"
     content = CLASSICS["found_coefficient"]()
     content["claim"]["values"] = ["2" * 3999]
     content["claim"]["objectives"][1].append(["1", [[2, 10**3]]])
@@ -382,6 +382,6 @@ def test_a_refusal_answers_the_question_of_its_problem_file():
     assert check_certificate(CLASSICS["motzkin_is_no_sum"](), problem)
     other = {**problem, "sos": "x**4*y**2 + x**2*y**4 - 2*x**2*y**2 + 1"}
     assert check_certificate(CLASSICS["motzkin_is_no_sum"](), other).status == "invalid"
-    asked = {"format": "sosdp-problem/1", "variables": ["x", "y"], "minimize": problem["sos"]}
-    assert check_certificate(CLASSICS["motzkin_is_no_sum"](), asked).status == "invalid"
-    assert check_certificate(CLASSICS["mean_at_least_one"](), asked).status == "invalid"
+    wanted = {"format": "sosdp-problem/1", "variables": ["x", "y"], "minimize": problem["sos"]}
+    assert check_certificate(CLASSICS["motzkin_is_no_sum"](), wanted).status == "invalid"
+    assert check_certificate(CLASSICS["mean_at_least_one"](), wanted).status == "invalid"

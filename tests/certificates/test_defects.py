@@ -181,11 +181,11 @@ def test_a_refusal_is_about_the_degree_and_the_products_of_the_problem():
         ["1", [[0, 2]]],
         ["2", [[1, 2]]],
     ]
-    asked = {"sos": "x - y", "degree": 2}
-    assert check_certificate(content, _problem(**asked, products="schmudgen"))
-    assert not check_certificate(content, _problem(**asked))
+    wanted = {"sos": "x - y", "degree": 2}
+    assert check_certificate(content, _problem(**wanted, products="schmudgen"))
+    assert not check_certificate(content, _problem(**wanted))
     more = [f"x + {k}*y >= 0" for k in range(60)]
-    assert not check_certificate(content, _problem(**asked, products="schmudgen") | {"subject_to": more})
+    assert not check_certificate(content, _problem(**wanted, products="schmudgen") | {"subject_to": more})
 
 
 # --------------------------------------------------------------------------------------- 5: time and memory

@@ -66,14 +66,14 @@ def test_the_corpus_keeps_its_verdicts(tmp_path):
 
 
 def test_mutants_of_hand_made_certificates_are_judged_alike():
-    found = run(SEEDS, 400, 11)
-    assert found["valid"] > 40 and found["invalid"] > 150 and found["unreadable"] < 150, found
+    result = run(SEEDS, 400, 11)
+    assert result["valid"] > 40 and result["invalid"] > 150 and result["unreadable"] < 150, result
 
 
 @pytest.mark.slow
 def test_ten_thousand_mutants_are_judged_alike():
-    found = run(SEEDS, 10_000, 12)
-    assert found["valid"] > 1500 and found["invalid"] > 4000
+    result = run(SEEDS, 10_000, 12)
+    assert result["valid"] > 1500 and result["invalid"] > 4000
 
 
 @pytest.mark.few(3)
@@ -82,8 +82,8 @@ def test_mutants_of_solved_cases_are_judged_alike(name):
     content = certificate_of(name)
     content.pop("digest")
     assert judged(content) == "valid"
-    found = run([content], 20, 7)
-    assert found["invalid"] > found["valid"]
+    result = run([content], 20, 7)
+    assert result["invalid"] > result["valid"]
 
 
 @pytest.mark.parametrize("status", ["valid", "invalid"])

@@ -161,13 +161,13 @@ def in_engine(source: str, names=NAMES):
 
 
 def differing(seed: int, count: int) -> list[tuple]:
-    draw, found = random.Random(f"grammar {seed}"), []
+    draw, result = random.Random(f"grammar {seed}"), []
     for _ in range(count):
         source = text(draw)
         mine, other = in_kernel(source), in_engine(source)
         if mine != other:
-            found.append((source, mine, other))
-    return found
+            result.append((source, mine, other))
+    return result
 
 
 def test_kernel_and_engine_read_alike():

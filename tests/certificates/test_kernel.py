@@ -215,12 +215,12 @@ def test_an_answer_needs_exactly_what_was_asked():
 
 def test_expectations_are_not_points():
     mean = {"variables": ["x"], "minimize": "x", "in_expectation": {"subject_to": ["x >= 1"]}}
-    found = assume(">=", kernel.integral(X - ONE))
-    said = settle(state(mean), [found], 1).show()
+    result = assume(">=", kernel.integral(X - ONE))
+    said = settle(state(mean), [result], 1).show()
     assert said == "for all probability distributions where E[x] - 1 >= 0: E[x] >= 1"
     point = state({"variables": ["x"], "minimize": "x", "subject_to": ["x >= 1"]})
     for refused in (
-        lambda: settle(point, [found], 1),
+        lambda: settle(point, [result], 1),
         lambda: settle(state(mean), [assume(">=", X - ONE)], 1),
     ):
         with pytest.raises(NotProven):
@@ -241,7 +241,7 @@ def test_a_square_that_no_multiplier_uses_is_nonnegative():
 
 def test_the_weight_of_a_square_is_that_of_the_problem():
     """A certificate with weight 0 was a division by 0."""
-    stated = {"variables": ["x"], "minimize": "0", "squares": [["1", "x"]]}
+    statement = {"variables": ["x"], "minimize": "0", "squares": [["1", "x"]]}
     block = {"kind": "square", "index": [0], "polynomial": [["1", []]]}
     for weight in ("0", "-1", "2"):
         claim = {
@@ -251,7 +251,7 @@ def test_the_weight_of_a_square_is_that_of_the_problem():
             "squares": [[weight, [["1", [[0, 1]]]]]],
         }
         with pytest.raises(NotProven):
-            kernel.replay(stated, {"variables": ["x"], "claim": claim, "multipliers": [block]})
+            kernel.replay(statement, {"variables": ["x"], "claim": claim, "multipliers": [block]})
 
 
 def test_the_mass_of_a_measure_is_what_the_problem_says():
@@ -335,8 +335,8 @@ def test_a_for_all_constraint_is_a_matrix_with_every_free_direction(q, over, sid
 
 
 def test_for_all_is_read_from_the_problem():
-    stated = {"variables": ["t", "v"], "minimize": "t", "for_all": [[["v"], "v**4 - 2*v**2 + t"]]}
-    (((_, _, hypotheses),),) = (kernel.state(stated).parts,)
+    statement = {"variables": ["t", "v"], "minimize": "t", "for_all": [[["v"], "v**4 - 2*v**2 + t"]]}
+    (((_, _, hypotheses),),) = (kernel.state(statement).parts,)
     (kind, rows), t = next(iter(hypotheses)), polynomial({("t",): 1})
     assert kind == "psd" and len(rows) == 3
     v = [kernel.ONE, kernel.ZERO, kernel.ONE]  # (1, 0, 1) and (0, 1, 0) together: q at v = 1, as a functional
@@ -344,9 +344,9 @@ def test_for_all_is_read_from_the_problem():
     two = kernel.quadratic_form(rows, [kernel.ZERO, kernel.ONE, kernel.ZERO])
     fact = kernel.weighted_sum([(1, one), (1, two)])
     assert fact.conclusion == t - kernel.ONE
-    assert kernel.settle(kernel.state(stated), [fact], 1).bound == 1
+    assert kernel.settle(kernel.state(statement), [fact], 1).bound == 1
     with pytest.raises(NotProven):
-        kernel.settle(kernel.state(stated), [one], 1)  # depends on the free variable
+        kernel.settle(kernel.state(statement), [one], 1)  # depends on the free variable
     for wrong in (
         {"for_all": [[["v"], "v**3 + t"]]},
         {"for_all": [[["w"], "v**2 + t"]]},
@@ -355,33 +355,33 @@ def test_for_all_is_read_from_the_problem():
         {"measures": {"mu": {}}, "minimize": {"mu": "t"}},
     ):
         with pytest.raises((NotProven, ValueError)):
-            kernel.state({**stated, **wrong})
+            kernel.state({**statement, **wrong})
 
 
 def test_a_measure_called_e_is_no_expectation():
-    stated = {"variables": ["x"], "measures": {"E": {"subject_to": ["x >= 1"]}}, "minimize": {"E": "x"}}
+    statement = {"variables": ["x"], "measures": {"E": {"subject_to": ["x >= 1"]}}, "minimize": {"E": "x"}}
     fact = kernel.average(assume(">=", polynomial({("x",): 1}) - kernel.ONE))  # E[x] >= 1 for probabilities
-    goal = state(stated)
+    goal = state(statement)
     with pytest.raises(NotProven):  # a measure of mass 0 has mean 0
         settle(goal, [fact], 1)
-    assert state({**stated, "measures": {"mu": {}}, "minimize": {"mu": "x"}}).about == "measures mu"
+    assert state({**statement, "measures": {"mu": {}}, "minimize": {"mu": "x"}}).about == "measures mu"
     assert "E'[x]" in goal.parts[0][0]
 
 
 @pytest.mark.parametrize("two", [("E", "E'"), ("mu", "mu, nu", "nu"), ("mu", "mu[x]"), ("mu", "")], ids=str)
 def test_two_measures_are_never_one(two):
     """Masses 1, 2, ... of measures that exist: E was shown as E', and E' as itself."""
-    stated = {
+    statement = {
         "variables": ["x"],
         "measures": {n: {"mass": k} for k, n in enumerate(two, 1)},
         "feasible": True,
     }
     with pytest.raises(NotProven):
-        state(stated)
+        state(statement)
     claim = {"kind": "infeasible", "objective": [], "unknowns": [0, 1], "values": ["-1", "1"]}
     names = [f"{kernel.MULTIPLIER}{k}" for k in range(2)]
     with pytest.raises(NotProven):
-        kernel.replay(stated, {"variables": names, "claim": claim, "multipliers": []})
+        kernel.replay(statement, {"variables": names, "claim": claim, "multipliers": []})
 
 
 @pytest.mark.parametrize(

@@ -273,16 +273,16 @@ def holds(theorem, point):
 
 
 def settled(theorem):
-    found = []
+    result = []
     for goal in FALSE:
         for bound, empty in itertools.product(
             [None, 0, "1", Equal(), Small(0)], [False, True, Flips(), Equal()]
         ):
             try:
-                found.append(kernel.settle(goal, [theorem], bound, empty).show())
+                result.append(kernel.settle(goal, [theorem], bound, empty).show())
             except (NotProven, ValueError, TypeError, AttributeError):
                 continue
-    return found
+    return result
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -64,10 +64,10 @@ def value(p, letters):
 
 def holds(name, rows, letters, state):
     """Whether a hypothesis about states holds; those about operators do."""
-    found = np.array([[np.trace(state @ value(p, letters)) for p in row] for row in rows])
+    result = np.array([[np.trace(state @ value(p, letters)) for p in row] for row in rows])
     if name == "state equality":
-        return np.abs(found).max() < 1e-9
-    return name[:5] != "state" or np.linalg.eigvalsh(found).min() > -1e-9
+        return np.abs(result).max() < 1e-9
+    return name[:5] != "state" or np.linalg.eigvalsh(result).min() > -1e-9
 
 
 def random_polynomial(generator, letters=("x", "y", "z", "z.H", "i")):
@@ -131,12 +131,12 @@ def test_every_fact_is_true_of_random_matrices(claim, trace, seed):
             size = 1e-9 * max(1, np.abs(matrix).max())
             if mean and not met:
                 continue  # nothing is said of such a state
-            found = np.array([[np.trace(state @ matrix)]]) if mean else matrix
+            result = np.array([[np.trace(state @ matrix)]]) if mean else matrix
             if relation == "=":
-                assert np.abs(found).max() < size
+                assert np.abs(result).max() < size
             else:
-                assert np.abs(found - found.conj().T).max() < size
-                assert np.linalg.eigvalsh((found + found.conj().T) / 2).min() > -size
+                assert np.abs(result - result.conj().T).max() < size
+                assert np.linalg.eigvalsh((result + result.conj().T) / 2).min() > -size
 
 
 def test_facts_about_states_are_true_of_states_that_meet_the_hypotheses():

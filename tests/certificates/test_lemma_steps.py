@@ -28,11 +28,11 @@ def test_robust_mean(n, most, spread, symbolic):
     data = y[:n] if symbolic else [sd.Polynomial(c) for c in (0, 3, -1, 2)[:n]]
     t, bound = Fraction(most), Fraction(spread)
     m, a = (sum(values, start=sd.Polynomial(0)) / n for values in (xs, data))
-    found = lemmas.robust_mean(ws, xs, data, most, spread)
+    result = lemmas.robust_mean(ws, xs, data, most, spread)
     right = 2 * t * (n * bound + _total((q - a) ** 2 for q in data))
-    _proves(found, right - n * (n - t) * (m - a) ** 2, 6)
+    _proves(result, right - n * (n - t) * (m - a) ** 2, 6)
     _hypotheses(
-        found,
+        result,
         [p * p - p for p in ws] + [p * (q - r) for p, q, r in zip(ws, xs, data)],
         [t - _total(1 - p for p in ws), n * bound - _total((q - m) ** 2 for q in xs)],
     )
@@ -60,21 +60,21 @@ def test_robust_mean_in_every_direction():
         entry = covariance + lemmas.inner(slack[j], slack[k]) - bound * (j == k)
         entries.append(entry)
         spread = spread + assume(entry, equality=True).times(-n * u[j] * u[k])
-    found = step.given(*premises, spread)
+    result = step.given(*premises, spread)
     centre = lemmas.inner([sd.Polynomial(sum(row[j] for row in data)) / n for j in range(d)], u)
     moved = lemmas.inner(mean, u) - centre
     right = 2 * (n * bound * lemmas.inner(u, u) + _total((q - centre) ** 2 for q in known))
-    _proves(found, right - n * (n - 1) * moved**2, 8)
+    _proves(result, right - n * (n - 1) * moved**2, 8)
     given = [p * p - p for p in w[:n]] + entries
     given += [w[i] * (points[i][j] - data[i][j]) for i in range(n) for j in range(d)]
-    _hypotheses(found, given, [1 - _total(1 - p for p in w[:n])])
+    _hypotheses(result, given, [1 - _total(1 - p for p in w[:n])])
 
 
 def test_robust_mean_on_numbers():
     """Evaluated where the hypotheses hold, the conclusion holds; with three corrupted it does not."""
     n, data, bound = 4, [Fraction(k) for k in (0, 1, -1, 0)], Fraction(4)
-    found = lemmas.robust_mean(w[:n], x[:n], data, 1, bound)
-    terms = terms_of(found.conclusion)
+    result = lemmas.robust_mean(w[:n], x[:n], data, 1, bound)
+    terms = terms_of(result.conclusion)
     ids = [int(p.variable_ids[0]) for p in (*w[:n], *x[:n])]
     seen, below = 0, 0
     for dropped, moved in itertools.product(range(n), range(-12, 13)):
@@ -101,12 +101,12 @@ def test_error_of_the_overlap_matrix(c):
     truth = [[int(a == b) for b in labels] for a in labels]
     error = _total((overlap[i][j] - truth[i][j]) ** 2 for i in range(4) for j in range(4))
     off = _total(overlap[i][j] for i in range(4) for j in range(4) if not truth[i][j])
-    found = lemmas.overlap_error(overlap, labels, c)
-    _proves(found, 2 * off - error, 2)
+    result = lemmas.overlap_error(overlap, labels, c)
+    _proves(result, 2 * off - error, 2)
     c = Fraction(c)
     value = _total((p - c) ** 2 for p in names)
     best = sum((t - c) ** 2 for row in truth for t in row)
-    _hypotheses(found, [], [best - value, 8 - _total(names)])
+    _hypotheses(result, [], [best - value, 8 - _total(names)])
     with pytest.raises(ValueError, match="below it"):
         lemmas.overlap_error(overlap, labels, "1/2")
     with pytest.raises(ValueError, match="equal sizes"):
@@ -117,9 +117,9 @@ def test_error_of_the_overlap_matrix(c):
 def test_jensen(power):
     numbers = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]
     mean = _total(c * p for c, p in zip(numbers, x))
-    found = lemmas.holder(numbers, x[:3], power, weights="numbers")
-    _proves(found, _total(c * p**power for c, p in zip(numbers, x)) - mean**power, power)
-    assert not found.equalities and not found.inequalities
+    result = lemmas.holder(numbers, x[:3], power, weights="numbers")
+    _proves(result, _total(c * p**power for c, p in zip(numbers, x)) - mean**power, power)
+    assert not result.equalities and not result.inequalities
     with pytest.raises(ValueError, match=">= 0"):
         lemmas.holder([1, -1], x[:2], 2, weights="numbers")
 

@@ -104,20 +104,20 @@ def test_a_lemma_says_what_its_docstring_says(lemma, arguments, statement, degre
 def test_holder(n, t, weights):
     a, f = w[:n], x[:n]
     statement = a.sum() ** (t - 1) * _total(p * q**t for p, q in zip(a, f)) - (a @ f) ** t
-    found = lemmas.holder(a, f, t, weights=weights)
+    result = lemmas.holder(a, f, t, weights=weights)
     # with 0/1 weights the squares and cofactors go up to the square of the product of the distinct ones
     degree = 2 * t if weights == "nonnegative" else {2: 6, 4: 9 if n == 2 else 10}[t]
-    _proves(found, statement, degree)
-    assert bool(found.equalities) == (weights == "boolean")
+    _proves(result, statement, degree)
+    assert bool(result.equalities) == (weights == "boolean")
 
 
 @pytest.mark.parametrize("t", [2, 4, 6])
 @pytest.mark.parametrize("c", [3, Fraction(1, 2)])
 def test_cancelling(t, c):
     p = x[0]
-    found = lemmas.root(p, c, t)
-    assert same(found.inequalities[0], c**t - p**t)
-    _proves(found, c - p, t)
+    result = lemmas.root(p, c, t)
+    assert same(result.inequalities[0], c**t - p**t)
+    _proves(result, c - p, t)
     both = lemmas.cancel(p, c), lemmas.cancel_nonnegative(p, c)
     assert all(same(d.inequalities[0], c * p - p * p) for d in both)
     _proves(both[0], c - p, 2)

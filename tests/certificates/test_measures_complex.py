@@ -47,9 +47,9 @@ def test_weak_duality_holds_for_measures_that_meet_the_constraints():
 def test_measures_that_do_not_exist():
     program, mu, _ = two_measures()
     program.require(mu(x**2) == 3)
-    for found in (program.feasible(), program.minimize(mu(x))):
-        assert found.status == "infeasible"
-        proof = certificates.extract(found).exact()
+    for result in (program.feasible(), program.minimize(mu(x))):
+        assert result.status == "infeasible"
+        proof = certificates.extract(result).exact()
         assert proof.verify() and len(proof.claim.objectives) == 1 + 1 + 2  # a sign, value - 1, two measures
 
 
@@ -77,10 +77,10 @@ def quartic():
 @pytest.mark.parametrize("basis", ["holomorphic", "real"])
 def test_complex_minimisers(basis):
     p, on = quartic()
-    found = sd.minimize(p, on, 6, basis=basis)
-    points = found.atoms()
-    assert points.dtype == complex and points.shape == (1, 2) and found.atoms_reason == ""
-    assert [str(v) for v in found.variables] == ["z", "w"]
+    answer = sd.minimize(p, on, 6, basis=basis)
+    points = answer.atoms()
+    assert points.dtype == complex and points.shape == (1, 2) and answer.atoms_reason == ""
+    assert [str(v) for v in answer.variables] == ["z", "w"]
     assert np.abs(points - [[-1j * (2 / 3) ** 0.5, (7 / 3) ** 0.5]]).max() < 1e-5
 
 
@@ -93,8 +93,8 @@ def test_two_complex_minimisers(basis):
 
 
 def test_a_circle_of_minimisers_has_no_atoms():
-    found = sd.minimize((z.abs2() - 1) ** 2, [z.abs2() <= 4], 4)
-    assert found.atoms().shape == (0, 1) and found.atoms_reason
+    answer = sd.minimize((z.abs2() - 1) ** 2, [z.abs2() <= 4], 4)
+    assert answer.atoms().shape == (0, 1) and answer.atoms_reason
 
 
 def test_complex_certificates_are_stated_in_real_parts():

@@ -140,8 +140,8 @@ def test_mutants_of_roots_in_files_are_judged_as_by_fractions(scheiderer, tmp_pa
     bound = {**scheiderer["claim"], "kind": "lower_bound", "bound": "0"}
     for k in range(60):
         plain = {key: v for key, v in scheiderer.items() if key != "digest"}
-        stated = {**plain, "claim": copy.deepcopy(bound if k % 2 else plain["claim"])}
-        content = copy.deepcopy(stated)
+        statement = {**plain, "claim": copy.deepcopy(bound if k % 2 else plain["claim"])}
+        content = copy.deepcopy(statement)
         if k % 3:
             other_root(content["claim"], generator)
         content = mutant(content, generator) if k % 3 != 1 else content
@@ -150,7 +150,7 @@ def test_mutants_of_roots_in_files_are_judged_as_by_fractions(scheiderer, tmp_pa
             valid[0] += 1
             assert proves(content), json.dumps(content)
         try:
-            answer = kernel.replay(problem_of(stated), content)
+            answer = kernel.replay(problem_of(statement), content)
         except (ValueError, TypeError, LookupError):
             continue
         valid[1] += 1

@@ -63,13 +63,13 @@ def test_bounds_are_as_near_as_asked_and_on_the_right_side(name, digits):
 
 @pytest.mark.slow
 def test_a_bound_in_the_eighteenth_digit_is_told_apart():
-    found = extract(sd.minimize(CAMEL))
+    result = extract(sd.minimize(CAMEL))
     minimum = Fraction(round(_camel_minimum() * 10**20), 10**20)
     assert float(minimum) == pytest.approx(-1.031628453489877, abs=1e-14)  # as printed in the literature
     below, above = minimum - Fraction(1, 10**18), minimum + Fraction(1, 10**18)
-    assert found.exact(bound=below).bound == below
+    assert result.exact(bound=below).bound == below
     with pytest.raises(NotCertifiable, match="wrong side of the value"):
-        found.exact(bound=above)
+        result.exact(bound=above)
     with pytest.raises(
         NotCertifiable, match="digits|singular|cone|converge"
     ):  # the optimum itself has no inside
@@ -79,8 +79,8 @@ def test_a_bound_in_the_eighteenth_digit_is_told_apart():
 
 
 def _claim(result):
-    found = extract(result)
-    return found.claim, found.dual
+    best = extract(result)
+    return best.claim, best.dual
 
 
 def test_what_higher_precision_does_not_serve_says_why():

@@ -41,39 +41,39 @@ def turned(content):
 
 @pytest.mark.parametrize("name", ROWS)
 def test_a_proof_of_the_problem_as_it_is_stated(name):
-    stated, more = ROWS[name]
-    file = problem(stated)
-    asked = sd.load_problem(file)
-    given = turned(asked.solve().proof().to_dict())
+    statement, more = ROWS[name]
+    file = problem(statement)
+    wanted = sd.load_problem(file)
+    given = turned(wanted.solve().proof().to_dict())
     assert certificates.check_certificate(given)
-    found = restated(from_dict(given), asked)
-    assert found.verify()
-    assert found.claim.inequalities == asked.system.as_exact().inequalities
-    assert found.claim.equalities == asked.system.as_exact().equalities
+    result = restated(from_dict(given), wanted)
+    assert result.verify()
+    assert result.claim.inequalities == wanted.system.as_exact().inequalities
+    assert result.claim.equalities == wanted.system.as_exact().equalities
     other = sd.load_problem({**file, "subject_to": [more]})
     with pytest.raises(NotRestated):
         restated(from_dict(given), other)
 
 
 def test_another_question_is_not_answered():
-    asked = sd.load_problem(problem(least("x*y", "x**2 + y**2 <= 1")))
-    proof = asked.solve().proof()
-    for stated in (most("x*y", "x**2 + y**2 <= 1"), least("2*x*y", "x**2 + y**2 <= 1"), sums("x*y")):
+    wanted = sd.load_problem(problem(least("x*y", "x**2 + y**2 <= 1")))
+    proof = wanted.solve().proof()
+    for statement in (most("x*y", "x**2 + y**2 <= 1"), least("2*x*y", "x**2 + y**2 <= 1"), sums("x*y")):
         with pytest.raises(NotRestated):
-            restated(proof, sd.load_problem(problem(stated)))
+            restated(proof, sd.load_problem(problem(statement)))
 
 
 @pytest.mark.skipif(importlib.util.find_spec("agda") is None, reason="needs sosdp[agda]")
 def test_agda_states_the_problem(tmp_path):
-    stated, _ = ROWS["bound"]
-    asked = sd.load_problem(problem(stated))
-    source = proof_agda(restated(from_dict(turned(asked.solve().proof().to_dict())), asked))
+    statement, _ = ROWS["bound"]
+    wanted = sd.load_problem(problem(statement))
+    source = proof_agda(restated(from_dict(turned(wanted.solve().proof().to_dict())), wanted))
     assert source.count("neg (var 0 ⊠ var 0)") and accepts(source, prepare(tmp_path)) == (True, "")
 
 
 def test_lean_states_the_problem(tmp_path):
-    stated, _ = ROWS["bound"]
-    file = problem(stated)
+    statement, _ = ROWS["bound"]
+    file = problem(statement)
     names = [tmp_path / n for n in ("p.sos.json", "c.json", "c.lean")]
     names[0].write_text(json.dumps(file))
     given = turned(sd.load_problem(file).solve().proof().to_dict())

@@ -72,15 +72,15 @@ FILES = {
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", FILES)
 def test_a_problem_file(name, tmp_path, capsys):
-    stated, said = FILES[name]
+    statement, said = FILES[name]
     problem, proof = tmp_path / "p.sos.json", tmp_path / "c.json"
-    problem.write_text(json.dumps({"format": "sosdp-problem/1", **stated}))
+    problem.write_text(json.dumps({"format": "sosdp-problem/1", **statement}))
     assert main(["solve", str(problem), "--certificate", str(proof)]) == 0
     capsys.readouterr()
     assert main(["verify", str(proof), "--kernel", "--against", str(problem)]) == 0
     out = capsys.readouterr().out
     assert "kernel: " in out and said in out and out.endswith("valid\n")
-    alone = [kernel_words.__file__] if "operators" in stated else [kernel.__file__, str(problem)]
+    alone = [kernel_words.__file__] if "operators" in statement else [kernel.__file__, str(problem)]
     done = subprocess.run(
         [sys.executable, "-I", *alone, str(proof)], capture_output=True, text=True, check=True
     )
@@ -97,15 +97,15 @@ def test_degree_200_takes_the_kernel_less_than_a_minute():
 
 
 def test_another_problem_is_not_what_was_proven():
-    stated, _ = FILES["minimize"]
-    content = sd.load_problem({"format": "sosdp-problem/1", **stated}).solve().proof().to_dict()
+    statement, _ = FILES["minimize"]
+    content = sd.load_problem({"format": "sosdp-problem/1", **statement}).solve().proof().to_dict()
     for change in (
         {"minimize": "2*x*y"},
         {"subject_to": ["x**2 + y**2 <= 2"]},
         {"subject_to": []},
         {"maximize": "x*y"},
     ):
-        problem = {**stated, **change}
+        problem = {**statement, **change}
         if "maximize" in change:
             problem.pop("minimize")
         with pytest.raises(kernel.NotProven):

@@ -234,9 +234,9 @@ def test_zero_rows_are_left_out():
     ],
 )
 def test_short_decimals(low, high, expected):
-    found = short_decimal(low, high)
-    assert Fraction(low) <= found <= Fraction(high)
-    assert found == Fraction(expected)
+    result = short_decimal(low, high)
+    assert Fraction(low) <= result <= Fraction(high)
+    assert result == Fraction(expected)
 
 
 def test_claims_refuse_what_makes_no_statement():

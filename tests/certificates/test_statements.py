@@ -15,12 +15,12 @@ from certificates.into_kernel import problem_of
 from tests.certificates.statements import STATEMENTS, problem
 
 
-def outcome(stated: Any) -> tuple[Any, dict[str, Any] | None]:
+def outcome(statement: Any) -> tuple[Any, dict[str, Any] | None]:
     """The proof, or None, and the problem file's object, if there is one."""
-    if callable(stated):
-        return certificates.decide(stated()).proof, None
-    bound = stated.get("bound")
-    file = problem({key: value for key, value in stated.items() if key != "bound"})
+    if callable(statement):
+        return certificates.decide(statement()).proof, None
+    bound = statement.get("bound")
+    file = problem({key: value for key, value in statement.items() if key != "bound"})
     answer = sd.load_problem(file).solve()
     if bound is not None:
         return certificates.decide(answer.parts[0], bound=bound).proof, file
@@ -32,10 +32,10 @@ def outcome(stated: Any) -> tuple[Any, dict[str, Any] | None]:
 
 @pytest.mark.few(50)
 @pytest.mark.parametrize(
-    ("stated", "end"), [row[1:] for row in STATEMENTS], ids=[row[0] for row in STATEMENTS]
+    ("statement", "end"), [row[1:] for row in STATEMENTS], ids=[row[0] for row in STATEMENTS]
 )
-def test_a_statement(stated, end):
-    proof, file = outcome(stated)
+def test_a_statement(statement, end):
+    proof, file = outcome(statement)
     if end == "open":
         assert proof is None
         return

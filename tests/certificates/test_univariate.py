@@ -37,9 +37,9 @@ POSITIVE = {
 
 @pytest.mark.parametrize("name", POSITIVE)
 def test_the_squares_add_up(name):
-    found = sum_of_squares(POSITIVE[name])
-    assert all(weight > 0 for weight, _ in found)
-    assert sum((w * p * p for w, p in found), fmpq_poly([0])) == POSITIVE[name]
+    result = sum_of_squares(POSITIVE[name])
+    assert all(weight > 0 for weight, _ in result)
+    assert sum((w * p * p for w, p in result), fmpq_poly([0])) == POSITIVE[name]
 
 
 @pytest.mark.parametrize(

@@ -66,8 +66,8 @@ def test_a_proof_decides_what_floats_left_open():
     assert with_proof(square)[0].status == "proved"
     smaller = replace(square, cone="dsos")  # the proof may have any Gram matrix
     assert with_proof(smaller)[0] is smaller
-    found, proof = with_proof(sd.SosProgram(c).require(x**4 - c * x**2 + 1).maximize(c))
-    assert found.certified_values == {"c": 2} and dict(proof.claim.values).popitem()[1] == 2
+    result, proof = with_proof(sd.SosProgram(c).require(x**4 - c * x**2 + 1).maximize(c))
+    assert result.certified_values == {"c": 2} and dict(proof.claim.values).popitem()[1] == 2
 
 
 def test_without_a_proof_the_result_is_as_it_was():

@@ -137,10 +137,10 @@ def test_proofs_are_near_the_certified_bound_and_valid(name):
 
 
 def test_a_bound_of_ones_own_is_proven_or_refused():
-    found = certificates.extract(solved("chsh")[0])
-    assert found.exact("2829/1000").bound == Fraction(2829, 1000)
+    result = certificates.extract(solved("chsh")[0])
+    assert result.exact("2829/1000").bound == Fraction(2829, 1000)
     with pytest.raises(certificates.NotCertifiable, match="2.82842"):
-        found.exact("2828/1000")
+        result.exact("2828/1000")
     assert certificates.decide(solved("chsh")[0], bound=3).status == "proved"
     assert certificates.decide(solved("chsh")[0], bound=2).status == "undecided"
 
@@ -223,17 +223,17 @@ def model(name, generator):
     """Matrices of the letters after i."""
     if name in ("chsh", "inequality"):
         count, one = (2 if name == "chsh" else 3), np.eye(4)
-        found = [involution(generator, 4) for _ in range(2 * count)]
-        found = found if name == "chsh" else [(one + m) / 2 for m in found]
-        return [np.kron(m, one) for m in found[:count]] + [np.kron(one, m) for m in found[count:]]
+        result = [involution(generator, 4) for _ in range(2 * count)]
+        result = result if name == "chsh" else [(one + m) / 2 for m in result]
+        return [np.kron(m, one) for m in result[:count]] + [np.kron(one, m) for m in result[count:]]
     if name == "trace":
         return [involution(generator, 6) for _ in range(2)]
     if name == "complex_trace":
         return [m for u in (unitary(generator, 5), unitary(generator, 5)) for m in (u, u.conj().T)]
     if name in ("norms", "unbounded"):
-        found = generator.normal(size=(2, 5, 5))
-        found = found + found.transpose(0, 2, 1)
-        return [m / np.abs(np.linalg.eigvalsh(m)).max() for m in found] if name == "norms" else list(found)
+        result = generator.normal(size=(2, 5, 5))
+        result = result + result.transpose(0, 2, 1)
+        return [m / np.abs(np.linalg.eigvalsh(m)).max() for m in result] if name == "norms" else list(result)
     if name == "on_ball":
         y = involution(generator, 6) * (np.sqrt(3) / 2) + np.eye(6) / 2
         return [(np.eye(6) + involution(generator, 6)) / 2, y]
@@ -265,9 +265,9 @@ def test_statements_are_true_of_random_matrices(name):
         letters = [1j * np.eye(len(letters[0])), *letters]
         for word, smaller in problem._rules.items():
             assert np.allclose(value([(word, 1)], letters), value(smaller, letters))
-        found = value(problem._asked, letters)  # what is claimed to be nonnegative
-        assert np.allclose(found, found.conj().T)
-        least = np.trace(found).real if proof.claim["trace"] else np.linalg.eigvalsh(found).min()
+        result = value(problem._asked, letters)  # what is claimed to be nonnegative
+        assert np.allclose(result, result.conj().T)
+        least = np.trace(result).real if proof.claim["trace"] else np.linalg.eigvalsh(result).min()
         assert least >= -1e-9
 
 
@@ -308,8 +308,8 @@ def test_a_certificate_with_one_changed_number_is_refused(name):
             continue  # a weaker bound needs other lines, and is refused too: below
         for change in (lambda c: c + 1, lambda c: c + Fraction(1, 10**9)):
             mutant = changed(content, places[k], change)
-            elsewhere = places[k][:2] in (("claim", "relations"), ("claim", "hypotheses"))  # perhaps not used
-            assert elsewhere or not certificates.check_certificate(mutant), places[k]
+            other = places[k][:2] in (("claim", "relations"), ("claim", "hypotheses"))  # perhaps not used
+            assert other or not certificates.check_certificate(mutant), places[k]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -405,7 +405,7 @@ def test_names_that_are_none_are_not_shown():
 
 def test_a_mean_over_a_group_is_one_over_cosets():
     shift, mirror = {k: (k + 1) % 6 for k in range(6)}, {k: -k % 6 for k in range(6)}
-    found = stages([shift, mirror])
-    assert [len(s) for s in found] == [6, 2]
-    products = {tuple(b[a[k]] for k in range(6)) for a in found[0] for b in found[1]}
+    result = stages([shift, mirror])
+    assert [len(s) for s in result] == [6, 2]
+    products = {tuple(b[a[k]] for k in range(6)) for a in result[0] for b in result[1]}
     assert len(products) == 12

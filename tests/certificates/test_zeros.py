@@ -105,8 +105,8 @@ def test_simplest_fractions():
 
 def test_brackets_hold_the_value():
     upper = sd.maximize(x * y + x, sd.System(x**2 + y**2 <= 1), 4)
-    found = extract(upper)
-    low, high = bracket(upper, found.claim, found.dual, 20)
+    result = extract(upper)
+    low, high = bracket(upper, result.claim, result.dual, 20)
     assert low <= high <= low + Fraction(1, 10**19)
     squared = 27 * Fraction(1, 16)  # the optimum is (3/4) sqrt 3
     assert low**2 <= squared <= high**2

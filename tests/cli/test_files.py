@@ -34,8 +34,8 @@ def test_names_of_no_file(command, name, capsys):
 @pytest.mark.parametrize("option", ["--certificate", "--export", "--latex", "--lean"])
 @pytest.mark.parametrize("folder", [LONG, "a\0b", "none"])
 def test_names_in_no_folder(option, folder, tmp_path, capsys):
-    stated = {"format": "sosdp-problem/1", "variables": ["x"], "minimize": "x**2"}
-    (tmp_path / "p.sos.json").write_text(json.dumps(stated), encoding="utf-8")
+    statement = {"format": "sosdp-problem/1", "variables": ["x"], "minimize": "x**2"}
+    (tmp_path / "p.sos.json").write_text(json.dumps(statement), encoding="utf-8")
     assert main(["solve", str(tmp_path / "p.sos.json"), option, f"{tmp_path}/{folder}/o.dat-s"]) == 2
     shown = capsys.readouterr()
     assert shown.out == "" and f"{option}: the folder does not exist" in shown.err

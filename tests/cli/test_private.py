@@ -68,9 +68,9 @@ def test_vertices_read_off_the_edges_are_a_condition(tmp_path, capsys):
         loose = released(capsys, str(path), *BUDGET)
         assert loose["public"]["n"] == n and loose["guarantee"]["kind"] == "conditional"
         assert "same vertices" in loose["guarantee"]["assumptions"][0]
-        stated = released(capsys, str(path), *BUDGET, "--nodes", "3")
-        assert stated["public"]["n"] == 3
-        assert not any("same vertices" in line for line in stated["guarantee"]["assumptions"])
+        statement = released(capsys, str(path), *BUDGET, "--nodes", "3")
+        assert statement["public"]["n"] == 3
+        assert not any("same vertices" in line for line in statement["guarantee"]["assumptions"])
     seeded = released(capsys, str(path), *BUDGET, "--insecure-seed", "1")
     assert seeded["guarantee"]["kind"] == "none"
 
@@ -180,13 +180,13 @@ def test_the_default_method_follows_public_facts(tmp_path, capsys):
     path.write_text(
         "# a comment\n" + "".join(f"{u} {v}\n" for u, v in two_cliques(8).edges), encoding="utf-8"
     )
-    stated = [str(path), "--epsilon", "1", "--nodes", "16"]
-    assert released(capsys, *stated, "--delta", "1e-6")["mechanism"] == "sbm.randomized_response"
-    assert released(capsys, *stated)["mechanism"] == "sbm.randomized_response"
+    statement = [str(path), "--epsilon", "1", "--nodes", "16"]
+    assert released(capsys, *statement, "--delta", "1e-6")["mechanism"] == "sbm.randomized_response"
+    assert released(capsys, *statement)["mechanism"] == "sbm.randomized_response"
     for n, method in ((57, "randomized_response"), (58, "certificate")):  # a slack of 28.7 is needed
         known = [str(path), *BUDGET, "--nodes", str(n)]
         assert released(capsys, *known)["mechanism"] == f"sbm.{method}"
-    model = released(capsys, *stated, "--average-degree", "7", "--gamma", "0.9")
+    model = released(capsys, *statement, "--average-degree", "7", "--gamma", "0.9")
     assert model["mechanism"] == "sbm.exponential" and model["value"]["nodes"] == list(range(16))
     learnt = released(
         capsys, str(path), "--epsilon", "1", "--nodes", "30000"
@@ -210,11 +210,12 @@ def test_a_large_edge_list_goes_through_in_blocks(tmp_path, capsys):
 def test_a_weighted_graph_has_communities_too(tmp_path, capsys):
     path = tmp_path / "g.txt"
     path.write_text("".join(f"{u} {v} 2.5\n" for u, v in two_cliques(60).edges), encoding="utf-8")
-    stated = [str(path), *BUDGET, "--nodes", "120", "--weight-bound", "2.5"]
-    release = released(capsys, *stated)
+    statement = [str(path), *BUDGET, "--nodes", "120", "--weight-bound", "2.5"]
+    release = released(capsys, *statement)
     assert release["value"]["labels"] == [1] * 60 + [-1] * 60
     assert release["guarantee"]["adjacency"] == "one edge (replace)"
     assert (
-        main(["private", "sbm", *stated[:3], "--weight-bound", "2", "--method", "randomized-response"]) == 2
+        main(["private", "sbm", *statement[:3], "--weight-bound", "2", "--method", "randomized-response"])
+        == 2
     )
     assert "--weight-bound: only --method auto" in capsys.readouterr().err

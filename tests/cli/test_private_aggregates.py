@@ -77,9 +77,9 @@ def test_groups_histograms_and_dates(files, capsys):
 
     keys = [row["key"] for row in rows("mean", "t.csv", "--column", "pay", "--by", "region")]
     assert keys == ["N", "S"]
-    found = rows("quantile", "t.csv", "--column", "born", "--quantiles", "0.25,0.5", "--by", "region")
-    assert [(row["key"], row["quantile"]) for row in found] == list(itertools.product("NS", (0.25, 0.5)))
-    assert all(row["low"] <= row["value"] <= row["high"] and len(row["value"]) == 10 for row in found)
+    result = rows("quantile", "t.csv", "--column", "born", "--quantiles", "0.25,0.5", "--by", "region")
+    assert [(row["key"], row["quantile"]) for row in result] == list(itertools.product("NS", (0.25, 0.5)))
+    assert all(row["low"] <= row["value"] <= row["high"] and len(row["value"]) == 10 for row in result)
     assert [row["bin"] for row in rows("histogram", "t.csv", "--column", "region")] == ["N", "S"]
     bins = rows("histogram", "t.csv", "--column", "age", "--bins", "0,18,65")
     assert [row["bin"] for row in bins] == [[0, 18], [18, 65], [65, 120]]

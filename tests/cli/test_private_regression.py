@@ -43,9 +43,9 @@ def released(capsys, name, table, *options):
 
 def test_coefficients_by_name(capsys, table):
     chosen = ("--columns", "age,smokes,score", "--tight", "smokes")
-    code, found = released(capsys, "regression", table, "--target", "score", *chosen)
-    value = found["value"]
-    assert code == 0 and found["guarantee"]["kind"] == "exact" and found["guarantee"]["delta"] == 1e-6
+    code, result = released(capsys, "regression", table, "--target", "score", *chosen)
+    value = result["value"]
+    assert code == 0 and result["guarantee"]["kind"] == "exact" and result["guarantee"]["delta"] == 1e-6
     assert value["coefficients"] == pytest.approx({"age": 0.5, "smokes": -8.0}, rel=0.1)
     for name, (low, high) in value["interval"].items():
         assert low < value["coefficients"][name] < high
@@ -146,8 +146,8 @@ def test_categories_are_regressors(capsys, tmp_path):
 
 def test_components(capsys, table):
     table = [*table, "--columns", "age,smokes,score"]
-    code, found = released(capsys, "pca", table, "--components", "2")
-    value = found["value"]
+    code, result = released(capsys, "pca", table, "--components", "2")
+    value = result["value"]
     assert code == 0 and np.shape(value["components"]) == (2, 3) and value["told_apart"] == [True, True]
     assert value["explained_variance"][0] > value["explained_variance"][1] and len(value["angle"]) == 2
     assert main(["private", "pca", *table, *BUDGET, "--components", "2"]) == 0

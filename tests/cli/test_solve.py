@@ -142,14 +142,14 @@ def test_a_certificate_is_printed_with_its_own_bound(tmp_path, capsys):
     path = tmp_path / "cents.sos.json"
     supports = {"lo": ["x*(50000 - x) >= 0"], "hi": ["(x - 50000)*(100000 - x) >= 0"]}
     moments = [("1", "== 1"), ("x", "== 30000"), ("x**2", "== 1000000000")]
-    stated = {
+    statement = {
         "format": "sosdp-problem/1",
         "variables": ["x"],
         "measures": {name: {"subject_to": support} for name, support in supports.items()},
         "maximize": {"hi": "1"},
         "subject_to": [[{"lo": p, "hi": p}, right] for p, right in moments],
     }
-    path.write_text(json.dumps(stated), encoding="utf-8")
+    path.write_text(json.dumps(statement), encoding="utf-8")
     for file in (str(path), problem(tmp_path)):
         target = str(tmp_path / "c.json")
         result, code, _ = solved(capsys, file, "--certificate", target)
@@ -166,13 +166,13 @@ def test_a_certificate_is_printed_with_its_own_bound(tmp_path, capsys):
 
 
 def test_a_sum_of_squares_program_that_maximises(tmp_path, capsys):
-    stated = {"unknowns": ["c"], "sos": ["x**4 + y**4 - c*x**2*y**2"], "minimize": None, "subject_to": []}
-    path = problem(tmp_path, **stated, maximize="1 + c")
+    statement = {"unknowns": ["c"], "sos": ["x**4 + y**4 - c*x**2*y**2"], "minimize": None, "subject_to": []}
+    path = problem(tmp_path, **statement, maximize="1 + c")
     result, code, _ = solved(capsys, path, "--certificate", str(tmp_path / "c.json"))
     assert code == 0 and result["bound"] == pytest.approx(3.0, abs=1e-6)
     assert result["bound_kind"] == "lower" and result["certified_bound"] <= 3.0 + 1e-9
     assert main(["verify", str(tmp_path / "c.json"), "--against", path]) == 0
-    turned = problem(tmp_path, **stated | {"minimize": "1 + c"})
+    turned = problem(tmp_path, **statement | {"minimize": "1 + c"})
     assert main(["verify", str(tmp_path / "c.json"), "--against", turned]) == 1
     assert "the polynomials or the objective differ" in capsys.readouterr().out
 

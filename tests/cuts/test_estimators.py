@@ -109,8 +109,8 @@ def test_above_the_certified_size_the_bound_is_public(broken_ascent, monkeypatch
     public = CutRelease(1.0).fit(nx.path_graph(10))
     assert public.guarantee_.kind == "exact" and public.guarantee_.epsilon == 1.0
     assert public.cut_error_ == {"bound": 25.0, "confidence": 1.0}
-    asked = CutRelease(1.0, conditional=True, confidence=0.999).fit(nx.path_graph(10))
-    assert asked.guarantee_.kind == "conditional" and asked.cut_error_["bound"] == 25.0
+    wanted = CutRelease(1.0, conditional=True, confidence=0.999).fit(nx.path_graph(10))
+    assert wanted.guarantee_.kind == "conditional" and wanted.cut_error_["bound"] == 25.0
 
 
 def test_weighted_graphs():

@@ -106,21 +106,21 @@ def test_powers_are_those_of_complex_arithmetic(network):
     drawn += (case.bus[:, 2] + 1j * case.bus[:, 3]) / case.base
     drawn[:3] -= power
     equations = [c for c in flow.constraints if isinstance(c, Equality)]
-    found = [float(c.polynomial.subs(point).constant) for c in equations]
-    assert found[:-1] == pytest.approx(
+    result = [float(c.polynomial.subs(point).constant) for c in equations]
+    assert result[:-1] == pytest.approx(
         [v for k in range(9) for v in ([drawn[k].real] if k < 3 else [drawn[k].real, drawn[k].imag])]
     )
 
 
 def test_an_angle_is_limited(network):
-    wide, narrow = (
+    broad, narrow = (
         power_flow(network((f"{entry} 0 0 1 -360 360;\n 4 5", f"{entry} 0 0 1 {limits};\n 4 5")))
         for entry, limits in (("250 250 250", "-360 360"), ("250 250 250", "-1 1"))
     )
-    assert len(narrow.constraints) == len(wide.constraints) + 3
+    assert len(narrow.constraints) == len(broad.constraints) + 3
     assert (
         sd.minimize(narrow.cost, narrow.constraints, degree=2).certified_bound
-        > sd.minimize(wide.cost, wide.constraints, degree=2).certified_bound + 1
+        > sd.minimize(broad.cost, broad.constraints, degree=2).certified_bound + 1
     )
 
 
@@ -156,7 +156,7 @@ def test_what_is_out_of_service_is_no_part(network):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "known"),
     [
         ("mpc.baseMVA = 100;", "", "baseMVA"),
         (" 8 9 0.032", " 8 77 0.032", "bus 77"),
@@ -177,8 +177,8 @@ def test_what_is_out_of_service_is_no_part(network):
         ("1.04 ", "NaN ", "not a number"),
     ],
 )
-def test_bad_cases_are_refused(network, old, new, told):
-    with pytest.raises(ValueError, match=re.escape(told)):
+def test_bad_cases_are_refused(network, old, new, known):
+    with pytest.raises(ValueError, match=re.escape(known)):
         power_flow(network((old, new)))
 
 

@@ -20,10 +20,10 @@ def test_a_for_all_block_without_free_directions_is_proven_psd(factor):
     third = 0.3333333333333333
     q = third * x * y * v**2 - 0.1 * x * v**2 + 2.0 * y * v**2 + 0.1 * x * y
     q = q + third * x * v - 0.1 * y * v - 2.0 * v**2 + 3.0 * x - 0.1
-    found = sd.minimize(factor * x * y, sd.System(x**2 == 1, y**2 == y, sd.for_all([v], q >= 0)), 2)
-    assert found.status != "infeasible"
-    if found.certified_bound is not None:
-        assert Fraction(found.certified_bound) <= factor
+    answer = sd.minimize(factor * x * y, sd.System(x**2 == 1, y**2 == y, sd.for_all([v], q >= 0)), 2)
+    assert answer.status != "infeasible"
+    if answer.certified_bound is not None:
+        assert Fraction(answer.certified_bound) <= factor
 
 
 @pytest.mark.slow
@@ -42,8 +42,8 @@ def test_unbounded_needs_a_direction_that_provably_improves(scale, solver):
     """The cost is a multiple of an equation, hence 0 everywhere."""
     E = np.array([[2000.0, 3000.0, -3000.0]])
     A = np.vstack([E, -np.eye(3)[:1]])
-    found = sd.solve_conic(conic(-scale * E[0], A, [0, 0], Cones(1, 1, ())), solver)
-    assert found.status != "unbounded" and found.lower <= 0 <= found.upper
+    answer = sd.solve_conic(conic(-scale * E[0], A, [0, 0], Cones(1, 1, ())), solver)
+    assert answer.status != "unbounded" and answer.lower <= 0 <= answer.upper
 
 
 def test_a_direction_that_misses_the_equations_does_not_improve():
@@ -51,5 +51,5 @@ def test_a_direction_that_misses_the_equations_does_not_improve():
     program = conic(-1e6 * E[0], np.vstack([E, -np.eye(3)[:1]]), [0, 0], Cones(1, 1, ()))
     ray = np.array([3.0, 2.0, 4.0 - 1e-7])
     assert program.q @ ray < 0 and (program.A @ ray)[1] < 0
-    found = replace(clarabel.solve(program), status="unbounded", x=ray)
-    assert judge._unbounded(program, found, clarabel.solve).status != "unbounded"
+    result = replace(clarabel.solve(program), status="unbounded", x=ray)
+    assert judge._unbounded(program, result, clarabel.solve).status != "unbounded"

@@ -90,9 +90,9 @@ def test_only_the_square_of_the_constant_can_spare_a_constant():
     gram = np.zeros(identity.gram.shape[0])
     for block, rows in zip(identity.blocks, identity.slices(), strict=True):
         gram[rows] = svec(np.eye(block.side) * (1.0 if (block.basis == Y).any() else 1e-6))
-    found = certify(identity, gram, np.zeros(0), np.zeros(1), BOX)
-    assert found.margin > 0 and 1e-3 <= found.loss < 1e-2
-    assert not found.proves
+    result = certify(identity, gram, np.zeros(0), np.zeros(1), BOX)
+    assert result.margin > 0 and 1e-3 <= result.loss < 1e-2
+    assert not result.proves
 
 
 def test_a_spared_constant_needs_every_block_inside():
@@ -120,19 +120,19 @@ def test_every_term_of_a_residual_rounds():
     count = 1000
     gram = np.array([1.0] + [0.9 * UNIT] * count)  # each sum rounds back to 1
     given = parts(np.ones((1, count + 1)))
-    asked = np.zeros(1), gram
-    missed = bound._Parts.residual(given, *asked)
+    wanted = np.zeros(1), gram
+    missed = bound._Parts.residual(given, *wanted)
     truth = -sum(map(F, gram.tolist()))
     off = abs(F(float(missed[0])) - truth)
     assert off > 100 * F(UNIT)
-    assert F(float(bound._Parts.error(given, *asked)[0])) >= off
+    assert F(float(bound._Parts.error(given, *wanted)[0])) >= off
 
 
 def test_products_that_vanish_are_still_there():
     given = parts([[2.0**-900]])
-    asked = np.zeros(1), np.array([2.0**-900])
-    assert bound._Parts.residual(given, *asked)[0] == 0.0
-    assert F(float(bound._Parts.error(given, *asked)[0])) >= F(2) ** -1800
+    wanted = np.zeros(1), np.array([2.0**-900])
+    assert bound._Parts.residual(given, *wanted)[0] == 0.0
+    assert F(float(bound._Parts.error(given, *wanted)[0])) >= F(2) ** -1800
 
 
 # ------------------------------------------------------------------------------------ for-all constraints
@@ -184,11 +184,11 @@ def test_settled_matrices_are_inside_by_the_distance(monkeypatch):
     for k in null.blocks:  # inside, but by less than the distance
         inside = interior_matrix(identity.blocks[k])
         gram[identity.slices()[k]] = svec(0.1 * inside / np.linalg.eigvalsh(inside)[0])
-    found = null.settle(identity, gram)
-    assert found is not None
+    result = null.settle(identity, gram)
+    assert result is not None
     for k in null.blocks:
         rows, side = identity.slices()[k], identity.blocks[k].side
-        assert NullConditions._least(found[0], rows, side) >= 0.5
+        assert NullConditions._least(result[0], rows, side) >= 0.5
 
 
 # ------------------------------------------------------------------------------------ bounds of variables
@@ -201,18 +201,18 @@ def test_products_of_bounds_are_rounded_up():
         truth = F(1)
         for size in sizes.values():
             truth *= F(size)
-        found = VariableBounds(sizes, ()).magnitude(np.arange(1, 7)[None, :])
-        assert F(float(found[0])) >= truth
+        result = VariableBounds(sizes, ()).magnitude(np.arange(1, 7)[None, :])
+        assert F(float(result[0])) >= truth
 
 
 def test_a_product_of_bounds_that_vanishes_is_still_there():
-    found = VariableBounds({X: 1e-200, Y: 1e-200}, ()).magnitude(np.array([[X, Y]]))
-    assert F(float(found[0])) >= F(1, 10**400)
+    result = VariableBounds({X: 1e-200, Y: 1e-200}, ()).magnitude(np.array([[X, Y]]))
+    assert F(float(result[0])) >= F(1, 10**400)
 
 
 def test_nothing_is_claimed_of_zero_times_infinity():
-    found = VariableBounds({X: 0.0}, ()).magnitude(np.array([[X, Y]]))
-    assert found[0] == np.inf
+    result = VariableBounds({X: 0.0}, ()).magnitude(np.array([[X, Y]]))
+    assert result[0] == np.inf
 
 
 def test_the_norm_of_a_basis_is_rounded_up():
@@ -220,10 +220,10 @@ def test_the_norm_of_a_basis_is_rounded_up():
     basis = np.array([[0, 1], [0, 2], [0, 3], [1, 2], [2, 3]])
     for _ in range(100):
         sizes = {k: draw.uniform(0.1, 10) for k in (1, 2, 3)}
-        found = VariableBounds(sizes, ()).squared_norm(basis)
+        result = VariableBounds(sizes, ()).squared_norm(basis)
         s = {k: F(v) for k, v in sizes.items()}
         truth = s[1] ** 2 + s[2] ** 2 + s[3] ** 2 + (s[1] * s[2]) ** 2 + (s[2] * s[3]) ** 2
-        assert F(found) >= truth
+        assert F(result) >= truth
         radius = draw.uniform(0.01, 2)
         ball = VariableBounds(dict.fromkeys((1, 2, 3), 1000000000.0), ((frozenset({1, 2, 3}), radius),))
         assert F(ball.squared_norm(basis)) >= F(radius) + F(radius) ** 2
@@ -232,8 +232,8 @@ def test_the_norm_of_a_basis_is_rounded_up():
 def test_the_square_of_a_radius_is_rounded_up():
     """Balls alone are charged no more than this."""
     for scale in range(3, 60):
-        found = bounds_module.deduce_bounds((), (1 - scale * x**2 - scale * y**2,))
-        assert found.balls and all(F(radius) * scale >= 1 for _, radius in found.balls)
+        result = bounds_module.deduce_bounds((), (1 - scale * x**2 - scale * y**2,))
+        assert result.balls and all(F(radius) * scale >= 1 for _, radius in result.balls)
 
 
 def test_ends_of_intervals_are_moved_outward():
@@ -334,17 +334,17 @@ def test_a_scaling_that_leaves_the_normal_floats_is_not_made(digits, made):
     """With |x| <= 1e-57 a coefficient 1e-195 of x**2 would be a subnormal number, which rounds."""
     p = F(1, 10**digits) * x**2 + 10**57 * x
     identity = identity_of(p, 2, S(x**2 <= F(1, 10**114)))
-    found = scaling.find_scaling(identity, VariableBounds({X: 1e-57}, ()))
-    assert found.trivial is not made
-    assert (scaling.scale(identity, found).target / found.column == identity.target).all()
+    result = scaling.find_scaling(identity, VariableBounds({X: 1e-57}, ()))
+    assert result.trivial is not made
+    assert (scaling.scale(identity, result).target / result.column == identity.target).all()
 
 
 def test_redundant_constraints_are_rounded_outward():
     draw = random.Random(8)
     for _ in range(100):
         value = F(draw.randint(1, 10**9), draw.randint(1, 10**9))
-        found = redundant._up(value)
-        assert value <= found <= value * F(1030, 1024)
+        result = redundant._up(value)
+        assert value <= result <= value * F(1030, 1024)
     assert redundant._up(F(0)) == 0
 
 

@@ -38,8 +38,8 @@ def test_every_kind_of_problem_solves_itself():
     assert sd.load_problem(FEASIBLE).solve().status == "optimal"
     assert sd.feasible(sd.load_problem(FEASIBLE)).status == "optimal"
     assert sd.load_problem(SOS).solve().status == "proved"
-    found = sd.load_problem(UNKNOWNS).solve()
-    assert found.values["c"] == pytest.approx(1.0, abs=1e-5)
+    result = sd.load_problem(UNKNOWNS).solve()
+    assert result.values["c"] == pytest.approx(1.0, abs=1e-5)
     chebyshev = QUARTIC | {
         "minimize": {"chebyshev": [[1, {"x": 3}]]},
         "subject_to": ["1 - x**2 >= 0"],
@@ -72,9 +72,9 @@ def test_a_relaxation_becomes_a_conic_program_and_a_file(tmp_path):
     least, most = relaxation.minimize(p).bound, relaxation.maximize(p).bound
     for sense, wanted in (("minimize", least), ("maximize", -most)):
         program = relaxation.to_conic(p, sense=sense)
-        found = sd.solve_conic(program)
-        assert found.value == pytest.approx(wanted, abs=1e-5)
-        assert found.lower - 1e-9 <= wanted + 1e-5 and wanted - 1e-5 <= found.upper + 1e-9
+        answer = sd.solve_conic(program)
+        assert answer.value == pytest.approx(wanted, abs=1e-5)
+        assert answer.lower - 1e-9 <= wanted + 1e-5 and wanted - 1e-5 <= answer.upper + 1e-9
         for ending in ("dat-s", "cbf"):
             target = tmp_path / f"p.{ending}"
             relaxation.export(target, p, sense=sense)

@@ -297,14 +297,14 @@ def through_cvxpy(run):
 def test_a_solver_of_cvxpy_as_a_backend(monkeypatch):
     pytest.importorskip("cvxpy")
     monkeypatch.setattr(threading, "active_count", lambda: 1)
-    found = through_cvxpy(lambda program, *_: by_cvxpy(program, "CLARABEL", {}))
+    result = through_cvxpy(lambda program, *_: by_cvxpy(program, "CLARABEL", {}))
     program = random_program(4, rank=1)
-    answer = found.solve(program)
+    answer = result.solve(program)
     assert answer.status == "optimal" and answer.solver == "mosek"
     assert answer.value == pytest.approx(clarabel.solve(program).value, rel=1e-6)
     assert_optimal(program, answer, 1e-4)
     # what a solver calls infeasible is a ray, or no verdict
-    assert found.solve(infeasible_program()).status == "failed"
+    assert result.solve(infeasible_program()).status == "failed"
 
 
 def test_mosek_without_a_licence_says_so_in_one_sentence(monkeypatch):
@@ -406,11 +406,11 @@ def test_a_keyboard_interrupt_keeps_a_certified_bound(monkeypatch, interrupts_ra
     before = signal.getsignal(signal.SIGINT)
     raw = clarabel.solve(random_program(0))
     assert (raw.status, raw.message, raw.iterations) == ("inaccurate", "interrupted", 6)
-    found = sd.minimize(objective, system, solver="clarabel")
+    answer = sd.minimize(objective, system, solver="clarabel")
     assert signal.getsignal(signal.SIGINT) is before
-    assert found.certified_bound is not None
-    assert found.certified_bound <= known.certified_bound + 1e-6
-    assert found.status == "inaccurate" or found.certified_bound == pytest.approx(known.bound, abs=1e-4)
+    assert answer.certified_bound is not None
+    assert answer.certified_bound <= known.certified_bound + 1e-6
+    assert answer.status == "inaccurate" or answer.certified_bound == pytest.approx(known.bound, abs=1e-4)
 
 
 def test_a_second_interrupt_raises_and_foreign_handlers_are_left_alone(interrupts_raise):

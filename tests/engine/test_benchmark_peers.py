@@ -17,9 +17,9 @@ def test_peers_agree(name):
         "cvxpy": cvxpy(program),
         "picos": picos(program),
     }
-    found = duel(contestants, 1)
-    for one in found.values():
-        assert one["value"] == pytest.approx(found["bare"]["value"], rel=1e-5, abs=1e-5)
+    result = duel(contestants, 1)
+    for one in result.values():
+        assert one["value"] == pytest.approx(result["bare"]["value"], rel=1e-5, abs=1e-5)
         assert one["build"] >= 0 and one["solve"] >= 0
 
 
@@ -27,5 +27,5 @@ def test_a_peer_that_raises_is_named():
     def broken():
         raise ArithmeticError("no")
 
-    found = duel({"broken": (broken, float)}, 2)["broken"]
-    assert found == {"build": None, "solve": None, "value": "ArithmeticError"}
+    result = duel({"broken": (broken, float)}, 2)["broken"]
+    assert result == {"build": None, "solve": None, "value": "ArithmeticError"}

@@ -117,7 +117,7 @@ def test_an_infeasible_program_has_no_value():
 
 
 def test_a_slack_that_rounding_calls_zero_is_no_proof():
-    found = 0
+    result = 0
     for k in range(1, 400):
         a, x = float(np.float64(1) / k), float(k) / 7
         b = a * x  # as rounded
@@ -125,8 +125,8 @@ def test_a_slack_that_rounding_calls_zero_is_no_proof():
             program = ConicProgram(np.ones(1), sp.csc_matrix([[a]]), np.array([b]), Cones(nonnegative=1))
             assert b - a * x == 0.0
             assert brackets.upper_bound(program, np.array([x])) == np.inf
-            found += 1
-    assert found > 20
+            result += 1
+    assert result > 20
 
 
 def test_a_dual_vector_on_the_boundary_is_no_proof_where_its_equations_round():

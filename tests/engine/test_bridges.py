@@ -64,9 +64,9 @@ def test_there_and_back_through_cvxpy(seed):
     assert back.cones.zero == 2
     assert sorted(back.cones.psd) in ([3, 4], [1, 3, 4])  # cvxpy may read a 1 x 1 block as an inequality
     expected = clarabel.solve(program)
-    found = clarabel.solve(back)
-    assert found.status == "optimal"
-    assert found.value == pytest.approx(expected.value, rel=1e-7, abs=1e-7)
+    result = clarabel.solve(back)
+    assert result.status == "optimal"
+    assert result.value == pytest.approx(expected.value, rel=1e-7, abs=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -77,9 +77,9 @@ def test_there_and_back_through_picos(seed):
     problem.solve(solver="cvxopt")
     assert problem.value == pytest.approx(expected.value, rel=1e-6, abs=1e-6)
     assert np.allclose(np.asarray(x.value).reshape(-1), expected.x, atol=1e-4)
-    found = clarabel.solve(from_picos(problem))
-    assert found.status == "optimal"
-    assert found.value == pytest.approx(expected.value, rel=1e-7, abs=1e-7)
+    result = clarabel.solve(from_picos(problem))
+    assert result.status == "optimal"
+    assert result.value == pytest.approx(expected.value, rel=1e-7, abs=1e-7)
 
 
 def test_from_cvxpy_reads_matrix_variables_and_maximisation():
@@ -208,8 +208,8 @@ def test_known_cases_inside_cvxpy(name):
     moments = sd.Relaxation(problem.system, degree + degree % 2).to_cvxpy()
     value = moments.E(problem.objective)
     sense = cp.Maximize if problem.sense == "maximize" else cp.Minimize
-    found = cp.Problem(sense(value), moments.constraints).solve(solver=cp.CLARABEL)
-    assert found == pytest.approx(expected, rel=1e-5)
+    result = cp.Problem(sense(value), moments.constraints).solve(solver=cp.CLARABEL)
+    assert result == pytest.approx(expected, rel=1e-5)
 
 
 def test_solve_cvxpy_writes_values_and_duals_back():
@@ -237,9 +237,9 @@ def test_solve_cvxpy_writes_values_and_duals_back():
     ]
     for variable in problem.variables():
         variable.value = None
-    found = solve_cvxpy(problem)
-    assert found.status == "optimal" and problem.status == "optimal"
-    assert found.lower - 1e-5 <= wanted[0] <= found.upper + 1e-5
+    result = solve_cvxpy(problem)
+    assert result.status == "optimal" and problem.status == "optimal"
+    assert result.lower - 1e-5 <= wanted[0] <= result.upper + 1e-5
     assert problem.value == pytest.approx(wanted[0], abs=1e-5)
     for value, expected in zip((x.value, y.value, X.value), wanted[1:], strict=True):
         assert value == pytest.approx(expected, abs=1e-3)

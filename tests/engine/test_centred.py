@@ -20,20 +20,20 @@ def test_what_is_proven_is_below_every_value():
         a, b = (int(v) for v in rng.integers(10**3, 10**7, size=2))
         w = Fraction(int(rng.integers(1, 100)), 10)
         f = (x - a) ** 2 + w * (y - b) ** 2 + (x - a) * (y - b) * Fraction(1, 5) + Fraction(1, 3)
-        found = sd.minimize(f)
-        assert found.status == "optimal" and abs(found.bound - 1 / 3) < 1e-5
-        assert Fraction(found.certified_bound) <= Fraction(1, 3)
-        assert found.atoms()[0] == pytest.approx([a, b], abs=1e-3)
+        answer = sd.minimize(f)
+        assert answer.status == "optimal" and abs(answer.bound - 1 / 3) < 1e-5
+        assert Fraction(answer.certified_bound) <= Fraction(1, 3)
+        assert answer.atoms()[0] == pytest.approx([a, b], abs=1e-3)
 
 
 def test_the_answer_is_one_in_the_given_variables():
-    found = sd.minimize(DOUBLE, YEARS)
-    assert found.centre is not None and 1990 < found(x) < 2020 and found.certified_bound > -0.1
-    assert found.moment_matrix()[0, 1] == pytest.approx(found(x)) and found(x * x) >= found(x) ** 2 - 1e-3
-    assert found.atoms() == pytest.approx(np.array([[2003.0], [2015.0]]), abs=1e-2)
-    again = pickle.loads(pickle.dumps(found))
-    assert again.atoms() == pytest.approx(found.atoms()) and again(DOUBLE) == found(DOUBLE)
-    proof = certificates.extract(found).exact()
+    answer = sd.minimize(DOUBLE, YEARS)
+    assert answer.centre is not None and 1990 < answer(x) < 2020 and answer.certified_bound > -0.1
+    assert answer.moment_matrix()[0, 1] == pytest.approx(answer(x)) and answer(x * x) >= answer(x) ** 2 - 1e-3
+    assert answer.atoms() == pytest.approx(np.array([[2003.0], [2015.0]]), abs=1e-2)
+    again = pickle.loads(pickle.dumps(answer))
+    assert again.atoms() == pytest.approx(answer.atoms()) and again(DOUBLE) == answer(DOUBLE)
+    proof = certificates.extract(answer).exact()
     assert -0.1 <= proof.bound <= 0
 
 

@@ -98,8 +98,8 @@ def test_a_key_collision_does_no_harm(monkeypatch):
     table = mono.weights(int(ids.max())).copy()
     table[ids[1]] = table[ids[0]]
     monkeypatch.setattr(mono, "_weights", table)
-    found = assemble([Block("sos", (), basis, ONE)], [], ONE, [])
-    assert found.columns.shape[0] == 21 * 41 and (found.gram != 0).sum() == 21 * 41
+    result = assemble([Block("sos", (), basis, ONE)], [], ONE, [])
+    assert result.columns.shape[0] == 21 * 41 and (result.gram != 0).sum() == 21 * 41
 
 
 def test_atoms_of_a_binary_problem_and_of_a_curve():

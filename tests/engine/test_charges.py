@@ -27,8 +27,8 @@ def test_a_residual_that_rounds_to_zero_is_charged():
     assert [b.side for b in identity.blocks] == [1, 1]
     gram = np.array([1.0 if b.basis.any() else 0.0 for b in identity.blocks])
     gamma = identity.target[identity.constant_column()]
-    found = certify(identity, gram, np.zeros(0), np.array([gamma]), VariableBounds({}, ()))
-    assert 0.0 < found.loss < 1e-14
+    result = certify(identity, gram, np.zeros(0), np.array([gamma]), VariableBounds({}, ()))
+    assert 0.0 < result.loss < 1e-14
     # with a gamma that leaves room nothing is lost
     assert certify(identity, gram, np.zeros(0), np.array([0.3]), VariableBounds({}, ())).loss == 0.0
 
@@ -42,10 +42,10 @@ def test_gram_matrices_pay_for_what_the_residual_rounds_away():
         m, gamma = 2.0**25 * (1 + rng.uniform()), 2.0**24 * (1 + rng.uniform())
         identity = identity_of((m + gamma) - m * x**2, 2, ball)
         gram = np.array([m if b.kind == "inequality" else 0.0 for b in identity.blocks])
-        found = certify(identity, gram, np.zeros(0), np.array([gamma]), bounds)
+        result = certify(identity, gram, np.zeros(0), np.array([gamma]), bounds)
         # at x = 1 the polynomial is m + gamma, rounded, less m and gamma
         below = F(m) + F(gamma) - F(m + gamma)
-        assert found.loss >= below
+        assert result.loss >= below
         most = max(most, float(below))
     assert most > 3e-9
 
@@ -97,7 +97,7 @@ def _entries(identity, p):
         power = {a: power.get(a, 0) % 2, b: min(power.get(b, 0), 1)}
         return place.get(tuple(sorted(v for v, k in power.items() for _ in range(k))))
 
-    found, start = [], 0
+    result, start = [], 0
     rows = [(-1, [], p)]
     for block in identity.blocks:
         for k, (i, j) in enumerate(zip(*(t.tolist() for t in triangle(block.side)))):
@@ -108,8 +108,8 @@ def _entries(identity, p):
         for mono_row, c in zip(q.monos.tolist(), q.coefs.tolist()):
             column = normal(pair + mono_row)
             total[column] = total.get(column, F(0)) + F(c)
-        found += [(row, column, value) for column, value in total.items() if value]
-    return found
+        result += [(row, column, value) for column, value in total.items() if value]
+    return result
 
 
 def test_a_float_is_the_binary_number_that_it_is():
@@ -143,6 +143,6 @@ def test_products_that_vanish_are_intervals():
     # z**3 y z**-like products: 1e-200 * 1e-200 is zero in floats and not in truth
     tiny = F(1, 10**200)
     (z,) = sd.variables("z", 1)
-    found = deduce_bounds((), (tiny - y, y + tiny, tiny - z, z + tiny, -(x**2) + y * z))
-    low, high = found.ranges[int(x.variable_ids[0])]
+    result = deduce_bounds((), (tiny - y, y + tiny, tiny - z, z + tiny, -(x**2) + y * z))
+    low, high = result.ranges[int(x.variable_ids[0])]
     assert F(high) ** 2 >= F(1, 10**400) and low < 0

@@ -64,14 +64,14 @@ def test_a_bound_needs_the_constant():
 
 def test_the_rank_of_the_atoms():
     p = (x**2 - 1) ** 2 + (y - x) ** 2
-    found = sd.minimize(p, S(x**2 + y**2 <= 4), 6, prune=False, symmetry="none")
-    two = found.atoms(2)
+    answer = sd.minimize(p, S(x**2 + y**2 <= 4), 6, prune=False, symmetry="none")
+    two = answer.atoms(2)
     np.testing.assert_allclose(np.sort(two[:, 0]), [-1, 1], atol=1e-3)
-    assert found.atoms(1).shape == (0, 2)  # the mean is no minimiser
-    assert found.atoms(1000).shape == (0, 2)
+    assert answer.atoms(1).shape == (0, 2)  # the mean is no minimiser
+    assert answer.atoms(1000).shape == (0, 2)
     for wrong in (0, -1, 1.5, True):
         with pytest.raises(ValueError, match="positive integer"):
-            found.atoms(wrong)
+            answer.atoms(wrong)
 
 
 def test_a_matrix_on_a_set_given_by_a_matrix():
@@ -81,6 +81,6 @@ def test_a_matrix_on_a_set_given_by_a_matrix():
     disc = S(sd.PSD([[1 - x, y], [y, 1 + x]]))
     program = sd.SosProgram([low]).require_psd(matrix, on=disc, degree=4)
     for solver in ("auto", "sos_cone"):
-        found = program.maximize(low, solver=solver)
-        assert found.bound == pytest.approx(-1, abs=1e-4)
-        assert found.certified_bound is None or found.certified_bound <= -1 + 1e-9
+        answer = program.maximize(low, solver=solver)
+        assert answer.bound == pytest.approx(-1, abs=1e-4)
+        assert answer.certified_bound is None or answer.certified_bound <= -1 + 1e-9

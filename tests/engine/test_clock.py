@@ -60,10 +60,10 @@ def proofs():
 
 def test_nothing_is_proven_where_no_time_is_left():
     with limited(lambda: 60.0):
-        assert all(found != nothing for found, nothing in proofs())
+        assert all(result != nothing for result, nothing in proofs())
         assert not gave_up()
     with limited(lambda: 0.0):
-        assert all(found == nothing for found, nothing in proofs())
+        assert all(result == nothing for result, nothing in proofs())
         assert gave_up()
     assert not gave_up()
 

@@ -56,8 +56,8 @@ def test_the_algebra():
 def identity_of(objective, inequalities, *, order, sparsity=None):
     """The identity in words, and its layout."""
     ids = sorted({i for p in (objective, *inequalities) for i in p.variable_ids})
-    stated = stated_in_words(objective, inequalities, [], ids, [1.0] * len(ids), 1)
-    return assembled(stated, order, None, sparsity)
+    statement = stated_in_words(objective, inequalities, [], ids, [1.0] * len(ids), 1)
+    return assembled(statement, order, None, sparsity)
 
 
 @pytest.mark.parametrize("imaginary", [False, True])
@@ -154,10 +154,10 @@ SPHERE = z.abs2() + w.abs2() == 1
 )
 def test_published_optima(objective, constraints, degree, basis, truth):
     # of TSSOS's tests of complex problems (their value of z w + conj is that with mixed bases)
-    found = sd.minimize(objective, constraints, degree, basis=basis)
-    assert found.status == "optimal", found.reason
-    assert found.bound == pytest.approx(truth, abs=2e-6)
-    assert truth - 1e-5 <= found.certified_bound <= truth + 2e-6
+    answer = sd.minimize(objective, constraints, degree, basis=basis)
+    assert answer.status == "optimal", answer.reason
+    assert answer.bound == pytest.approx(truth, abs=2e-6)
+    assert truth - 1e-5 <= answer.certified_bound <= truth + 2e-6
 
 
 def test_the_default_proves_what_either_basis_proves():
@@ -208,12 +208,12 @@ def test_moments_are_those_of_a_point():
     point = (0.6 - 0.8j, 0.5j)
     p = (z - point[0]).abs2() + (w - point[1]).abs2()
     for basis in ("holomorphic", "real"):
-        found = sd.minimize(p, [z.abs2() <= 4, w.abs2() <= 4], 4, basis=basis)
-        assert found(z) == pytest.approx(point[0], abs=1e-3)
-        assert found(z * w.conj()) == pytest.approx(point[0] * np.conj(point[1]), abs=1e-3)
-        assert found(z.conj()) == pytest.approx(np.conj(point[0]), abs=1e-3)
-        assert found(1j * z) == pytest.approx(1j * point[0], abs=1e-3)
-        assert found(2) == pytest.approx(2)
+        answer = sd.minimize(p, [z.abs2() <= 4, w.abs2() <= 4], 4, basis=basis)
+        assert answer(z) == pytest.approx(point[0], abs=1e-3)
+        assert answer(z * w.conj()) == pytest.approx(point[0] * np.conj(point[1]), abs=1e-3)
+        assert answer(z.conj()) == pytest.approx(np.conj(point[0]), abs=1e-3)
+        assert answer(1j * z) == pytest.approx(1j * point[0], abs=1e-3)
+        assert answer(2) == pytest.approx(2)
     matrix = sd.minimize(p, [z.abs2() <= 4, w.abs2() <= 4], 2).moment_matrix()
     v = np.array([1, *point])
     np.testing.assert_allclose(matrix, np.outer(v.conj(), v), atol=2e-3)
@@ -239,9 +239,9 @@ def test_infeasible_unbounded_and_refused():
 def test_a_linear_form_has_no_bound_on_all_of_c(degree, sense):
     """It was `failed`: the moments of z have no ray, those of its parts do."""
     for p in (z.real, z.imag, z.real + w.real):
-        found = getattr(sd, sense)(p, [], degree)
-        assert found.status == "unbounded" and found.certified_bound is None
-        assert found.bound == (-math.inf if sense == "minimize" else math.inf)
+        result = getattr(sd, sense)(p, [], degree)
+        assert result.status == "unbounded" and result.certified_bound is None
+        assert result.bound == (-math.inf if sense == "minimize" else math.inf)
     assert getattr(sd, sense)(z.real, [z.abs2() <= 1], degree).status == "optimal"
 
 
@@ -336,8 +336,8 @@ def test_a_symmetry_is_checked(given):
 
 
 def test_atoms_that_do_not_check_are_dropped(monkeypatch):
-    found = sd.minimize((z - 1 - 2j).abs2(), [z.abs2() <= 9], 2)
-    assert np.abs(found.atoms() - [[1 + 2j]]).max() < 1e-4
-    again = dataclasses.replace(found)
+    answer = sd.minimize((z - 1 - 2j).abs2(), [z.abs2() <= 9], 2)
+    assert np.abs(answer.atoms() - [[1 + 2j]]).max() < 1e-4
+    again = dataclasses.replace(answer)
     monkeypatch.setattr(type(again), "_candidates", lambda self: (np.array([[3 - 1j]]), ""))
     assert again.atoms().shape == (0, 1) and "violate" in again.atoms_reason

@@ -52,8 +52,8 @@ def test_no_face_is_implied_by_an_entry_that_is_read_as_a_shorter_one(short):
     b[2:] = row == column
     A[2:, 1] = -((row == column) & (row > 1)).astype(float)
     A[3, 0], b[4] = -SQRT2, short * short
-    found = solve_conic(conic([0, 1], A, b, Cones(1, 1, (side,))), "clarabel")
-    assert found.status != "infeasible" and found.lower <= 1 <= found.upper
+    answer = solve_conic(conic([0, 1], A, b, Cones(1, 1, (side,))), "clarabel")
+    assert answer.status != "infeasible" and answer.lower <= 1 <= answer.upper
 
 
 @pytest.mark.parametrize("power", [550, 600])
@@ -80,8 +80,8 @@ def test_a_cost_that_vanishes_is_still_there():
 def test_a_row_whose_numbers_differ_by_450_powers_of_ten():
     """1e-150 x <= -1e300 has solutions; the least 1e300 x with 1e150 x >= -1e-300 is -1e-150."""
     assert solve_conic(conic([1e-150], [[1e-150]], [-1e300], Cones(0, 1)), "clarabel").status != "infeasible"
-    found = solve_conic(conic([1e300], [[-1e150], [0]], [1e-300, 1e-300], Cones(0, 2)), "clarabel")
-    assert F(float(found.lower)) <= -F(1e300) * F(1e-300) / F(1e150) <= F(float(found.upper))
+    answer = solve_conic(conic([1e300], [[-1e150], [0]], [1e-300, 1e-300], Cones(0, 2)), "clarabel")
+    assert F(float(answer.lower)) <= -F(1e300) * F(1e-300) / F(1e150) <= F(float(answer.upper))
 
 
 def test_entries_of_a_few_denormal_units_are_not_known():
@@ -129,8 +129,8 @@ def test_two_entries_at_one_place_are_refused():
 
 def test_the_value_between_bounds_near_the_largest_float_is_finite():
     assert Bracket(1.7e308, 1.7e308).middle == 1.7e308 and Bracket(5e-324, 5e-324).middle == 5e-324
-    found = solve_conic(conic([1e308], [[-1e308]], [-1.7e308], Cones(0, 1)), "clarabel")
-    assert found.status == "optimal" and np.isfinite(found.value)
+    answer = solve_conic(conic([1e308], [[-1e308]], [-1.7e308], Cones(0, 1)), "clarabel")
+    assert answer.status == "optimal" and np.isfinite(answer.value)
 
 
 @pytest.mark.parametrize("field", ["x", "s", "z"])
@@ -138,13 +138,13 @@ def test_an_answer_of_another_length_is_a_failed_one(field, monkeypatch):
     solve = clarabel.solve
 
     def wrong(program, **options):
-        found = solve(program, **options)
-        object.__setattr__(found, field, np.zeros(7))
-        return found
+        answer = solve(program, **options)
+        object.__setattr__(answer, field, np.zeros(7))
+        return answer
 
     monkeypatch.setattr(clarabel, "solve", wrong)
-    found = choose.solve_conic(conic([1, 1], [[-1, 0], [0, -1]], [-1, -1], Cones(0, 2)), "clarabel")
-    assert found.status == "failed" and "of shape" in found.message + found.reason
+    answer = choose.solve_conic(conic([1, 1], [[-1, 0], [0, -1]], [-1, -1], Cones(0, 2)), "clarabel")
+    assert answer.status == "failed" and "of shape" in answer.message + answer.reason
 
 
 @pytest.mark.slow
@@ -179,5 +179,5 @@ def test_the_norm_of_a_row_does_not_vanish():
 
 def test_right_sides_whose_square_overflows_end_in_an_answer():
     assert solve_conic(conic([0], [[0]], [1e300], Cones(0, 1)), "clarabel").status == "optimal"
-    found = solve_conic(conic([0], [[0], [0]], [1e300, -1e300], Cones(1, 1)))
-    assert found.status in ("infeasible", "inaccurate", "failed")
+    answer = solve_conic(conic([0], [[0], [0]], [1e300, -1e300], Cones(1, 1)))
+    assert answer.status in ("infeasible", "inaccurate", "failed")

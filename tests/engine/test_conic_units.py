@@ -25,13 +25,13 @@ def two_by_two(cost: float, right: float) -> sd.ConicProgram:
     "cost, right", [(1, 1), (1e-9, 1), (1, 1e-9), (1e-9, 1e-9), (1e-150, 1), (1e6, 1e-9)]
 )
 def test_the_value_is_right_relative_to_its_size(cost, right):
-    found = sd.solve_conic(two_by_two(cost, right))
+    answer = sd.solve_conic(two_by_two(cost, right))
     truth = 2 * cost * right
-    assert found.status == "optimal"
-    assert found.lower <= truth * (1 + 1e-12) and found.upper >= truth * (1 - 1e-12)
-    assert found.upper - found.lower <= 1e-4 * truth
-    assert found.value == pytest.approx(truth, rel=1e-4)
-    assert float(two_by_two(cost, right).q @ found.x) == pytest.approx(truth, rel=1e-4)
+    assert answer.status == "optimal"
+    assert answer.lower <= truth * (1 + 1e-12) and answer.upper >= truth * (1 - 1e-12)
+    assert answer.upper - answer.lower <= 1e-4 * truth
+    assert answer.value == pytest.approx(truth, rel=1e-4)
+    assert float(two_by_two(cost, right).q @ answer.x) == pytest.approx(truth, rel=1e-4)
 
 
 def test_ordinary_programs_are_left_alone():
@@ -45,5 +45,5 @@ def test_bounds_are_brought_back_outwards():
     assert (np.ldexp(unit.program.q, -unit.cost) == program.q).all()
     answer = replace(unsolved(unit.program, "optimal"), value=1.0, lower=1 + 2.0**-52, upper=1 + 2.0**-52)
     assert (unit.cost, unit.right) == (999, 59)
-    found = unit.restore(answer, program)
-    assert found.lower <= 2.0**-1058 < found.upper
+    result = unit.restore(answer, program)
+    assert result.lower <= 2.0**-1058 < result.upper

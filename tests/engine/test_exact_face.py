@@ -113,8 +113,8 @@ def test_a_zero_on_the_diagonal_is_an_equation():
     """Minimise y with [[0, x, 0], [x, y, 0], [0, 0, x + 1]] positive semidefinite: 0; its dual says -1."""
     columns = [unit(3, 0, 1) + unit(3, 2, 2), unit(3, 1, 1)]
     program = lmi([0, 1], columns, -unit(3, 2, 2))
-    stated = restrict(program).program
-    assert stated.q.size == 1 and stated.cones.psd == (2,)
+    statement = restrict(program).program
+    assert statement.q.size == 1 and statement.cones.psd == (2,)
     answer = sd.solve_conic(program)
     assert answer.status == "optimal" and answer.lower <= 0 <= answer.upper < 1e-5
 
@@ -151,13 +151,13 @@ def test_semidefinite_matrices_are_those_of_nonnegative_minors():
 
 def test_nearly_semidefinite_shows_no_face():
     nearly = np.ones((3, 3)) - 2.0**-19 * unit(3, 0, 0)
-    wide = np.kron(np.diag([0.0, 2.0**14]), np.ones((3, 3)))
-    wide[:3, :3] = nearly  # small against the rest: floats do not tell
-    assert np.linalg.eigvalsh(wide)[0] > -1e-9 * 2.0**14 and not is_semidefinite(_integral(wide))
+    broad = np.kron(np.diag([0.0, 2.0**14]), np.ones((3, 3)))
+    broad[:3, :3] = nearly  # small against the rest: floats do not tell
+    assert np.linalg.eigvalsh(broad)[0] > -1e-9 * 2.0**14 and not is_semidefinite(_integral(broad))
     identity = np.eye(6)
     assert exact_face(lmi([1, 0], [identity, np.diag([1.0, 0, 0, 0, 0, 0])], identity)) is not None
     assert exact_face(lmi([1, 0], [identity, np.kron(np.diag([1.0, 0.0]), nearly)], identity)) is None
-    assert exact_face(lmi([1, 0], [identity, wide], identity)) is None
+    assert exact_face(lmi([1, 0], [identity, broad], identity)) is None
 
 
 def test_what_a_face_rounds_is_charged():
@@ -199,11 +199,11 @@ def test_a_bound_for_points_of_a_given_size():
     assert brackets.bounded_lower_bound(program, outside, 10.0) <= answer.upper
     rough = answer.z + 1e-4
     assert brackets.lower_bound(program, rough) <= answer.upper
-    found = brackets.bounded_lower_bound(program, rough, 10.0)
-    assert found <= answer.upper
+    result = brackets.bounded_lower_bound(program, rough, 10.0)
+    assert result <= answer.upper
     # what the dual vector misses is paid for: r'x at the worst point of that size
     missed = np.abs(program.q + program.A.T @ rough).sum()
-    assert found <= -program.b @ rough - 10.0 * missed + 1e-9
+    assert result <= -program.b @ rough - 10.0 * missed + 1e-9
     with pytest.raises(ValueError, match="largest"):
         sd.solve_conic(program, largest=-1.0)
 

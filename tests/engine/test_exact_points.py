@@ -146,9 +146,9 @@ def test_a_face_that_is_only_a_guess_proves_nothing_empty():
     multipliers = np.append(0.0, svec(unit(2, 1, 1)))
     assert not guesses._is_implied(program, Face([[[0, 1]]], ()), multipliers[1:])
     # minimise x - y with x >= -2 and 0 <= y <= 1: where y = 0 is guessed, -2 is no bound from below
-    wide = lmi([1, -1], [unit(2, 0, 0), unit(2, 1, 1)], 2 * unit(2, 0, 0), [([0, 1], 1)])
+    broad = lmi([1, -1], [unit(2, 0, 0), unit(2, 1, 1)], 2 * unit(2, 0, 0), [([0, 1], 1)])
     for implied in (False, True):
-        guessed = restrict(wide, Face([[[0, 1]]], (), implied))
+        guessed = restrict(broad, Face([[[0, 1]]], (), implied))
         side = _Side(guessed.program, clarabel.solve(guessed.program), guessed.errors, guessed)
         assert side.lower() == (pytest.approx(-2, abs=1e-6) if implied else -np.inf)
 
@@ -164,14 +164,14 @@ def test_a_point_that_is_proven():
 def test_a_point_fixed_by_equations_is_excluded_only_by_exact_entries(top, status):
     """3 x = 1 leaves no coordinate; what x = 1/3 misses of rounded entries refutes nothing."""
     x = sd.variables("x")
-    wide = 2**35 + 1
-    on = [3 * x == 1, wide * x <= wide, 3 * wide * x >= top]
+    broad = 2**35 + 1
+    on = [3 * x == 1, broad * x <= broad, 3 * broad * x >= top]
     assert sd.feasible(on, degree=4).status in status
     assert sd.minimize(x, on, degree=4).status in status
     conic = ConicProgram(
         q=np.zeros(1),
-        A=sp.csc_matrix([[3.0], [0.0], [0.0], [-3.0 * wide]]),
-        b=np.array([1.0, wide, np.sqrt(2) * wide, 0.0]),
+        A=sp.csc_matrix([[3.0], [0.0], [0.0], [-3.0 * broad]]),
+        b=np.array([1.0, broad, np.sqrt(2) * broad, 0.0]),
         cones=Cones(1, 0, (2,)),
     )
     assert find_point(conic, clarabel.solve) is not True

@@ -26,17 +26,17 @@ MOTZKIN = w[0] ** 4 * w[1] ** 2 + w[0] ** 2 * w[1] ** 4 - 3 * w[0] ** 2 * w[1] *
 def test_degree_two_is_a_matrix_inequality(degree):
     literal = sd.System(sd.for_all(v, v @ v - (x @ v) ** 2 >= 0))
     matrix = [[1 - x[0] ** 2, -x[0] * x[1]], [-x[0] * x[1], 1 - x[1] ** 2]]
-    found = sd.minimize(x[0] + 2 * x[1], literal, degree)
+    answer = sd.minimize(x[0] + 2 * x[1], literal, degree)
     other = sd.minimize(x[0] + 2 * x[1], sd.System(sd.PSD(matrix)), degree)
-    assert found.bound == pytest.approx(other.bound, abs=1e-6)
-    assert found.bound == pytest.approx(-np.sqrt(5), abs=1e-6)
-    assert found.certified_bound <= -np.sqrt(5) <= found.certified_bound + 1e-5
+    assert answer.bound == pytest.approx(other.bound, abs=1e-6)
+    assert answer.bound == pytest.approx(-np.sqrt(5), abs=1e-6)
+    assert answer.certified_bound <= -np.sqrt(5) <= answer.certified_bound + 1e-5
 
 
 def test_a_quartic_form_in_two_variables():
-    found = sd.minimize(t, sd.System(PARABOLA, t <= 10, t >= -10))
-    assert found.bound == pytest.approx(-2, abs=1e-6)
-    assert -2 - 1e-6 <= found.certified_bound <= -2
+    answer = sd.minimize(t, sd.System(PARABOLA, t <= 10, t >= -10))
+    assert answer.bound == pytest.approx(-2, abs=1e-6)
+    assert -2 - 1e-6 <= answer.certified_bound <= -2
 
 
 def test_an_impossible_one_is_refuted():
@@ -48,17 +48,17 @@ def test_proofs_in_v_and_truth_differ_where_they_should():
     """Motzkin's form is non-negative, so truth allows t = 0; a proof in v needs more, as SosProgram
     agrees."""
     shifted = MOTZKIN + t * (w @ w) ** 3
-    found = sd.minimize(t, sd.System(sd.for_all(w, shifted >= 0), t <= 10, t >= -10))
-    assert found.certified_bound > 0.0045
+    answer = sd.minimize(t, sd.System(sd.for_all(w, shifted >= 0), t <= 10, t >= -10))
+    assert answer.certified_bound > 0.0045
     peer = sd.SosProgram([t]).require(shifted).minimize(t)
-    assert found.bound == pytest.approx(peer.bound, abs=1e-6)
+    assert answer.bound == pytest.approx(peer.bound, abs=1e-6)
 
 
 def test_coefficients_of_the_proof_are_polynomials():
     """E[(y.v)^4] <= 3 |v|^4 on points means |y| <= 3^(1/4)."""
     system = sd.System(sd.for_all(v, 3 * (v @ v) ** 2 - (y @ v) ** 4 >= 0), y @ y <= 100)
-    found = sd.maximize(y[0] + y[1], system, 4)
-    assert found.certified_bound >= 3**0.25 * 2**0.5 >= found.certified_bound - 1e-5
+    answer = sd.maximize(y[0] + y[1], system, 4)
+    assert answer.certified_bound >= 3**0.25 * 2**0.5 >= answer.certified_bound - 1e-5
     assert np.allclose(system.violation({y[0]: 3**0.25, y[1]: 0.0}), 0, atol=1e-9)
     assert system.violation({y[0]: 2.0, y[1]: 0.0})[-1] > 0.5
 
@@ -66,14 +66,14 @@ def test_coefficients_of_the_proof_are_polynomials():
 def test_in_expectation():
     relaxation = sd.Relaxation(sd.System(t <= 10, t >= -10), 2)
     for constraint in (PARABOLA, [PARABOLA]):
-        found = relaxation.minimize(t, subject_to=constraint)
-        assert found.bound == pytest.approx(-2, abs=1e-6) and found.certified_bound <= -2
+        answer = relaxation.minimize(t, subject_to=constraint)
+        assert answer.bound == pytest.approx(-2, abs=1e-6) and answer.certified_bound <= -2
     larger = sd.Relaxation(sd.System(y @ y <= 4), 4)
     bounded = sd.for_all(v, larger.E(3 * (v @ v) - (y @ v) ** 2) >= 0)
     assert bounded.kind == "forall"
-    found = larger.maximize(y @ y, subject_to=bounded)
+    answer = larger.maximize(y @ y, subject_to=bounded)
     # E[y y'] <= 3 I holds on average although |y|^2 = 4 everywhere: uniform on the circle has E[y y'] = 2 I
-    assert found.bound == pytest.approx(4, abs=1e-5)
+    assert answer.bound == pytest.approx(4, abs=1e-5)
     tighter = sd.for_all(v, larger.E(1.5 * (v @ v) - (y @ v) ** 2) >= 0)
     assert larger.maximize(y @ y, subject_to=tighter).certified_bound == pytest.approx(3, abs=1e-4)
 
@@ -81,8 +81,8 @@ def test_in_expectation():
 @pytest.mark.slow
 def test_on_the_sphere_lower_degrees_are_lifted():
     on_sphere = sd.for_all(v, 1 - (y @ v) ** 4 >= 0, sphere=True)
-    found = sd.maximize(y[0], sd.System(on_sphere, y @ y <= 9), 4)
-    assert found.certified_bound == pytest.approx(1, abs=1e-4)
+    answer = sd.maximize(y[0], sd.System(on_sphere, y @ y <= 9), 4)
+    assert answer.certified_bound == pytest.approx(1, abs=1e-4)
     with pytest.raises(ValueError, match="parity"):
         sd.for_all(v, 1 - (y @ v) ** 3 >= 0, sphere=True)
     everywhere = sd.System(sd.for_all(v, 1 - (y @ v) ** 2 >= 0), y @ y <= 9)
@@ -104,9 +104,9 @@ def test_most_points_with_a_certified_fourth_moment(limit):
     best = max(
         sum(c) for c in product((0, 1), repeat=6) if (np.array(c) @ values).max() <= limit * (1 - 1e-9)
     )
-    found = sd.maximize(sum(z), system, 4)
-    assert found.certified_bound >= best
-    assert found.certified_bound < best + 0.9  # rounded down, the relaxation is exact
+    answer = sd.maximize(sum(z), system, 4)
+    assert answer.certified_bound >= best
+    assert answer.certified_bound < best + 0.9  # rounded down, the relaxation is exact
 
 
 def _problem():
@@ -239,5 +239,5 @@ def test_bisection_of_a_threshold_inside():
     (threshold,) = sd.variables("T", 1)
     form = v[0] ** 4 + 6 * v[0] ** 2 * v[1] ** 2 + v[1] ** 4
     constraint = sd.for_all(v, threshold * (v @ v) ** 2 - form >= 0)
-    found = sd.Relaxation(sd.System(constraint, x @ x <= 1), 2).bisect(threshold, 0, 5, tolerance=0.01)
-    assert found.low <= 2 <= found.high + 1e-6
+    result = sd.Relaxation(sd.System(constraint, x @ x <= 1), 2).bisect(threshold, 0, 5, tolerance=0.01)
+    assert result.low <= 2 <= result.high + 1e-6

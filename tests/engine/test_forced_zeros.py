@@ -30,11 +30,11 @@ def sides(identity: Identity) -> list[int]:
 
 def test_multipliers_of_a_half_line_have_no_higher_degree_than_is_needed():
     whole = stated(x, sd.System(x >= 0), 5)
-    found = without_forced_zeros(whole)
+    result = without_forced_zeros(whole)
     # x = sigma_0 + sigma_1 x: sigma_1 = 1; the constant of sigma_0 is zero, and so is x of both
-    assert sides(whole) == [2, 3] and sides(found) == [1]
-    assert found.blocks[0].kind == "inequality" and not found.blocks[0].basis.any()
-    assert found.columns.shape[0] == 1 and found.gram.shape == (1, 1)
+    assert sides(whole) == [2, 3] and sides(result) == [1]
+    assert result.blocks[0].kind == "inequality" and not result.blocks[0].basis.any()
+    assert result.columns.shape[0] == 1 and result.gram.shape == (1, 1)
 
 
 def test_what_a_ball_needs_stays():
@@ -59,9 +59,9 @@ def test_both_signs_force_nothing_and_one_sign_does():
 
 def test_equations_count():
     equation = stated(x**2, sd.System(x**2 + y**2 <= 1, (x * y).equals(F(1, 4))), 4)
-    found = without_forced_zeros(equation)
+    result = without_forced_zeros(equation)
     # the multiplier of the equation has a constant: the column of 1 is not for squares alone
-    assert any(not row.any() for b in found.blocks for row in b.basis)
+    assert any(not row.any() for b in result.blocks for row in b.basis)
 
 
 @pytest.mark.few(4)
@@ -73,21 +73,21 @@ def test_bounds_with_and_without_it_agree(seed):
     top = int(rng.integers(1, 4))
     system = sd.System(z[0] >= 0, z[1] >= 0, z[0] + z[1] <= top) if seed % 2 else sd.System(z[0] >= 0)
     c = sd.polynomial("c")
-    found = [
+    result = [
         sd.SosProgram([c], prune=value).require(p - c, on=system, degree=5).maximize(c)
         for value in (True, False)
     ]
-    assert found[0].bound == pytest.approx(found[1].bound, abs=1e-4)
-    if found[0].certified_bound is not None:
+    assert result[0].bound == pytest.approx(result[1].bound, abs=1e-4)
+    if result[0].certified_bound is not None:
         points = rng.uniform(0, top, (400, 2))
         inside = points if not seed % 2 else points[points.sum(axis=1) <= top]
         least = min(float(p.subs({z[0]: a, z[1]: b}).constant) for a, b in inside)
-        assert found[0].certified_bound <= least
+        assert result[0].certified_bound <= least
 
 
 def test_the_boundary_of_a_half_line_is_proved():
-    found = sd.prove_sos(x**3 + x, sd.System(x >= 0), degree=5)
-    assert found.status == "proved" and certificates.extract(found).exact().verify()
+    answer = sd.prove_sos(x**3 + x, sd.System(x >= 0), degree=5)
+    assert answer.status == "proved" and certificates.extract(answer).exact().verify()
 
 
 def test_a_local_lyapunov_function_is_certified_and_exact():
@@ -98,9 +98,9 @@ def test_a_local_lyapunov_function_is_certified_and_exact():
     decrease = V.diff(x) * field[0] + V.diff(y) * field[1]
     program.require(V - F(1, 10) * (x**2 + y**2))
     program.require(-decrease - F(1, 100) * (x**2 + y**2), on=sd.System(x**2 + y**2 <= F(1, 2)), degree=4)
-    found = program.minimize(P[0, 0] + P[1, 1])
-    assert found.status == "optimal" and found.certified_bound == pytest.approx(found.bound, rel=1e-5)
-    proof = certificates.extract(found).exact()
+    answer = program.minimize(P[0, 0] + P[1, 1])
+    assert answer.status == "optimal" and answer.certified_bound == pytest.approx(answer.bound, rel=1e-5)
+    proof = certificates.extract(answer).exact()
     assert proof.verify()
 
 

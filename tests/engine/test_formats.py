@@ -103,8 +103,8 @@ def test_files_agree_with_mosek_s_own_reader(tmp_path):
         row, column, value = task.getaccftrip()
         F = sp.csr_matrix((value, (row, column)), shape=(program.cones.rows, columns))
         x = np.random.default_rng(0).standard_normal(columns)
-        found = F @ x + np.asarray(task.getaccgvector())
-    assert np.allclose(np.sort(found), np.sort(program.b - program.A @ x), atol=1e-12)
+        result = F @ x + np.asarray(task.getaccgvector())
+    assert np.allclose(np.sort(result), np.sort(program.b - program.A @ x), atol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -24,21 +24,21 @@ def nested(count):
 def test_from_degree_four_on_cliques_are_not_used_where_they_are_weaker(count):
     x, p = nested(count)
     system = sd.System(*[v**2 <= 4 for v in x])
-    asked = sd.minimize(p, system, 4, sparsity="correlative")
-    assert asked.bound < -4e-4 * count
-    assert asked.hierarchy.startswith("sparse") and "cliques of 2 variables" in repr(asked).splitlines()[0]
-    assert "cliques of 2 variables" in asked._repr_html_().splitlines()[0]
-    found = sd.minimize(p, system, 4)
-    assert found.hierarchy == "full" == found.sizes["hierarchy"] and "sparse" not in repr(found)
-    assert found.certified_bound == pytest.approx(0, abs=1e-6)
+    answer = sd.minimize(p, system, 4, sparsity="correlative")
+    assert answer.bound < -4e-4 * count
+    assert answer.hierarchy.startswith("sparse") and "cliques of 2 variables" in repr(answer).splitlines()[0]
+    assert "cliques of 2 variables" in answer._repr_html_().splitlines()[0]
+    answer = sd.minimize(p, system, 4)
+    assert answer.hierarchy == "full" == answer.sizes["hierarchy"] and "sparse" not in repr(answer)
+    assert answer.certified_bound == pytest.approx(0, abs=1e-6)
 
 
 def test_cliques_whose_bound_is_attained_are_the_full_relaxation():
     x = sd.variables("attained", 40)
     p = sum((x[i + 1] - x[i] ** 2) ** 2 + (1 - x[i]) ** 2 for i in range(39))
-    found = sd.minimize(p, sd.System(*[v**2 <= 4 for v in x]), 4)
-    assert found.hierarchy.startswith("full (39 cliques, attained")
-    assert found.bound == pytest.approx(0, abs=1e-5)
+    answer = sd.minimize(p, sd.System(*[v**2 <= 4 for v in x]), 4)
+    assert answer.hierarchy.startswith("full (39 cliques, attained")
+    assert answer.bound == pytest.approx(0, abs=1e-5)
     assert sd.minimize(p, degree=4, sparsity="correlative").hierarchy.startswith("sparse")
     # signs along a band: x and -x have one value and all means are 0, but second moments join the signs
     p = sum(math.cos(3 * i + j) * x[i] * x[j] for i in range(20) for j in range(i + 1, min(i + 3, 20)))
@@ -72,19 +72,19 @@ def test_cliques_are_exact_at_degree_two(seed):
     p, system = random_quadratic(seed)
     dense = sd.minimize(p, system, 2, sparsity="dense")
     for sparsity in ("auto", "correlative"):
-        found = sd.minimize(p, system, 2, sparsity=sparsity)
-        assert found.hierarchy.startswith("full")
-        assert found.bound == pytest.approx(dense.bound, abs=2e-6 * max(1, abs(dense.bound)))
-        assert found.certified_bound <= dense.bound + 1e-6 * max(1, abs(dense.bound))
-    assert found.sizes["cliques"] > 1
+        answer = sd.minimize(p, system, 2, sparsity=sparsity)
+        assert answer.hierarchy.startswith("full")
+        assert answer.bound == pytest.approx(dense.bound, abs=2e-6 * max(1, abs(dense.bound)))
+        assert answer.certified_bound <= dense.bound + 1e-6 * max(1, abs(dense.bound))
+    assert answer.sizes["cliques"] > 1
 
 
 def test_smaller_cones_take_no_cliques_with_a_linear_equation():
     x = sd.variables("cone", 8)
     p = sum(x[i] * x[i + 1] for i in range(7)) + 3 * x[0] - x[5]
     system = sd.System(sum(v**2 for v in x) <= 4, (x[0] + x[3]).equals(0.5))
-    dense, found = (sd.minimize(p, system, 2, cone="sdsos", sparsity=s) for s in ("dense", "correlative"))
-    assert found.bound == pytest.approx(dense.bound, abs=1e-5) or found.hierarchy.startswith("sparse")
+    dense, result = (sd.minimize(p, system, 2, cone="sdsos", sparsity=s) for s in ("dense", "correlative"))
+    assert result.bound == pytest.approx(dense.bound, abs=1e-5) or result.hierarchy.startswith("sparse")
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -95,13 +95,13 @@ def test_merged_cliques_cover_what_they_covered_and_have_running_intersections(s
     rng = np.random.default_rng(seed)
     graph = nx.gnp_random_graph(25, 0.12, seed=seed)
     cliques = variable_cliques(sp.csr_matrix(nx.to_scipy_sparse_array(graph)), np.arange(25))
-    found = [
+    result = [
         set(c.tolist())
         for c in merged(cliques, lambda k: (k * (k + 1) / 2) ** 3 + 10.0 ** rng.integers(2, 5))
     ]
-    assert all(any(set(c.tolist()) <= f for f in found) for c in cliques)
-    for k in range(1, len(found)):
-        meet = found[k] & set().union(*found[:k])
-        assert any(meet <= f for f in found[:k])
-    chordal = nx.Graph(e for f in found for e in itertools.combinations(f, 2))
+    assert all(any(set(c.tolist()) <= f for f in result) for c in cliques)
+    for k in range(1, len(result)):
+        meet = result[k] & set().union(*result[:k])
+        assert any(meet <= f for f in result[:k])
+    chordal = nx.Graph(e for f in result for e in itertools.combinations(f, 2))
     assert chordal.number_of_edges() == 0 or nx.is_chordal(chordal)

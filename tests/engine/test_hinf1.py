@@ -59,8 +59,8 @@ def test_the_file_has_points_of_value_near_zero(number):
     # the direction is strictly inside but for the fourth rows, which are zero: by Schur's complement a
     # multiple of it, large enough, is a point for every first entry below zero, so that the infimum is zero
     origin = blocks([F(0)] * 13, number)[1]
-    far = blocks([F(0), *map(F, POINT)], number)[1]
-    for k, (matrix, at) in enumerate(zip(far, origin, strict=True)):
+    distant = blocks([F(0), *map(F, POINT)], number)[1]
+    for k, (matrix, at) in enumerate(zip(distant, origin, strict=True)):
         rows = [[v - w for v, w in zip(*pair, strict=True)] for pair in zip(matrix, at, strict=True)]
         inside = whole(rows if k == 2 else [row[:3] for row in rows[:3]])
         assert k == 2 or not any(rows[3])

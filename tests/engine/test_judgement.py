@@ -168,8 +168,8 @@ def test_a_set_is_empty_wherever_it_lies(gap):
 def test_a_constant_of_the_objective_closes_no_bracket():
     """The minimum is 498123.99; 498118 is what u >= -5 says, and near enough relative to the value."""
     u, v = MAP
-    found = sd.minimize(x, [v >= u * u, v <= 2 * u - 1 + F(1, 10**4), u <= 5, u >= -5], 4)
-    assert found.status != "optimal" or abs(found.bound - 498123.99) <= 1e-3
+    answer = sd.minimize(x, [v >= u * u, v <= 2 * u - 1 + F(1, 10**4), u <= 5, u >= -5], 4)
+    assert answer.status != "optimal" or abs(answer.bound - 498123.99) <= 1e-3
 
 
 def test_a_bracket_that_floats_of_its_size_cannot_close_further_is_closed():
@@ -180,8 +180,8 @@ def test_a_bracket_that_floats_of_its_size_cannot_close_further_is_closed():
 
 @pytest.mark.parametrize("well", [300, 500, 1000, 2000])
 def test_moments_in_one_well_do_not_hide_the_other(well):
-    found = sd.minimize((x * (x - well)) ** 2 - x)
-    assert found.status != "optimal" or abs(found.bound + well) <= 1e-3
+    answer = sd.minimize((x * (x - well)) ** 2 - x)
+    assert answer.status != "optimal" or abs(answer.bound + well) <= 1e-3
 
 
 def test_small_moments_hide_nothing_that_they_miss():
@@ -235,9 +235,9 @@ def test_values_at_points_are_exact():
 @pytest.mark.parametrize("p", [1e10 * x, 1e10 * x + y, 1e300 * x * y + x, 1e300 * x**4 + 1e300 * y**3])
 def test_no_step_where_nothing_bends_or_values_leave_the_floats(p):
     start = dict.fromkeys(ids(x, y), 1e5)
-    found = _descended(p, start)
-    assert all(map(np.isfinite, found.values()))
-    assert at(p, {v: F(c) for v, c in found.items()}) <= at(p, {v: F(c) for v, c in start.items()})
+    result = _descended(p, start)
+    assert all(map(np.isfinite, result.values()))
+    assert at(p, {v: F(c) for v, c in result.items()}) <= at(p, {v: F(c) for v, c in start.items()})
     assert near(F(10) ** 400) == np.inf and near(-(F(10) ** 400)) == -np.inf
 
 
@@ -274,8 +274,8 @@ def test_an_irrational_point_is_proven():
     z = sd.variables("z")
     sets = [[x**2 == 2, y**2 == 3, x * y >= 1], [x**2 + y**2 + z**2 == 3, x * y >= 1], [x**3 == x + 1]]
     for system in sets:
-        found = sd.feasible(system, 4)
-        assert found.status == "optimal" and "point" in found.reason
+        answer = sd.feasible(system, 4)
+        assert answer.status == "optimal" and "point" in answer.reason
     assert sd.feasible([x**2 == 2, y**2 == 3, x * y >= F(2449489743, 10**9)]).status != "optimal"
 
 
@@ -296,6 +296,6 @@ def test_an_empty_set_leaves_a_program_with_coefficients():
     c = sd.variables("c")
     system = [F(1, 10) * (x - 2003) ** 2 * (x - 2015) ** 2 <= -100000, x >= 1990, x <= 2020]
     program = sd.SosProgram([c]).require(x - c, system, 4)
-    found = program.maximize(c)
-    assert found.status in ("unbounded", "inaccurate") and not found.bound == -np.inf
+    answer = program.maximize(c)
+    assert answer.status in ("unbounded", "inaccurate") and not answer.bound == -np.inf
     assert sd.minimize(x, system, 4).status in ("infeasible", "inaccurate")

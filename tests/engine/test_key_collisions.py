@@ -54,16 +54,16 @@ def poly(*ids: int) -> Polynomial:
 
 
 def test_rows_are_found_and_grouped_exactly(pair):
-    wide = mono.pad(np.concatenate([pair[::-1], pair, pair[:1]]), 6)
-    index = mono.Index(wide[:3])
+    broad = mono.pad(np.concatenate([pair[::-1], pair, pair[:1]]), 6)
+    index = mono.Index(broad[:3])
     assert index.find(pair).tolist() == [1, 0] and index.find(pair[1:]).tolist() == [0]
-    assert mono.Index(pair[:1]).find(wide).tolist() == [-1, 0, 0, -1, 0]
-    assert mono.Index(wide[:1]).find(np.zeros((2, 9), dtype=np.int32)).tolist() == [-1, -1]
-    assert mono.Index(wide[:0]).find(pair).tolist() == [-1, -1]
-    first, inverse = mono.group(wide)
-    assert first.size == 2 and (wide[first][inverse] == wide).all()
-    assert mono.same(wide[:2], pair).tolist() == [False, False]
-    assert mono.same(pair, wide[[1, 0]]).tolist() == mono.same(wide[[1, 0]], pair).tolist() == [True, True]
+    assert mono.Index(pair[:1]).find(broad).tolist() == [-1, 0, 0, -1, 0]
+    assert mono.Index(broad[:1]).find(np.zeros((2, 9), dtype=np.int32)).tolist() == [-1, -1]
+    assert mono.Index(broad[:0]).find(pair).tolist() == [-1, -1]
+    first, inverse = mono.group(broad)
+    assert first.size == 2 and (broad[first][inverse] == broad).all()
+    assert mono.same(broad[:2], pair).tolist() == [False, False]
+    assert mono.same(pair, broad[[1, 0]]).tolist() == mono.same(broad[[1, 0]], pair).tolist() == [True, True]
     longer = np.concatenate([np.full((2, 1), 3, dtype=mono.MONOMIAL), pair], axis=1)
     assert not mono.same(longer, pair).any()
 
@@ -143,9 +143,9 @@ def test_orbits_are_those_of_the_group(quadratics):
     identity = assemble([Block("sos", (), basis, ONE)], [], ONE, [])
     image = np.arange(max(*RIGHT, x, y) + 1)
     image[[x, y]] = [y, x]
-    found = with_symmetry(identity, [Action(image, {})])
+    result = with_symmetry(identity, [Action(image, {})])
     assert identity.columns.shape[0] == 22  # 21 products and the constant
-    assert found.symmetry.column.max() + 1 == 17  # those with x and with y make 5 pairs
+    assert result.symmetry.column.max() + 1 == 17  # those with x and with y make 5 pairs
 
 
 def test_entries_of_matrices_are_kept_apart(quadratics):
@@ -154,8 +154,8 @@ def test_entries_of_matrices_are_kept_apart(quadratics):
     basis = np.repeat(quadratics[:2], 2, axis=0)
     identity = assemble([Block("psd", (0,), basis, matrix, np.array([0, 1, 0, 1]))], [], ONE, [])
     image = np.arange(max(RIGHT) + 1)
-    found = with_symmetry(identity, [Action(image, {"psd": [0]})])
-    assert found.symmetry.pair.tolist() == list(range(10))
+    result = with_symmetry(identity, [Action(image, {"psd": [0]})])
+    assert result.symmetry.pair.tolist() == list(range(10))
 
 
 def test_a_relaxation_is_one_piece(quadratics):
@@ -184,8 +184,8 @@ def test_for_all_reads_each_coefficient(pair):
     powers = sum(variable(i) ** 4 for i in (*LEFT, *RIGHT))
     v = [variable(i) for i in (*LEFT, *RIGHT)]
     literal = sd.for_all(v, powers + x * poly(*LEFT) - y * poly(*RIGHT) >= 0)
-    found = sd.maximize(2 * x - y, sd.System(literal, x**2 <= 25, y**2 <= 25), 2)
-    assert found.bound == pytest.approx(12, abs=1e-4) and 12 <= found.certified_bound <= 12.001
+    answer = sd.maximize(2 * x - y, sd.System(literal, x**2 <= 25, y**2 <= 25), 2)
+    assert answer.bound == pytest.approx(12, abs=1e-4) and 12 <= answer.certified_bound <= 12.001
 
 
 def test_a_positive_matrix_of_a_for_all_constraint_pairs_equal_monomials(pair):

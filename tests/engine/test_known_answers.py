@@ -48,22 +48,22 @@ class Known:
     atoms: Any = None
 
     def check(self) -> None:
-        found = self.ask()
-        bound, sign = found.certified_bound, -1 if found.bound_kind == "upper" else 1
+        result = self.ask()
+        bound, sign = result.certified_bound, -1 if result.bound_kind == "upper" else 1
         if self.value is not None and bound is not None:
             slack = 0 if isinstance(self.value, int | F) else 1e-9 * max(1.0, abs(self.value))
-            assert sign * (F(bound) - F(self.value)) <= slack, found
-        if self.declines and found.status in DECLINED:
-            assert found.reason
+            assert sign * (F(bound) - F(self.value)) <= slack, result
+        if self.declines and result.status in DECLINED:
+            assert result.reason
             return
         allowed = self.status if isinstance(self.status, set) else {self.status}
-        assert found.status in allowed, found
-        if self.value is not None and found.status == "optimal":
-            assert found.bound == pytest.approx(float(self.value), abs=self.off)
+        assert result.status in allowed, result
+        if self.value is not None and result.status == "optimal":
+            assert result.bound == pytest.approx(float(self.value), abs=self.off)
         if self.proven:
             assert bound == pytest.approx(float(self.value), abs=self.off)
         if self.atoms is not None:
-            np.testing.assert_allclose(found.atoms(), self.atoms, rtol=1e-3, atol=0)
+            np.testing.assert_allclose(result.atoms(), self.atoms, rtol=1e-3, atol=0)
 
 
 class Proof:
@@ -242,10 +242,10 @@ def many_orders() -> Iterator[Known]:
             proves("proved", q.subs({x: unit * x})),
             proves("refuted", unit * (q - 2)),
         )
-        far = S((unit * x - 1) ** 2 + (y - 1) ** 2 <= 1, unit * x + y >= 4)
+        distant = S((unit * x - 1) ** 2 + (y - 1) ** 2 <= 1, unit * x + y >= 4)
         yield from (
-            feasible("infeasible", far, 2),
-            least(unit * x, far, 2, status="infeasible"),
+            feasible("infeasible", distant, 2),
+            least(unit * x, distant, 2, status="infeasible"),
         )
     yield feasible("infeasible", S(x >= 1.000001e-9, x <= 1e-9, y >= 1e12, y <= 2e12), 2)
     for small in (S((x - 1e-9) * (5e-9 - x) >= 0), S(x >= 1e-9, x <= 5e-9)):

@@ -59,8 +59,8 @@ def test_a_shortfall_costs_its_price():
 
 def test_without_a_price_all_is_proven_or_nothing():
     built, raw = solved(bound_on(x**2, x**2 <= 1, price=None))
-    found = judge.proven(built, raw.gram, raw.free, raw.unknowns + 0.25 / built.slopes)
-    assert found.value is None and found.reason
+    result = judge.proven(built, raw.gram, raw.free, raw.unknowns + 0.25 / built.slopes)
+    assert result.value is None and result.reason
 
 
 def test_an_unknown_beyond_its_limit_proves_nothing():
@@ -137,9 +137,9 @@ def test_moments_that_are_far_out_close_no_bracket():
 def test_a_program_without_coefficients_is_infeasible_wherever_it_is(place, level, status):
     c, u = z, (x - place) ** 4 * (1 + (y - 3 * place) ** 2)
     program = sd.SosProgram([c]).require(u - level).require(5 - c).require(c + 7)
-    found = program.minimize(c)
-    assert found.status == status
-    assert status == "infeasible" or found.certified_bound == pytest.approx(-7, abs=1e-4)
+    answer = program.minimize(c)
+    assert answer.status == status
+    assert status == "infeasible" or answer.certified_bound == pytest.approx(-7, abs=1e-4)
 
 
 @pytest.mark.parametrize(("bend", "slope"), [(-2.525, -0.796), (-2.904, -0.237), (-1.292, -0.102)])
@@ -190,9 +190,9 @@ def test_equations_that_leave_a_range_of_nothing(place):
 def test_points_that_nearly_satisfy_are_charged(p, power):
     """The minimum is 0; multipliers grow without end, and what a point misses times them is not nothing."""
     form = x**power if p.variables == (x,) else x**2 + y**power
-    for found in three_doors(p, power, -form >= 0):
-        assert found.certified_bound is None or found.certified_bound <= 0
-        assert found.status != "optimal" or abs(found.bound) <= 1e-5
+    for result in three_doors(p, power, -form >= 0):
+        assert result.certified_bound is None or result.certified_bound <= 0
+        assert result.status != "optimal" or abs(result.bound) <= 1e-5
 
 
 def test_a_point_below_what_is_proven_is_discarded():
@@ -207,8 +207,8 @@ def test_a_point_below_what_is_proven_is_discarded():
 def test_a_value_is_between_what_is_proven_and_what_is_attained():
     built, raw = solved(bound_on(x**2, x**2 <= 1))
     candidate = ladder.Candidate("first", built, raw, value=1.0, theorem=theorem(built, raw), above=1e-9)
-    found = ladder.closed(candidate)
-    assert found.status == "optimal" and found.value <= 1e-9
+    result = ladder.closed(candidate)
+    assert result.status == "optimal" and result.value <= 1e-9
     below = ladder.closed(replace(candidate, above=-1.0, missed=1.0))
     assert below.status == "inaccurate" and below.above == np.inf
 
@@ -314,14 +314,14 @@ def test_steps_are_few_and_named():
 
 
 def test_what_ran_is_told():
-    found = sd.minimize(x**2 - x)
-    assert [s.name for s in found.steps] == ["first"] and "optimal" in str(found.steps[0])
-    assert found.steps[0].proven == found.certified_bound
+    answer = sd.minimize(x**2 - x)
+    assert [s.name for s in answer.steps] == ["first"] and "optimal" in str(answer.steps[0])
+    assert answer.steps[0].proven == answer.certified_bound
 
 
 def test_a_solver_that_was_named_is_the_only_one():
-    found = sd.minimize(x**4 * y**2 + x**2 * y**4 - 3 * x**2 * y**2 + 1, [x**2 + y**2 <= 4], 6, solver="scs")
-    assert {s.solver for s in found.steps} == {"scs"}
+    answer = sd.minimize(x**4 * y**2 + x**2 * y**4 - 3 * x**2 * y**2 + 1, [x**2 + y**2 <= 4], 6, solver="scs")
+    assert {s.solver for s in answer.steps} == {"scs"}
 
 
 def test_a_raw_solution_without_values_is_no_candidate_for_moments():

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 import sosdp as sd
-from sosdp.relaxation.certify.leading_form import falls_without_end
+from sosdp.relaxation.certify.leading_form import is_unbounded_below
 
 x, y, z = sd.variables("x y z")
 
@@ -16,7 +16,7 @@ def test_no_polynomial_that_is_bounded():
         a = rng.integers(-4, 5, size=(2, 3))
         units = [Fraction(10) ** int(k) for k in rng.integers(-12, 13, size=3)]
         forms = [sum(int(c) * u * v for c, u, v in zip(row, units, (x, y, z))) for row in a]
-        assert not falls_without_end(forms[0] ** 2 + forms[1] ** 2)
-        assert not falls_without_end((forms[0] ** 2 + forms[1]) ** 2)
-    assert not falls_without_end(sd.polynomial(-3)) and not falls_without_end(0 * x)
-    assert falls_without_end(-1e300 * x**2 * y**2) and not falls_without_end(1e-300 * x**2 * y**2)
+        assert not is_unbounded_below(forms[0] ** 2 + forms[1] ** 2)
+        assert not is_unbounded_below((forms[0] ** 2 + forms[1]) ** 2)
+    assert not is_unbounded_below(sd.polynomial(-3)) and not is_unbounded_below(0 * x)
+    assert is_unbounded_below(-1e300 * x**2 * y**2) and not is_unbounded_below(1e-300 * x**2 * y**2)

@@ -32,16 +32,16 @@ def test_noise_never_proves_too_much():
     f = (x[0] ** 2 - 1) ** 2 + (x[1] - x[0]) ** 2
     identity, bounds = _setting(f)
     rng = np.random.default_rng(3)
-    found = 0
+    result = 0
     for size in (0.0, 1e-6, 1e-2, 1.0, 30.0):
         for _ in range(10):
             gram = size * rng.standard_normal(identity.gram.shape[0])
             lifted = lift_constant(identity, gram, np.zeros(0), np.zeros(1), bounds)
             if lifted is not None:
-                found += 1
+                result += 1
                 assert lifted[1].loss == 0.0
                 assert lifted[0][0] <= 0.0  # the minimum
-    assert 0 < found
+    assert 0 < result
 
 
 def test_nothing_where_nothing_can_be_moved():

@@ -77,12 +77,12 @@ def test_clusters_with_certified_fourth_moments(limit):
         ]
         if max(sizes) <= n / k and all(np.max(q, initial=0.0) <= limit for q in quartic):
             best = max(best, float(sum(s * s for s in sizes)))
-    found = sd.maximize(together, sd.System(constraints), 4)
+    answer = sd.maximize(together, sd.System(constraints), 4)
     assert best == 8.0
-    assert found.certified_bound >= best
-    assert found.certified_bound <= best + 1e-3
+    assert answer.certified_bound >= best
+    assert answer.certified_bound <= best + 1e-3
     # the pseudo-expectation knows which points belong together
-    W = found(np.array([[sum(z[i, a] * z[j, a] for a in range(k)) for j in range(n)] for i in range(n)]))
+    W = answer(np.array([[sum(z[i, a] * z[j, a] for a in range(k)) for j in range(n)] for i in range(n)]))
     if limit == 2.0:
         blocks = np.kron(np.eye(2), np.ones((2, 2)))
         assert np.abs(W - blocks).max() < 0.05

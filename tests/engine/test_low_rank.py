@@ -71,33 +71,33 @@ def test_the_value_is_that_of_one_block(name):
     p, constraints = PROGRAMS[name]()
     system = sd.System(constraints)
     reference = sd.minimize(p, system, 2, sparsity="dense", solver="clarabel")
-    found = sd.minimize(p, system, 2, solver="low_rank")
-    assert found.status == "optimal" and found.solver == "low_rank" and found.hierarchy == "full"
+    result = sd.minimize(p, system, 2, solver="low_rank")
+    assert result.status == "optimal" and result.solver == "low_rank" and result.hierarchy == "full"
     size = max(1, abs(reference.bound))
-    assert found.bound == pytest.approx(reference.bound, abs=2e-6 * size)
-    assert found.certified_bound <= found.bound and found.bound - found.certified_bound <= 1e-5 * size
-    assert found(p) == pytest.approx(found.bound, abs=1e-6 * size)
+    assert result.bound == pytest.approx(reference.bound, abs=2e-6 * size)
+    assert result.certified_bound <= result.bound and result.bound - result.certified_bound <= 1e-5 * size
+    assert result(p) == pytest.approx(result.bound, abs=1e-6 * size)
     for h in system.equalities:
-        assert found(h) == pytest.approx(0, abs=1e-9)
-    moments = found.moment_matrix()
+        assert result(h) == pytest.approx(0, abs=1e-9)
+    moments = result.moment_matrix()
     assert np.isfinite(moments).all() and np.linalg.eigvalsh(moments)[0] > -1e-9
     upwards = sd.maximize(-p, system, 2, solver="low_rank")
-    assert (upwards.bound, upwards.certified_bound) == (-found.bound, -found.certified_bound)
+    assert (upwards.bound, upwards.certified_bound) == (-result.bound, -result.certified_bound)
 
 
 @pytest.mark.parametrize("name", ["least squares", "plane rotations"])
 def test_what_needs_an_identity_is_made_when_it_is_asked_for(name):
     p, constraints = PROGRAMS[name]()
-    found = sd.minimize(p, sd.System(constraints), 2, solver="low_rank")
-    again = pickle.loads(pickle.dumps(found))
-    np.testing.assert_allclose(again.moment_matrix(), found.moment_matrix(), atol=1e-12)
-    assert again.certified_bound == found.certified_bound
-    copy = pickle.loads(pickle.dumps(replace(found, reason="other")))
-    assert copy.reason == "other" and copy(p) == pytest.approx(found(p))
-    assert sum(len(b.gram) for b in found.dual.blocks) == len(found.basis)
-    exact = certificates.extract(found).exact()
-    assert float(exact.bound) <= found.bound
-    assert float(exact.bound) == pytest.approx(found.bound, abs=1e-4 * max(1, abs(found.bound)))
+    result = sd.minimize(p, sd.System(constraints), 2, solver="low_rank")
+    again = pickle.loads(pickle.dumps(result))
+    np.testing.assert_allclose(again.moment_matrix(), result.moment_matrix(), atol=1e-12)
+    assert again.certified_bound == result.certified_bound
+    copy = pickle.loads(pickle.dumps(replace(result, reason="other")))
+    assert copy.reason == "other" and copy(p) == pytest.approx(result(p))
+    assert sum(len(b.gram) for b in result.dual.blocks) == len(result.basis)
+    exact = certificates.extract(result).exact()
+    assert float(exact.bound) <= result.bound
+    assert float(exact.bound) == pytest.approx(result.bound, abs=1e-4 * max(1, abs(result.bound)))
 
 
 def test_it_is_chosen_where_other_methods_take_longer():
@@ -169,9 +169,9 @@ def test_nothing_false_is_proven_by_any_multipliers(name):
         slack = program.matrix.toarray() - sp.block_diag(dual).toarray()
         least = float(np.linalg.eigvalsh(slack)[0])
         guess = least * (0.5, 1.0, 2.0)[k % 3]
-        found = proven_value(program, dual, guess, 1e-6)
-        assert found is None or found <= value + Fraction(1, 10**6)
-        assert guess > least or found is not None
+        result = proven_value(program, dual, guess, 1e-6)
+        assert result is None or result <= value + Fraction(1, 10**6)
+        assert guess > least or result is not None
     assert proven_value(program, np.full_like(dual, np.nan), 0.0, 1e-6) is None
 
 
@@ -179,8 +179,8 @@ def test_the_trace_is_paid_for():
     """-x y over x^2 = 9, y^2 = 4 is -6; without multipliers the trace, 13, is paid at the eigenvalue -1/2."""
     x, y = sd.variables("x y")
     program = unit_blocks(stated(-x * y + 1, [x**2 == 9, y**2 == 4]))
-    found = proven_value(program, np.zeros((2, 1, 1)), -0.5, 1e-9)
-    assert found == pytest.approx(1 - 6.5, abs=1e-6) and found <= Fraction(-55, 10)
+    result = proven_value(program, np.zeros((2, 1, 1)), -0.5, 1e-9)
+    assert result == pytest.approx(1 - 6.5, abs=1e-6) and result <= Fraction(-55, 10)
     better = proven_value(program, np.array([[[-1 / 3]], [[-3 / 4]]]), 0.0, 1e-9)
     assert better == pytest.approx(-5, abs=1e-6) and better <= -5
 
@@ -230,8 +230,8 @@ def test_least_eigenvalues_are_bounded_from_below(seed):
     scale = float(abs(whole).sum(axis=1).max()) or 1.0
     truth = float(np.linalg.eigvalsh(whole)[0])
     for shift in (truth - 1e-9 * scale, truth - 1e-14 * scale, truth, truth + 1e-13 * scale, truth + scale):
-        for found in (shifted_least_eigenvalue(whole, shift), sparse_least_eigenvalue(matrix, shift)):
-            assert found == -np.inf or is_below_spectrum(found, whole)
+        for result in (shifted_least_eigenvalue(whole, shift), sparse_least_eigenvalue(matrix, shift)):
+            assert result == -np.inf or is_below_spectrum(result, whole)
     assert sparse_least_eigenvalue(matrix, truth - 1e-6 * scale) > -np.inf
     bad = matrix.toarray()
     bad[0, 0] = np.nan
@@ -240,10 +240,10 @@ def test_least_eigenvalues_are_bounded_from_below(seed):
 
 @pytest.mark.slow
 def test_a_thousand_vertices_and_three_hundred_frames():
-    found = sd.minimize(*cut(1000), 2)
-    assert found.solver == "low_rank" and found.bound - found.certified_bound <= 1e-5 * abs(found.bound)
-    found = sd.minimize(*rotations(300), 2)
-    assert found.solver == "low_rank" and found.status == "optimal"
+    result = sd.minimize(*cut(1000), 2)
+    assert result.solver == "low_rank" and result.bound - result.certified_bound <= 1e-5 * abs(result.bound)
+    result = sd.minimize(*rotations(300), 2)
+    assert result.solver == "low_rank" and result.status == "optimal"
 
 
 def test_where_it_proves_nothing_others_are_asked_and_where_it_cannot_be_it_says_so(monkeypatch):
@@ -251,7 +251,7 @@ def test_where_it_proves_nothing_others_are_asked_and_where_it_cannot_be_it_says
     signs = [v**2 == 1 for v in x]
     p = x[0] * x[1] + x[1] * x[2] + x[0] * x[2]
     monkeypatch.setattr(answer, "staircase", lambda *_, **__: iter(()))
-    found = sd.minimize(p, signs, solver="low_rank")
-    assert found.status == "optimal" and found.certified_bound == pytest.approx(-1.5, abs=1e-6)
+    result = sd.minimize(p, signs, solver="low_rank")
+    assert result.status == "optimal" and result.certified_bound == pytest.approx(-1.5, abs=1e-6)
     with pytest.raises(ValueError, match="low_rank"):
         sd.prove_sos(x[0] ** 2 + 1, solver="low_rank")

@@ -28,17 +28,17 @@ def test_masses_other_than_one():
     program = sd.MeasureProgram()
     mu = program.measure([x], on=SEGMENT, mass=2)
     program.require(mu(x) == 1)
-    found = program.minimize(mu(x**2))
-    assert found.status == "optimal" and found.bound_kind == "lower"
-    assert found.bound == pytest.approx(0.5, abs=1e-6)
-    assert 0.5 - 1e-6 <= found.certified_bound <= 0.5
-    assert found.mass(mu) == pytest.approx(2, abs=1e-6) and found(2 * mu(x**2) + 1) == pytest.approx(
+    answer = program.minimize(mu(x**2))
+    assert answer.status == "optimal" and answer.bound_kind == "lower"
+    assert answer.bound == pytest.approx(0.5, abs=1e-6)
+    assert 0.5 - 1e-6 <= answer.certified_bound <= 0.5
+    assert answer.mass(mu) == pytest.approx(2, abs=1e-6) and answer(2 * mu(x**2) + 1) == pytest.approx(
         2, abs=1e-5
     )
-    np.testing.assert_allclose(found.law(mu).atoms(), [[0.5]], atol=1e-4)
+    np.testing.assert_allclose(answer.law(mu).atoms(), [[0.5]], atol=1e-4)
     # the dual polynomial is the square that touches zero at the atom, and its multipliers the slopes
-    np.testing.assert_allclose(found.multipliers, [-0.25, 1.0], atol=1e-3)
-    slack = found.slack(mu)
+    np.testing.assert_allclose(answer.multipliers, [-0.25, 1.0], atol=1e-3)
+    slack = answer.slack(mu)
     assert slack.subs({x: 0.5}).constant == pytest.approx(0, abs=1e-4)
     above = program.maximize(mu(x**2))
     assert above.certified_bound >= 2.0 and above.bound == pytest.approx(2.0, abs=1e-6)
@@ -99,10 +99,10 @@ def test_against_linear_programs_on_finite_sets(seed):
             below.append([-v for v in values]), limit.append(k - value)
     ps = [random_polynomial(), random_polynomial()]
     truth = linprog(row(ps), A_ub=below, b_ub=limit, A_eq=equal, b_eq=right)
-    found = program.minimize(mus[0](ps[0]) + mus[1](ps[1]), degree=6)
-    assert truth.status == 0 and found.status == "optimal", found.reason
-    assert found.bound == pytest.approx(truth.fun, abs=1e-5)
-    assert truth.fun - 1e-4 <= found.certified_bound <= truth.fun + 1e-9
+    answer = program.minimize(mus[0](ps[0]) + mus[1](ps[1]), degree=6)
+    assert truth.status == 0 and answer.status == "optimal", answer.reason
+    assert answer.bound == pytest.approx(truth.fun, abs=1e-5)
+    assert truth.fun - 1e-4 <= answer.certified_bound <= truth.fun + 1e-9
     # one unit less than the least value is proven impossible
     program.require(mus[0](ps[0]) + mus[1](ps[1]) <= math.floor(truth.fun) - 1)
     assert program.feasible(degree=6).status == "infeasible"
@@ -132,10 +132,10 @@ def test_ratios():
     ratios = [(x**2 + 1, x**2 + 2), (1 - x, 2 + x)]
     grid = np.linspace(-1, 1, 20001)
     truth = ((grid**2 + 1) / (grid**2 + 2) + (1 - grid) / (2 + grid)).min()
-    found = sd.minimize_ratios(ratios, SEGMENT, 6)
-    assert truth - 1e-5 <= found.certified_bound <= truth + 1e-12
+    result = sd.minimize_ratios(ratios, SEGMENT, 6)
+    assert truth - 1e-5 <= result.certified_bound <= truth + 1e-12
     weak = sd.minimize_ratios(ratios, SEGMENT, 2)
-    assert weak.certified_bound <= found.certified_bound
+    assert weak.certified_bound <= result.certified_bound
     line = sd.minimize_ratios([(x, 1 + x**2)])
     assert line.certified_bound <= -0.5 and line.bound == pytest.approx(-0.5, abs=1e-6)
     open_end = sd.minimize_ratios([(1 + x, x)], S(x * (2 - x) >= 0))
@@ -227,8 +227,8 @@ def test_masses_are_checked_exactly():
     assert masses([[one]], [0.1], [False]) == [F(0.1)]
     # exhaustively: whatever is claimed holds at every vertex of small systems
     for a, b, c in product((-1, 0, 2), repeat=3):
-        found = masses([[one, one * a], [one * b, one * c]], [2, 1], [False, True])
-        for k, bound in enumerate(found):
+        result = masses([[one, one * a], [one * b, one * c]], [2, 1], [False, True])
+        for k, bound in enumerate(result):
             cost = [-1.0 if j == k else 0.0 for j in range(2)]
             most = linprog(cost, A_ub=[[-b, -c]], b_ub=[-1], A_eq=[[1, a]], b_eq=[2])
             if most.status == 3:
@@ -240,8 +240,8 @@ def test_masses_are_checked_exactly():
 def test_several_measures_without_any_constraint():
     program = sd.MeasureProgram()
     mu, nu = program.measure([x], on=SEGMENT), program.measure([x], on=SEGMENT)
-    found = program.minimize(mu(x**2) + nu(1 + x**2))
-    assert found.status == "optimal" and -1e-6 <= found.certified_bound <= 0
+    answer = program.minimize(mu(x**2) + nu(1 + x**2))
+    assert answer.status == "optimal" and -1e-6 <= answer.certified_bound <= 0
     assert program.minimize(mu(x**2) - nu(1 + x**2)).certified_bound is None
 
 
@@ -259,8 +259,8 @@ def test_a_volume_is_rounded_upwards():
 def test_cancellation_and_underflow(big):
     program = sd.MeasureProgram()
     mu = program.measure([x], on=S(x**2 == 1), mass=1)
-    found = program.minimize(mu((big - 1) * x**2 - big))
-    assert found.certified_bound is None or found.certified_bound <= -1
+    answer = program.minimize(mu((big - 1) * x**2 - big))
+    assert answer.certified_bound is None or answer.certified_bound <= -1
     floats = program.minimize(mu(1e4 * x**4 - 0.3 - 1e4 * x**2), 4)
     assert F(floats.certified_bound) <= F(-3, 10) and floats.certified_bound > -0.3001
     tiny = sd.MeasureProgram()
@@ -284,8 +284,8 @@ def test_only_the_square_of_the_constant_has_anything_to_spare():
     assert all(b.basis.any(axis=1).all() and b.side == 1 for b in identity.blocks)
     gram = np.ones(len(identity.blocks))
     bounds = deduce_bounds((), SEGMENT.inequalities, ())
-    found = certify(identity, gram, np.zeros(identity.free.shape[0]), np.zeros(0), bounds)
-    assert found.margin > 0 and found.spare == -np.inf
+    result = certify(identity, gram, np.zeros(identity.free.shape[0]), np.zeros(0), bounds)
+    assert result.margin > 0 and result.spare == -np.inf
     constant = plan_of(x**4 + x**2 + 1, 4)
     gram = np.zeros(constant.gram.shape[0])
     start = 0
@@ -294,8 +294,8 @@ def test_only_the_square_of_the_constant_has_anything_to_spare():
             for n in range(m + 1):
                 gram[start] = float(n == m)
                 start += 1
-    found = certify(constant, gram, np.zeros(constant.free.shape[0]), np.zeros(0), bounds)
-    assert 0 < found.spare <= 1
+    result = certify(constant, gram, np.zeros(constant.free.shape[0]), np.zeros(0), bounds)
+    assert 0 < result.spare <= 1
 
 
 def plan_of(p, degree):
@@ -323,8 +323,8 @@ def test_a_box_is_a_mapping():
 def test_a_box_may_touch_the_set():
     """The unit disc in its own square; and walls that were rounded into the set are moved out of it."""
     disc = S(x**2 + y**2 <= 1)
-    found = sd.volume(disc, {x: (-1, 1), y: (-1, 1)}, 8)
-    assert found.status == "optimal" and math.pi <= found.certified_bound < math.pi + 0.01
+    result = sd.volume(disc, {x: (-1, 1), y: (-1, 1)}, 8)
+    assert result.status == "optimal" and math.pi <= result.certified_bound < math.pi + 0.01
     root = 3**0.5
     low, high = measure_problems._around(S(x**2 <= 3), {x: (F(-root), F(root))})[x]
     assert F(root) ** 2 < 3 and low**2 >= 3 and high**2 >= 3 and low < 0 < high < F(root) + F(1, 10**8)
@@ -360,15 +360,15 @@ class FailsFirst:
         from sosdp.conic import clarabel
 
         self.calls += 1
-        found = clarabel.solve(program, **options)
-        return replace(found, status="failed", z=0 * found.z, x=0 * found.x) if self.calls == 1 else found
+        result = clarabel.solve(program, **options)
+        return replace(result, status="failed", z=0 * result.z, x=0 * result.x) if self.calls == 1 else result
 
 
 UNIT = {"segment": SEGMENT, "interval": S(x >= 1, x <= 2)}
 
 
 @pytest.mark.parametrize(
-    ("on", "stated", "empty"),
+    ("on", "statement", "empty"),
     [
         ("segment", lambda m: [m.mass == 2, m(x) == 1], False),
         ("segment", lambda m: [m(x) == 1, m(x**2) >= 1], False),
@@ -382,10 +382,10 @@ UNIT = {"segment": SEGMENT, "interval": S(x >= 1, x <= 2)}
         ("interval", lambda m: [m(x) == -3, m(x + 1) >= -5], True),
     ],
 )
-def test_measures_that_do_not_exist_are_refuted_without_their_mass(on, stated, empty):
+def test_measures_that_do_not_exist_are_refuted_without_their_mass(on, statement, empty):
     program = sd.MeasureProgram()
     mu = program.measure([x], on=UNIT[on])
-    program.require(stated(mu))
+    program.require(statement(mu))
     assert (program.feasible(degree=4, solver=FailsFirst()).status == "infeasible") == empty
 
 
@@ -397,11 +397,11 @@ def test_the_zero_measure_satisfies_bounds_on_the_mass_of_an_empty_set(on, masse
         program = sd.MeasureProgram()
         mu = program.measure([x], on=on)
         program.require([mu.mass <= m for m in masses])
-        asked = () if door == "feasible" else (mu(x),)
-        found = getattr(program, door)(*asked, degree=2)
-        assert found.status in ("optimal", "inaccurate")
-        if found.certified_bound is not None:
-            assert found.certified_bound * (-1 if door == "maximize" else 1) <= 0
+        wanted = () if door == "feasible" else (mu(x),)
+        result = getattr(program, door)(*wanted, degree=2)
+        assert result.status in ("optimal", "inaccurate")
+        if result.certified_bound is not None:
+            assert result.certified_bound * (-1 if door == "maximize" else 1) <= 0
 
 
 def test_a_matrix_that_is_not_completely_positive():
@@ -411,5 +411,5 @@ def test_a_matrix_that_is_not_completely_positive():
     program = sd.MeasureProgram()
     mu = program.measure(z, on=S(z >= 0, z.sum() == 1))
     program.require([mu(z[i] * z[j]) == int(A[i, j]) for i in range(5) for j in range(i, 5)])
-    for found in (program.feasible(degree=4), program.minimize(mu.mass, degree=4)):
-        assert found.status == "infeasible" and found.certified_bound is None
+    for result in (program.feasible(degree=4), program.minimize(mu.mass, degree=4)):
+        assert result.status == "infeasible" and result.certified_bound is None

@@ -42,9 +42,9 @@ def test_nearest_correlation_matrix_as_a_moment_program(solver):
     result = relax.minimize(sd.sum_squares(moments - np.array([B[i, j] for i, j in off])), solver=solver)
     exact = nearest_correlation(B, tolerance=1e-8).matrix
     assert result.status == "optimal"
-    found = np.array([result(s[i] * s[j]) for i, j in off])
+    best = np.array([result(s[i] * s[j]) for i, j in off])
     expected = np.array([exact[i, j] for i, j in off])
-    assert np.allclose(found, expected, atol=2e-4)
+    assert np.allclose(best, expected, atol=2e-4)
     distance = sum((exact[i, j] - B[i, j]) ** 2 for i, j in off)
     assert result.bound == pytest.approx(distance, rel=1e-5)
     assert result.certified_bound <= distance * (1 + 1e-12)

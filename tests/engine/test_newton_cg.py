@@ -19,10 +19,10 @@ from tests.engine.test_backends import assert_optimal, random_program
 def test_the_answer_is_that_of_an_interior_point(shape):
     zero, nonnegative = shape
     program = random_program(11, zero=zero, nonnegative=nonnegative, sides=(6, 6, 12, 3), columns=40)
-    found, expected = newton_cg.solve(program), clarabel.solve(program)
-    assert found.status == "optimal"
-    assert found.value == pytest.approx(expected.value, rel=1e-7)
-    assert_optimal(program, found, 1e-6)
+    result, expected = newton_cg.solve(program), clarabel.solve(program)
+    assert result.status == "optimal"
+    assert result.value == pytest.approx(expected.value, rel=1e-7)
+    assert_optimal(program, result, 1e-6)
 
 
 def test_a_start_near_the_solution_saves_the_splitting():
@@ -65,30 +65,30 @@ def test_a_column_without_rows_is_no_ray_unless_it_costs_something():
 def test_quartics_on_a_box_are_proven_and_exact(n, side):
     case = box(n, 2)
     p, system = case.state()
-    found = sd.minimize(p, system, 4, solver="newton_cg")
+    answer = sd.minimize(p, system, 4, solver="newton_cg")
     other = sd.minimize(p, system, 4, solver="clarabel")
-    assert found.status == "optimal" and found.solver == "newton_cg" and max(found.sizes["blocks"]) == side
-    assert found.bound == pytest.approx(other.bound, abs=1e-5)
-    assert 0 <= found.bound - found.certified_bound < 1e-5
+    assert answer.status == "optimal" and answer.solver == "newton_cg" and max(answer.sizes["blocks"]) == side
+    assert answer.bound == pytest.approx(other.bound, abs=1e-5)
+    assert 0 <= answer.bound - answer.certified_bound < 1e-5
     if n == 6:
-        proof = certificates.extract(found).exact()
+        proof = certificates.extract(answer).exact()
         assert proof.verdict
 
 
 def test_a_dense_quartic_of_side_66():
     p, system, degree = dense_quartic(10)
-    found = sd.minimize(p, system, degree, solver="newton_cg")
-    assert found.status == "optimal" and max(found.sizes["blocks"]) == 66
-    assert found.bound == pytest.approx(-2182.7376, rel=1e-2)
-    assert abs(found.bound - found.certified_bound) < 1e-5 * abs(found.bound)
+    answer = sd.minimize(p, system, degree, solver="newton_cg")
+    assert answer.status == "optimal" and max(answer.sizes["blocks"]) == 66
+    assert answer.bound == pytest.approx(-2182.7376, rel=1e-2)
+    assert abs(answer.bound - answer.certified_bound) < 1e-5 * abs(answer.bound)
 
 
 def test_multipliers_inside_the_cone_prove_a_bound_where_the_set_is_unbounded():
     p, system, degree = broyden_banded(8)
-    found = sd.minimize(p, system, degree)
-    assert found.solver == "newton_cg" and found.status == "optimal"
-    assert -1e-6 < found.certified_bound <= 0.0
-    assert found.certified_bound <= found.bound + 1e-9
+    answer = sd.minimize(p, system, degree)
+    assert answer.solver == "newton_cg" and answer.status == "optimal"
+    assert -1e-6 < answer.certified_bound <= 0.0
+    assert answer.certified_bound <= answer.bound + 1e-9
 
 
 def test_a_sweep_begins_each_solve_at_the_solution_before():
@@ -109,8 +109,8 @@ def test_a_start_that_leads_nowhere_costs_no_answer():
     box = sd.System(*[1 - v**2 >= 0 for v in x])
     relaxation = sd.Relaxation(box, 4)
     first = relaxation.minimize(x[0] + x[1] ** 3 + x[0] * x[1])
-    far = relaxation.minimize(-1000 * x[0] - 3 * x[1] ** 3 + x[0] * x[1], near=first)
-    assert far.status == "optimal" and far.bound == pytest.approx(-1002.0, abs=1e-4)
+    distant = relaxation.minimize(-1000 * x[0] - 3 * x[1] ** 3 + x[0] * x[1], near=first)
+    assert distant.status == "optimal" and distant.bound == pytest.approx(-1002.0, abs=1e-4)
 
 
 def test_what_is_not_near_is_refused():

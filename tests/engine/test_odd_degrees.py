@@ -24,13 +24,13 @@ def test_chebyshev(degree):
     program = sd.SosProgram([])
     p = program.polynomial(f"cheb{degree}_", [x], degree)
     program.require(1 - p, on=INTERVAL, degree=degree).require(1 + p, on=INTERVAL, degree=degree)
-    found = program.maximize(sd.coefficient(p, x**degree, [x]))
+    answer = program.maximize(sd.coefficient(p, x**degree, [x]))
     best = 2 ** (degree - 1)
-    assert found.status == "optimal" and found.bound == pytest.approx(best, rel=1e-6)
-    assert best * (1 - 1e-6) <= found.certified_bound <= best
+    assert answer.status == "optimal" and answer.bound == pytest.approx(best, rel=1e-6)
+    assert best * (1 - 1e-6) <= answer.certified_bound <= best
     # the certified coefficients stay within one everywhere on the interval
     grid = np.linspace(-1, 1, 2001)
-    values = sum(found.certified_values[f"cheb{degree}_{k}"] * grid**k for k in range(degree + 1))
+    values = sum(answer.certified_values[f"cheb{degree}_{k}"] * grid**k for k in range(degree + 1))
     assert np.abs(values).max() <= 1
 
 
@@ -63,8 +63,8 @@ def test_certificates_and_files(tmp_path):
 def test_coefficients_that_floats_do_not_hold_are_charged():
     """The minimum of (1 + e) x**3 - 3 x on the half line is -2 / sqrt(1 + e), above -2; with -e below."""
     for e in (F(1, 10**30), -F(1, 10**30), F(1, 3)):
-        found = sd.minimize((1 + e) * x**3 - 3 * x, sd.System(x >= 0), 3).certified_bound
-        assert found is not None and F(found) ** 2 * (1 + e) >= 4
+        result = sd.minimize((1 + e) * x**3 - 3 * x, sd.System(x >= 0), 3).certified_bound
+        assert result is not None and F(result) ** 2 * (1 + e) >= 4
 
 
 def test_a_face_of_exact_entries_proves_a_bound_where_no_dual_vector_does():
@@ -106,8 +106,8 @@ def test_a_multiple_of_the_unknown_is_bounded_by_what_it_is(level):
     program = sd.MeasureProgram()
     mu = program.measure([x], on=S(x >= -1))
     program.require(level * mu(1) == 1)
-    for found in (
+    for result in (
         sd.SosProgram([c]).require(x**3 - level * c, [x >= -1], 3).maximize(c),
         program.minimize(mu(x**3), 3),
     ):
-        assert found.status == "optimal" and -1 / level - 1e-6 <= found.certified_bound <= -1 / level
+        assert result.status == "optimal" and -1 / level - 1e-6 <= result.certified_bound <= -1 / level

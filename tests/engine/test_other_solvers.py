@@ -29,9 +29,9 @@ print(false_theorems(random_instance(2590)), "and on")
 
 
 def run(script: str) -> str:
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
-    assert found.returncode == 0 and not found.stderr
-    return found.stdout
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0 and not result.stderr
+    return result.stdout
 
 
 def test_a_child_that_ends():

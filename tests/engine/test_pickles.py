@@ -60,8 +60,8 @@ def asked():
     matrix = sd.PolynomialArray([[pa + pb, pz], [pz, 2 * pb]])
     corner = [pa >= 0, pb >= 0, pa + 2 * pb <= 2, pz <= 1]
     ellipse = sd.for_all(forms, unit - (first * pa + second * pb) ** 2 >= 0)
-    found = {"cvxpy": relaxation.to_cvxpy([pa * pb])} if find_spec("cvxpy") else {}
-    return found | {
+    result = {"cvxpy": relaxation.to_cvxpy([pa * pb])} if find_spec("cvxpy") else {}
+    return result | {
         "ball": linear,
         "units": sd.minimize(pa + 2000 * pb, [pa**2 + (1000 * pb) ** 2 <= 4], 2),
         "cube": sd.minimize(3 * pa - 2 * pb + pa * pb, cube, 2),
@@ -136,15 +136,15 @@ def _refutation(pe):
     return [pe.status, bool(certificates.extract(pe).exact().verify())]
 
 
-def _certificate(found):
+def _certificate(result):
     ids = {name: variable_id(name) for name in AT}
-    points = [{name: str(z[i]) for name, i in ids.items() if i in z} for z in found.points]
-    return [points, _proof(found.exact())]
+    points = [{name: str(z[i]) for name, i in ids.items() if i in z} for z in result.points]
+    return [points, _proof(result.exact())]
 
 
-def _proof(found):
-    squares = [[w * q(_at(q)) ** 2 for w, q in multiplier.squares()] for multiplier in found.multipliers]
-    return [str(found.bound), bool(found.verify()), sorted(map(digits, squares))]
+def _proof(result):
+    squares = [[w * q(_at(q)) ** 2 for w, q in multiplier.squares()] for multiplier in result.multipliers]
+    return [str(result.bound), bool(result.verify()), sorted(map(digits, squares))]
 
 
 def _at(p):
@@ -155,48 +155,48 @@ def _again(program):
     return program.maximize(sd.variables("pc")).certified_bound
 
 
-def _relaxation(found):
-    limits = [found.bounds.largest[variable_id(n)] for n in ("pa", "pb", "pz")]
-    ranges = found.bounds.ranges[variable_id("pz")]
-    return [limits, ranges, digits(found.minimize(sd.polynomial("pa + 2*pz")).bound)]
+def _relaxation(result):
+    limits = [result.bounds.largest[variable_id(n)] for n in ("pa", "pb", "pz")]
+    ranges = result.bounds.ranges[variable_id("pz")]
+    return [limits, ranges, digits(result.minimize(sd.polynomial("pa + 2*pz")).bound)]
 
 
-def _coefficients(found):
-    return [found.values, found.certified_bound, bool(certificates.extract(found).exact().verify())]
+def _coefficients(result):
+    return [result.values, result.certified_bound, bool(certificates.extract(result).exact().verify())]
 
 
-def _laws(found):
+def _laws(result):
     pa, pb = sd.variables("pa pb")
-    mu = found.program.measures[0]
-    values = [found.law(mu)(p) for p in (pa, pa**2, pb**2)] + [
-        found(found.objective),
-        found.slack(mu)(pa=1, pb=2),
+    mu = result.program.measures[0]
+    values = [result.law(mu)(p) for p in (pa, pa**2, pb**2)] + [
+        result(result.objective),
+        result.slack(mu)(pa=1, pb=2),
     ]
-    return digits(values), found.certified_bound  # fmt: skip
+    return digits(values), result.certified_bound  # fmt: skip
 
 
-def _points(found):
-    names = [str(v) for v in found.variables]
-    rows = digits(found.atoms().real, 4)
+def _points(result):
+    names = [str(v) for v in result.variables]
+    rows = digits(result.atoms().real, 4)
     assert rows
     w, v = sd.complex_variables("pw pv")
-    values = [complex(found(p)) for p in (w, w * v.conj(), w.abs2())]
-    told = [[z.real, z.imag] for z in values]
-    return [sorted(zip(names, row, strict=True)) for row in rows], found.certified_bound, digits(told)
+    values = [complex(result(p)) for p in (w, w * v.conj(), w.abs2())]
+    known = [[z.real, z.imag] for z in values]
+    return [sorted(zip(names, row, strict=True)) for row in rows], result.certified_bound, digits(known)
 
 
-def _chebyshev(found):
+def _chebyshev(result):
     pa, pb = sd.variables("pa pb")
     series = [sd.ChebyshevPolynomial.series(p, [0, 1, 2]) for p in (pa, pb)]
-    return [found.certified_bound, digits([found(s) for s in series])]
+    return [result.certified_bound, digits([result(s) for s in series])]
 
 
-def _threshold(found):
-    return [found.low, found.high, found.solution.status, digits(found.solution(sd.variables("pa")), 4)]
+def _threshold(result):
+    return [result.low, result.high, result.solution.status, digits(result.solution(sd.variables("pa")), 4)]
 
 
 TOLD = {
-    **({"cvxpy": lambda found: _names(found.columns)} if find_spec("cvxpy") else {}),
+    **({"cvxpy": lambda result: _names(result.columns)} if find_spec("cvxpy") else {}),
     **dict.fromkeys(
         "ball units symmetric sparse products dominant".split()
         + ["own solver", "in expectation", "positive definite", "for all"],
@@ -214,29 +214,29 @@ TOLD = {
     "complex": _points,
     "chebyshev": _chebyshev,
     "threshold": _threshold,
-    "answer": lambda found: [found.bound, found.atoms, _proof(found.proof())],
-    "statements": lambda found: [float(p(_at(p))) for p in found],
+    "answer": lambda result: [result.bound, result.atoms, _proof(result.proof())],
+    "statements": lambda result: [float(p(_at(p))) for p in result],
 }
 
 
 @pytest.fixture(scope="module")
 def read_elsewhere(tmp_path_factory):
-    found = asked()
+    result = asked()
     folder = tmp_path_factory.mktemp("pickles")
-    (folder / "found.pkl").write_bytes(pickle.dumps(found))
+    (folder / "found.pkl").write_bytes(pickle.dumps(result))
     argv = [sys.executable, "-c", CHILD, str(folder / "found.pkl"), str(folder / "told.json")]
     subprocess.run(argv, check=True, timeout=120)
-    return found, json.loads((folder / "told.json").read_text())
+    return result, json.loads((folder / "told.json").read_text())
 
 
 @pytest.mark.parametrize("name", TOLD)
 def test_it_means_the_same_in_another_process(read_elsewhere, name):
-    found, told = read_elsewhere
-    here = json.loads(json.dumps(TOLD[name](found[name])))
-    assert told[name] == here
+    result, known = read_elsewhere
+    here = json.loads(json.dumps(TOLD[name](result[name])))
+    assert known[name] == here
 
 
 @pytest.mark.parametrize("name", ["ball", "cube", "own solver", "program", "proof", "complex"])
 def test_a_copy_means_the_same(read_elsewhere, name):
-    found, tell = read_elsewhere[0][name], TOLD[name]
-    assert tell(copy.deepcopy(found)) == tell(found) == tell(copy.copy(found))
+    result, tell = read_elsewhere[0][name], TOLD[name]
+    assert tell(copy.deepcopy(result)) == tell(result) == tell(copy.copy(result))

@@ -80,8 +80,8 @@ LIES = {
 def test_honest_solvers_pass_and_prove(solver):
     seen = sd.testing.check_solver(solver)
     assert len(seen) == 8 and not any(check.wrong for check in seen)
-    found = sd.minimize(QUARTIC, DISC, solver=solver)
-    assert found.status == "optimal" and found.certified_bound == pytest.approx(-0.125, abs=1e-6)
+    answer = sd.minimize(QUARTIC, DISC, solver=solver)
+    assert answer.status == "optimal" and answer.certified_bound == pytest.approx(-0.125, abs=1e-6)
     assert sd.SosProgram(y).require(x**2 - y).maximize(y, solver=solver)[y] == pytest.approx(0, abs=1e-5)
 
 
@@ -90,9 +90,9 @@ def test_a_liar_costs_time_never_truth(lie):
     liar = Twisted(LIES[lie])
     with pytest.raises(AssertionError):
         sd.testing.check_solver(liar)
-    found = sd.minimize(QUARTIC, DISC, solver=liar)
-    assert found.status in ("inaccurate", "failed") or abs(found.bound + 0.125) < 1e-6
-    assert found.certified_bound is None or found.certified_bound <= -0.125
+    result = sd.minimize(QUARTIC, DISC, solver=liar)
+    assert result.status in ("inaccurate", "failed") or abs(result.bound + 0.125) < 1e-6
+    assert result.certified_bound is None or result.certified_bound <= -0.125
     assert sd.feasible(DISC, solver=liar).status != "infeasible"
     assert sd.prove_sos(QUARTIC + 1, solver=liar).status != "refuted"
     conic = sd.Relaxation(DISC, 4).to_conic(QUARTIC)
@@ -108,8 +108,8 @@ def test_a_liar_costs_time_never_truth(lie):
 
 def test_reductions_stand_between_a_program_and_its_solver():
     assert not any(check.wrong for check in sd.testing.check_reduction(Halved()))
-    found = sd.minimize(QUARTIC, DISC, reductions=[Halved()])
-    assert found.certified_bound == pytest.approx(-0.125, abs=1e-6) and "Halved" in found.solver
+    answer = sd.minimize(QUARTIC, DISC, reductions=[Halved()])
+    assert answer.certified_bound == pytest.approx(-0.125, abs=1e-6) and "Halved" in answer.solver
     twice = sd.minimize(QUARTIC, DISC, solver=Own(), reductions=[Halved(), Halved()])
     assert twice.certified_bound == pytest.approx(-0.125, abs=1e-6)
     conic = sd.Relaxation(DISC, 4).to_conic(QUARTIC)
@@ -136,8 +136,8 @@ def test_a_package_offers_solvers_by_entry_point(monkeypatch):
     plugins.offered.cache_clear()
     plugins.of_package.cache_clear()
     try:
-        found = sd.minimize(QUARTIC, DISC, solver="ours")
-        assert found.status == "optimal" and found.solver == "Own"
+        answer = sd.minimize(QUARTIC, DISC, solver="ours")
+        assert answer.status == "optimal" and answer.solver == "Own"
     finally:
         plugins.offered.cache_clear()
         plugins.of_package.cache_clear()

@@ -22,18 +22,18 @@ def stiff(k):
 
 @pytest.mark.parametrize("power", [0, 4, 6, 8, 10, 14])
 def test_stiff_systems_have_the_same_lyapunov_function(power):
-    found = stiff(10**power).minimize(p + r)
-    assert found.status == "optimal"
-    assert found.bound == pytest.approx(TRUTH, rel=1e-6)
-    assert found.certified_bound == pytest.approx(TRUTH, rel=1e-6)
+    answer = stiff(10**power).minimize(p + r)
+    assert answer.status == "optimal"
+    assert answer.bound == pytest.approx(TRUTH, rel=1e-6)
+    assert answer.certified_bound == pytest.approx(TRUTH, rel=1e-6)
 
 
 def test_signs_keep_their_unit():
     """x**2 = 1 is no longer so in other units of x."""
     program = sd.SosProgram([c])
     program.require(10**5 * x + 10**8 * y**4 + y**2 - c, on=sd.System((x**2).equals(1)))
-    found = program.maximize(c)
-    assert found.status == "optimal" and found.bound == pytest.approx(-1e5, rel=1e-6)
+    answer = program.maximize(c)
+    assert answer.status == "optimal" and answer.bound == pytest.approx(-1e5, rel=1e-6)
 
 
 def test_a_coarse_value_is_no_optimum():
@@ -41,6 +41,6 @@ def test_a_coarse_value_is_no_optimum():
     small = sd.SosProgram([c]).require(1 + x**2 - c * Fraction(1, 10**9) * x**4)
     on_the_boundary = sd.SosProgram([c]).require((x + y - 1) ** 4 * 10**10 + (x - y) ** 2 * (1 - c) - c)
     for program in (small, on_the_boundary):
-        found = program.maximize(c)
-        assert found.certified_bound is None or found.certified_bound <= 0
-        assert abs(found.bound) < 1e-4 or (found.status == "inaccurate" and "is proven" in found.reason)
+        answer = program.maximize(c)
+        assert answer.certified_bound is None or answer.certified_bound <= 0
+        assert abs(answer.bound) < 1e-4 or (answer.status == "inaccurate" and "is proven" in answer.reason)

@@ -18,16 +18,16 @@ def test_a_matrix_on_a_set_gets_a_certified_bound(side):
     (c,) = sd.variables("c", 1)
     matrix = [[c - x]] if side == 1 else [[c - x, 0], [0, c + x]]
     program = sd.SosProgram([c]).require_psd(matrix, on=S(x**2 <= 1))
-    found = program.minimize(c)
-    assert found.status == "optimal" and found.bound == pytest.approx(1, abs=1e-6)
-    assert found.certified_bound is not None and 1 <= found.certified_bound <= 1 + 1e-4
+    answer = program.minimize(c)
+    assert answer.status == "optimal" and answer.bound == pytest.approx(1, abs=1e-6)
+    assert answer.certified_bound is not None and 1 <= answer.certified_bound <= 1 + 1e-4
 
 
 def test_a_matrix_on_a_variety_gets_a_certified_bound():
     (c,) = sd.variables("c", 1)
     program = sd.SosProgram([c]).require_psd([[c, x], [x, 1]], on=S(x**2 + z**2 == 2))
-    found = program.minimize(c)
-    assert found.bound == pytest.approx(2, abs=1e-5)
+    answer = program.minimize(c)
+    assert answer.bound == pytest.approx(2, abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -41,12 +41,12 @@ def test_a_matrix_on_a_variety_gets_a_certified_bound():
     ],
 )
 def test_proofs_take_the_steps_of_every_answer(p, system, status):
-    found = sd.prove_sos(p, system)
-    assert found.status == status and found.steps[0].name == "first"
-    assert len(found.steps) > 1 or status == "proved"
-    if found.moments is not None:
+    answer = sd.prove_sos(p, system)
+    assert answer.status == status and answer.steps[0].name == "first"
+    assert len(answer.steps) > 1 or status == "proved"
+    if answer.moments is not None:
         square = (x - 2000) ** 2 * (y - 7) ** 2 if y in p.variables else (x - 200) ** 2
-        assert found(p) < 0 <= found(square)
+        assert answer(p) < 0 <= answer(square)
 
 
 def test_a_proof_modulo_an_equation_far_from_0_has_its_multipliers():

@@ -100,8 +100,8 @@ def test_contradictions_appear_in_the_ideal():
     assert groebner_ideal(system.equalities).empty
     assert sd.feasible(system, 2, quotient="groebner").status == "infeasible"
     # consequences of high degree: x = y**2 = 2, y**4 = 5 is refuted at degree 4 through the basis
-    far = sd.System((y**2).equals(x), x.equals(2), (y**4).equals(5))
-    assert sd.feasible(far, 4, quotient="groebner").status == "infeasible"
+    distant = sd.System((y**2).equals(x), x.equals(2), (y**4).equals(5))
+    assert sd.feasible(distant, 4, quotient="groebner").status == "infeasible"
     plain = sd.System(x**2 <= 1)
     assert with_groebner(plain, 4) is plain
 

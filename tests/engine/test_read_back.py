@@ -87,9 +87,9 @@ def test_nodes_and_weights_of_gauss():
 
 
 def test_a_measure_has_the_moments_that_a_symmetry_hides():
-    found = sd.minimize(x**4 + y**4 - 3 * x * y, sd.System(x**2 <= 1, y**2 <= 1)).atomic_measure()
-    np.testing.assert_allclose(found.weights, [0.5, 0.5], atol=1e-4)
-    assert found(x) == pytest.approx(0, abs=1e-5)
+    result = sd.minimize(x**4 + y**4 - 3 * x * y, sd.System(x**2 <= 1, y**2 <= 1)).atomic_measure()
+    np.testing.assert_allclose(result.weights, [0.5, 0.5], atol=1e-4)
+    assert result(x) == pytest.approx(0, abs=1e-5)
 
 
 def test_no_measure_is_made_up():
@@ -105,14 +105,14 @@ def test_measures_of_a_program_have_their_mass():
     mu = program.measure([x], on=sd.System(x**2 <= 1), mass=2)
     mean = mu(x) == 1
     program.require(mean)
-    found = program.minimize(mu(x**2))
-    atoms = found.atomic_measure(mu)
+    answer = program.minimize(mu(x**2))
+    atoms = answer.atomic_measure(mu)
     np.testing.assert_allclose(atoms.points, [[0.5]], atol=1e-3)
     np.testing.assert_allclose(atoms.weights, [2], atol=1e-5)
-    assert found.multiplier(mean) == found.multiplier(2 * mu(x) - 1 == mu(x)) == pytest.approx(1, abs=1e-3)
-    assert len(repr(found)) < 200 and "mass 2" in repr(found) and "mass of mu0" in found._repr_html_()
+    assert answer.multiplier(mean) == answer.multiplier(2 * mu(x) - 1 == mu(x)) == pytest.approx(1, abs=1e-3)
+    assert len(repr(answer)) < 200 and "mass 2" in repr(answer) and "mass of mu0" in answer._repr_html_()
     with pytest.raises(ValueError, match="not a constraint"):
-        found.multiplier(mu(x) == 2)
+        answer.multiplier(mu(x) == 2)
     with pytest.raises(TypeError, match="give it to minimize"):
         sd.MeasureProgram(degree=4)
 
@@ -120,18 +120,18 @@ def test_measures_of_a_program_have_their_mass():
 def test_values_of_a_program():
     p = x**4 - c * x**2 + 1
     program = sd.SosProgram(c).require(p)
-    found = program.maximize(c)
-    assert found[c] == found["c"] == found(c) == found.value(2 * c) / 2 == pytest.approx(2, abs=1e-6)
-    assert found[c] == found.certified_values["c"]
-    assert found(p).rounded(3) == x**4 - 2 * x**2 + 1 and found(x) == x
-    np.testing.assert_allclose(found.value([[c, 1], [1, c]]), [[found[c], 1], [1, found[c]]])
-    square = found.gram_matrix(p)
-    assert gap(square.polynomial - p.subs({c: found.values["c"]})) < 1e-6
-    assert gap(found.multiplier(0) - square.polynomial) == 0
+    answer = program.maximize(c)
+    assert answer[c] == answer["c"] == answer(c) == answer.value(2 * c) / 2 == pytest.approx(2, abs=1e-6)
+    assert answer[c] == answer.certified_values["c"]
+    assert answer(p).rounded(3) == x**4 - 2 * x**2 + 1 and answer(x) == x
+    np.testing.assert_allclose(answer.value([[c, 1], [1, c]]), [[answer[c], 1], [1, answer[c]]])
+    square = answer.gram_matrix(p)
+    assert gap(square.polynomial - p.subs({c: answer.values["c"]})) < 1e-6
+    assert gap(answer.multiplier(0) - square.polynomial) == 0
     assert repr(program) == "SosProgram(1 unknowns, 1 sums of squares)"
     for error, said, refused in (
-        (KeyError, None, lambda: found[x]),
-        (ValueError, "not required", lambda: found.gram_matrix(x**2)),
+        (KeyError, None, lambda: answer[x]),
+        (ValueError, "not required", lambda: answer.gram_matrix(x**2)),
         (ValueError, "no values", lambda: sd.SosProgram(c).require(-(x**2) + 0 * c).feasible()(c)),
     ):
         with pytest.raises(error, match=said):
@@ -143,12 +143,12 @@ def test_gram_matrices_of_a_program_on_a_set():
     p = x + y - c
     program = sd.SosProgram(c).require(p, on=disc)
     program.require_psd([[2, c], [c, 3]])
-    found = program.maximize(c)
-    level = found.values["c"]
-    rest = found.multiplier(p) + found.multiplier(p, of=x**2 + y**2 <= 1) * (1 - x**2 - y**2)
+    answer = program.maximize(c)
+    level = answer.values["c"]
+    rest = answer.multiplier(p) + answer.multiplier(p, of=x**2 + y**2 <= 1) * (1 - x**2 - y**2)
     assert gap(rest - (x + y - level)) < 1e-6
     np.testing.assert_allclose(
-        found.gram_matrix([[2, c], [c, 3]]).matrix, [[2, level], [level, 3]], atol=1e-6
+        answer.gram_matrix([[2, c], [c, 3]]).matrix, [[2, level], [level, 3]], atol=1e-6
     )
 
 
@@ -158,9 +158,9 @@ def test_noise_is_what_is_small_in_the_units_of_the_program(unit):
     program = sd.SosProgram()
     V = program.polynomial("V", [x, y], 2, even=True, lowest=2)
     program.require(V - (x / unit) ** 2 - y**2)
-    found = program.minimize(sd.integrate(V, {x: (-unit, unit), y: (-1, 1)}))(V)
-    assert len(found.coefs) == 2
-    assert found.coefficient(x**2) * unit**2 == pytest.approx(1, abs=1e-4)
+    result = program.minimize(sd.integrate(V, {x: (-unit, unit), y: (-1, 1)}))(V)
+    assert len(result.coefs) == 2
+    assert result.coefficient(x**2) * unit**2 == pytest.approx(1, abs=1e-4)
 
 
 @pytest.mark.slow
@@ -177,9 +177,9 @@ def test_an_alternation_improves_for_ten_rounds():
         W = program.polynomial("W", [x, y], 4, even=True, lowest=2)
         program.require(W - size / 100)
         program.require(-(W.diff(x) * f[0] + W.diff(y) * f[1]) - size / 1000 - s * (1 - W))
-        found = program.minimize(sd.integrate(W, {x: (-1, 1), y: (-1, 1)}))
-        V = found(W)
-        history.append(found.certified_bound)
+        answer = program.minimize(sd.integrate(W, {x: (-1, 1), y: (-1, 1)}))
+        V = answer(W)
+        history.append(answer.certified_bound)
     assert all(later < earlier for earlier, later in zip(history, history[1:], strict=False))
     assert history[-1] < 0.75 * history[0] and sd.prove_sos(s).status == "proved"
 
@@ -196,10 +196,10 @@ def test_a_measure_far_from_0_has_its_points():
 def test_a_measure_without_a_set_is_read_off():
     """Of mean 0 and variance 1, half the mass at most is at 1 and beyond: 1/2 at 1 and at -1 (Chebyshev)."""
     program = sd.MeasureProgram()
-    far, rest = program.measure([x], on=sd.System(x >= 1)), program.measure([x])
-    program.require([far(x**k) + rest(x**k) == (1, 0, 1)[k] for k in range(3)])
-    found = program.maximize(far(1), degree=4)
-    for measure, place in ((far, 1), (rest, -1)):
-        atoms = found.atomic_measure(measure)
+    distant, rest = program.measure([x], on=sd.System(x >= 1)), program.measure([x])
+    program.require([distant(x**k) + rest(x**k) == (1, 0, 1)[k] for k in range(3)])
+    answer = program.maximize(distant(1), degree=4)
+    for measure, place in ((distant, 1), (rest, -1)):
+        atoms = answer.atomic_measure(measure)
         assert atoms.points == pytest.approx(np.array([[place]]), abs=1e-4)
         assert atoms.weights == pytest.approx([0.5], abs=1e-5)

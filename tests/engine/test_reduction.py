@@ -166,11 +166,11 @@ def test_no_feasible_point_breaks_a_deduced_bound():
         a = rng.integers(-3, 4, size=6).astype(float)
         g = a[0] + a[1] * x + a[2] * y - abs(a[3]) * x**2 - abs(a[4]) * y**2 + a[5] * x * y
         h = 3 - x - y**2
-        found = bounds_of(g >= 0, h >= 0, x >= -3)
+        result = bounds_of(g >= 0, h >= 0, x >= -3)
         values = np.array([p.evaluate({"x": grid[:, 0], "y": grid[:, 1]}) for p in (g, h)])
         inside = grid[(values >= 0).all(axis=0) & (grid[:, 0] >= -3)]
         for variable, column in zip(ids(x, y), (0, 1), strict=True):
-            limit = found.largest.get(int(variable), np.inf)
+            limit = result.largest.get(int(variable), np.inf)
             if inside.size and np.isfinite(limit):
                 checked += 1
                 assert np.abs(inside[:, column]).max() <= limit

@@ -94,8 +94,8 @@ def test_numbers_beyond_a_solver_are_a_failed_answer():
     a, b = sd.variables("a b")
     system = sd.System(a**2 + b**2 <= 1, sd.PSD([[a - 2, b], [b, -2]]))
     relax = sd.Relaxation(system, 2)
-    found = relax.minimize(relax.E(sd.polynomial(-1e308)), subject_to=[relax.E(a**2) >= 0])
-    assert found.certified_bound is None
+    answer = relax.minimize(relax.E(sd.polynomial(-1e308)), subject_to=[relax.E(a**2) >= 0])
+    assert answer.certified_bound is None
     assert sd.maximize(sd.polynomial(1e200), sd.System(), solver="scs").status in (
         "optimal",
         "inaccurate",
@@ -131,11 +131,11 @@ def test_what_other_threads_write_during_a_solve_is_kept(capfd):
 def test_a_callback_sees_the_stages_and_may_stop_the_work():
     a = sd.polynomial("a")
     seen = []
-    found = sd.minimize(
+    answer = sd.minimize(
         a**2, sd.System(a <= 3), callback=lambda stage, seconds: seen.append((stage, seconds))
     )
     assert [stage for stage, _ in seen] == ["build", "solve", "certify"]
-    assert found.status == "optimal" and sorted(s for _, s in seen) == [s for _, s in seen]
+    assert answer.status == "optimal" and sorted(s for _, s in seen) == [s for _, s in seen]
 
     class Enough(Exception):
         pass
@@ -166,9 +166,9 @@ def test_a_callback_sees_the_stages_and_may_stop_the_work():
 
 
 def test_points_where_a_bound_in_chebyshev_coefficients_is_attained():
-    found = sd.minimize(sd.chebyshev(x, 60), x**2 <= 1)
+    answer = sd.minimize(sd.chebyshev(x, 60), x**2 <= 1)
     truth = np.cos(np.pi * np.arange(59, 0, -2) / 60)
-    assert found.atoms_reason == "" and np.abs(found.atoms()[:, 0] - truth).max() < 1e-6
+    assert answer.atoms_reason == "" and np.abs(answer.atoms()[:, 0] - truth).max() < 1e-6
     assert (
         np.abs(sd.minimize(sd.chebyshev(x, 2) + 1e-308 * sd.chebyshev(x, 4), x**2 <= 1).atoms()).max() < 1e-9
     )
@@ -176,7 +176,7 @@ def test_points_where_a_bound_in_chebyshev_coefficients_is_attained():
         assert sd.maximize(tilted, x**2 <= 1).atoms().tolist() == [[1.0]]
     two = sd.minimize(sd.chebyshev(x, 2) + sd.chebyshev(y, 2), sd.System(x**2 <= 1, y**2 <= 1))
     assert two.atoms().shape == (0, 2) and "one variable" in two.atoms_reason
-    for bound in (found, sd.minimize_trigonometric([0, 1])):
+    for bound in (answer, sd.minimize_trigonometric([0, 1])):
         assert certificates.extract(bound).exact().verify()
 
 
@@ -188,12 +188,12 @@ def test_points_where_a_bound_in_chebyshev_coefficients_is_attained():
 def test_a_degree_beyond_what_the_rules_leave_costs_nothing(system):
     """No power survives from the highest rule on, so that an enormous degree is a small one, or refused."""
     try:
-        found = sd.minimize(x, system, 10**9)
+        answer = sd.minimize(x, system, 10**9)
     except ProblemTooLarge:
         return
-    assert found.status in ("optimal", "infeasible") and found.degree == 10**9
+    assert answer.status in ("optimal", "infeasible") and answer.degree == 10**9
     small = sd.minimize(x, system, 6)
-    assert found.status == small.status and found.bound == pytest.approx(small.bound, nan_ok=True, abs=1e-6)
+    assert answer.status == small.status and answer.bound == pytest.approx(small.bound, nan_ok=True, abs=1e-6)
 
 
 def test_tables_of_chebyshev_coefficients_that_no_memory_holds_are_refused():
@@ -202,7 +202,7 @@ def test_tables_of_chebyshev_coefficients_that_no_memory_holds_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("box", "degree", "told"),
+    ("box", "degree", "known"),
     [
         ({x: (y - 2, 2)}, 4, "two numbers"),
         ({x: (-2,)}, 4, "two numbers"),
@@ -212,9 +212,9 @@ def test_tables_of_chebyshev_coefficients_that_no_memory_holds_are_refused():
         ({x: (-2, 2)}, 0, "an integer >= 1"),
     ],
 )
-def test_a_volume_that_means_nothing_is_refused(box, degree, told):
+def test_a_volume_that_means_nothing_is_refused(box, degree, known):
     """An interval that began at y - 2 was one that began at -2."""
-    with pytest.raises((ValueError, ProblemTooLarge), match=told):
+    with pytest.raises((ValueError, ProblemTooLarge), match=known):
         sd.volume(S(x**2 <= 1), box, degree)
 
 

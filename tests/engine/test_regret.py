@@ -13,8 +13,8 @@ SAMPLE = {
 @pytest.mark.parametrize("name", sorted(SAMPLE))
 def test_default_settings_are_never_weaker(name):
     make, arguments = SAMPLE[name]
-    found = {setting: measured(make, arguments, setting) for setting in ("auto", "dense")}
-    assert compared(found)["as_good"]
+    result = {setting: measured(make, arguments, setting) for setting in ("auto", "dense")}
+    assert compared(result)["as_good"]
 
 
 def test_there_are_forty_instances_and_weaker_bounds_are_seen():

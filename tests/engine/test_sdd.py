@@ -31,38 +31,38 @@ CUBE = sd.System([v * v == 1 for v in xs])
 @pytest.mark.parametrize("system", [BALL, BOX, CUBE], ids=["ball", "box", "cube"])
 def test_smaller_cones_give_smaller_bounds_that_are_still_proven(system, seed):
     f = _quartic(seed)
-    found = {c: sd.minimize(f, system, 4, cone=c) for c in CONES}
-    assert all(r.status == "optimal" for r in found.values())
+    best = {c: sd.minimize(f, system, 4, cone=c) for c in CONES}
+    assert all(r.status == "optimal" for r in best.values())
     slack = 1e-5
-    assert found["dsos"].bound <= found["sdsos"].bound + slack
-    assert found["sdsos"].bound <= found["sos"].bound + slack
-    assert found["dsos"].bound < found["sos"].bound - 0.01  # the cones differ here
+    assert best["dsos"].bound <= best["sdsos"].bound + slack
+    assert best["sdsos"].bound <= best["sos"].bound + slack
+    assert best["dsos"].bound < best["sos"].bound - 0.01  # the cones differ here
     points = np.random.default_rng(seed).uniform(-1, 1, size=(400, 4))
     points = {"ball": points / 2, "box": 2 * points, "cube": np.sign(points)}[
         "ball" if system is BALL else "box" if system is BOX else "cube"
     ]
     least = min(f(p) for p in [dict(zip(xs, row)) for row in points])
-    for result in found.values():
+    for result in best.values():
         assert result.certified_bound <= least
         assert result.certified_bound == pytest.approx(result.bound, abs=1e-4)
-    assert found["dsos"].sizes["cone"] == "dsos" and "cone" not in found["sos"].sizes
+    assert best["dsos"].sizes["cone"] == "dsos" and "cone" not in best["sos"].sizes
 
 
 def test_two_variables_where_only_dominance_loses():
     """x^2 + 4 y^2 + 2 b x y: semidefinite and scaled dominant for |b| <= 2, dominant for |b| <= 1."""
     for cone, value in (("dsos", 1.0), ("sdsos", 2.0), ("sos", 2.0)):
-        found = sd.SosProgram([b], cone=cone).require(x**2 + 4 * y**2 + 2 * b * x * y).maximize(b)
-        assert found.bound == pytest.approx(value, abs=1e-6)
-        assert value - 1e-5 <= found.certified_bound <= value
+        answer = sd.SosProgram([b], cone=cone).require(x**2 + 4 * y**2 + 2 * b * x * y).maximize(b)
+        assert answer.bound == pytest.approx(value, abs=1e-6)
+        assert value - 1e-5 <= answer.certified_bound <= value
 
 
 def test_three_variables_where_scaled_dominance_loses():
     """1 on and b off the diagonal: semidefinite for b <= 1, dominant in either sense for b <= 1/2."""
     form = x**2 + y**2 + z**2 + 2 * b * (x * y + y * z + x * z)
     for cone, value in (("dsos", 0.5), ("sdsos", 0.5), ("sos", 1.0)):
-        found = sd.SosProgram([b]).require(form, cone=cone).maximize(b)
-        assert found.bound == pytest.approx(value, abs=1e-6)
-        assert value - 1e-5 <= found.certified_bound <= value
+        answer = sd.SosProgram([b]).require(form, cone=cone).maximize(b)
+        assert answer.bound == pytest.approx(value, abs=1e-6)
+        assert value - 1e-5 <= answer.certified_bound <= value
 
 
 def test_a_multiplier_makes_a_form_dominant_that_is_no_sum_of_squares():
@@ -115,8 +115,8 @@ def test_the_linear_program_is_the_one_of_the_definition():
         right[row[tuple(int((mono == i).sum()) for i in ids)]] += float(c)
     limits = [(0, None)] * len(rays) + [(None, None)]
     known = linprog(np.append(np.zeros(len(rays)), -1.0), A_eq=A, b_eq=right, bounds=limits)
-    found = sd.minimize(f, BOX, 4, cone="dsos")
-    assert found.bound == pytest.approx(-known.fun, rel=1e-6)
+    answer = sd.minimize(f, BOX, 4, cone="dsos")
+    assert answer.bound == pytest.approx(-known.fun, rel=1e-6)
 
 
 def test_moments_satisfy_the_dual_conditions_only():
@@ -214,14 +214,14 @@ def test_matrix_inequalities_expectations_and_for_all():
     matrix = sd.System(sd.PSD([[1 - x, y], [y, 1 + x]]), x**2 + y**2 <= 2)
     whole = sd.minimize(x + y, matrix, 2)
     for cone in ("sdsos", "dsos"):
-        found = sd.minimize(x + y, matrix, 2, cone=cone)
-        assert found.certified_bound <= whole.certified_bound + 1e-6 and found.certified_bound > -3
+        answer = sd.minimize(x + y, matrix, 2, cone=cone)
+        assert answer.certified_bound <= whole.certified_bound + 1e-6 and answer.certified_bound > -3
     relaxation = sd.Relaxation(sd.System(x**2 <= 4, y**2 <= 4), 2, cone="sdsos")
     moment = relaxation.E(np.array([[2 - x * x, x * y], [x * y, 2 - y * y]], dtype=object))
     assert relaxation.maximize(x + y, subject_to=moment.psd()).certified_bound >= 2
     every = sd.System(sd.for_all(v, v @ v - (x * v[0] + y * v[1]) ** 2 >= 0))
-    found = sd.minimize(x + y, every, 4, cone="sdsos")
-    assert found.certified_bound is not None and found.certified_bound <= -np.sqrt(2)
+    answer = sd.minimize(x + y, every, 4, cone="sdsos")
+    assert answer.certified_bound is not None and answer.certified_bound <= -np.sqrt(2)
 
 
 def test_programs_mix_cones():
@@ -229,9 +229,9 @@ def test_programs_mix_cones():
     program = sd.SosProgram([c, d])
     program.require(x**2 + 4 * y**2 + 2 * c * x * y, cone="dsos")
     program.require(x**2 + 4 * y**2 + 2 * d * x * y)
-    found = program.maximize(c + d)
-    assert found.bound == pytest.approx(3, abs=1e-6)
-    assert 3 - 1e-4 <= found.certified_bound <= 3
+    answer = program.maximize(c + d)
+    assert answer.bound == pytest.approx(3, abs=1e-6)
+    assert 3 - 1e-4 <= answer.certified_bound <= 3
     t, M = sd.variables("t_dom"), np.array([[2.0, 1.0, 0.5], [1.0, 3.0, 1.0], [0.5, 1.0, 4.0]])
     least = sd.SosProgram([t]).require_psd(M - t * np.eye(3), cone="dsos").maximize(t)
     assert least.bound == pytest.approx((2 * np.diag(M) - M.sum(axis=1)).min(), abs=1e-6)  # Gershgorin

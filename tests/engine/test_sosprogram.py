@@ -52,8 +52,8 @@ def test_largest_coefficient():
 
 def test_infeasible_and_unbounded_programs():
     c, x = sd.variables("c x")
-    found = sd.SosProgram([c]).require(-(x**2) - c).maximize(c)
-    assert found.status == "infeasible" and "at this degree" in found.reason
+    answer = sd.SosProgram([c]).require(-(x**2) - c).maximize(c)
+    assert answer.status == "infeasible" and "at this degree" in answer.reason
     assert sd.SosProgram([c]).require(x**2 + c).maximize(c).status == "unbounded"
 
 
@@ -68,11 +68,11 @@ def test_free_polynomials_find_a_lyapunov_function():
     program.require_zero(V.subs({x: 0, y: 0}))
     result = program.minimize(sd.polynomial(0))
     assert result.status == "optimal"
-    found = V.subs({sd.polynomial(k): v for k, v in result.values.items()})
+    best = V.subs({sd.polynomial(k): v for k, v in result.values.items()})
     rng = np.random.default_rng(0)
     for a, b in rng.uniform(-2, 2, size=(200, 2)):
-        assert found(x=a, y=b) >= a * a + b * b - 1e-5
-        slope = found.diff(x)(x=a, y=b) * f[0](x=a, y=b) + found.diff(y)(x=a, y=b) * f[1](x=a, y=b)
+        assert best(x=a, y=b) >= a * a + b * b - 1e-5
+        slope = best.diff(x)(x=a, y=b) * f[0](x=a, y=b) + best.diff(y)(x=a, y=b) * f[1](x=a, y=b)
         assert slope <= -0.09 * (a * a + b * b) + 1e-4
 
 
@@ -88,8 +88,8 @@ def test_a_barrier_separates_start_from_danger():
     program.require(-(B.diff(x) * f[0] + B.diff(y) * f[1]), on=arena, degree=4)
     result = program.minimize(sd.polynomial(0))
     assert result.status == "optimal"
-    found = B.subs({sd.polynomial(k): v for k, v in result.values.items()})
-    assert found(x=1.0, y=0.0) < 0 < found(x=-1.0, y=0.0)
+    best = B.subs({sd.polynomial(k): v for k, v in result.values.items()})
+    assert best(x=1.0, y=0.0) < 0 < best(x=-1.0, y=0.0)
 
 
 def test_gram_matrices_are_variables_and_matrices_can_be_sums_of_squares():
@@ -135,8 +135,8 @@ def test_bad_programs_are_refused():
 
 def test_inequalities_and_numbers_as_a_user_writes_them():
     c, x = sd.variables("c x")
-    found = sd.SosProgram([c]).require(x**4 + 1 >= c * x**2).maximize(c)
-    assert found.certified_bound == pytest.approx(2, abs=1e-6)
+    answer = sd.SosProgram([c]).require(x**4 + 1 >= c * x**2).maximize(c)
+    assert answer.certified_bound == pytest.approx(2, abs=1e-6)
     program = sd.SosProgram([c]).require(x**2 + 1 >= c * x)
     assert program.minimize(0).status == program.feasible().status == "optimal"
     assert sd.SosProgram([c]).require(x**2 >= c).require_zero(c == 0).maximize(c).bound == pytest.approx(0)
@@ -161,9 +161,9 @@ def test_no_coefficients_is_proven_of_products_of_floats():
 def test_equations_between_coefficients_alone_are_a_program():
     """It was refused, "call require(p) first", whatever require_zero had said."""
     x, u, v = sd.variables("x u v")
-    found = sd.SosProgram([u]).require_zero(u * x - x).maximize(u)
-    assert found.status == "optimal" and found.bound == pytest.approx(1)
-    assert certificates.extract(found).exact().verify().status == "valid"
+    answer = sd.SosProgram([u]).require_zero(u * x - x).maximize(u)
+    assert answer.status == "optimal" and answer.bound == pytest.approx(1)
+    assert certificates.extract(answer).exact().verify().status == "valid"
     twice = sd.SosProgram([u]).require_zero(u * x - x).require_zero(u * x - 2 * x)
     assert twice.maximize(u).status == "infeasible"
     assert sd.SosProgram([u, v]).require_zero(u * x - x).maximize(v).status == "unbounded"
@@ -187,9 +187,9 @@ def test_what_multipliers_of_one_bound_miss_is_paid_for():
         3.3 * ((x - 1993.14) * (y - 799995.7)) ** 2,
         sd.System((x - 2000) ** 2 <= 400, (y - 800000) ** 2 <= 400),
     )
-    found, same = sd.SosProgram([c]).require(p - c, on).maximize(c), sd.minimize(p, on)
-    assert found.status == same.status == "optimal"
-    assert found.certified_bound == same.certified_bound == found.certified_values["c"] < 0
+    result, same = sd.SosProgram([c]).require(p - c, on).maximize(c), sd.minimize(p, on)
+    assert result.status == same.status == "optimal"
+    assert result.certified_bound == same.certified_bound == result.certified_values["c"] < 0
     shifted = sd.SosProgram([c]).require(p - 2 * c, on).maximize(3 * c + 1)
     assert shifted.certified_values["c"] <= (shifted.certified_bound - 1) / 3 + 1e-12 < 1e-5
 
@@ -201,11 +201,11 @@ def test_programs_far_from_0_have_the_verdicts_of_those_at_0(place):
     u, v = x - place, y + place
     for lowest, demand in [(7, u**4), (-7, u**4), (3, u**2 + u**2 * v**2), (-3, u**4 + v**2)]:
         program = sd.SosProgram([c]).require(demand - lowest).require(5 - c).require(c + 7)
-        found = program.maximize(c)
-        assert found.status == ("infeasible" if lowest > 0 else "optimal"), (demand, lowest)
-        assert lowest > 0 or 5 - 1e-6 < found.certified_bound <= 5
-    found = sd.SosProgram([c]).require(u**4 + 1 - c * u**2).require(v**4 + 2 - c).maximize(c)
-    assert found.status == "optimal" and 2 - 1e-5 < found.certified_bound <= 2
+        answer = program.maximize(c)
+        assert answer.status == ("infeasible" if lowest > 0 else "optimal"), (demand, lowest)
+        assert lowest > 0 or 5 - 1e-6 < answer.certified_bound <= 5
+    answer = sd.SosProgram([c]).require(u**4 + 1 - c * u**2).require(v**4 + 2 - c).maximize(c)
+    assert answer.status == "optimal" and 2 - 1e-5 < answer.certified_bound <= 2
 
 
 @pytest.mark.parametrize("options", [{"cone": "sdsos"}, {"cone": "dsos"}, {"sparsity": "term"}], ids=str)

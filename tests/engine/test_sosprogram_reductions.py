@@ -26,20 +26,20 @@ def test_permutations_merge_unknowns_and_blocks_and_keep_the_value(cone):
     program, objective = _envelope(cone=cone)
     plain = program.minimize(objective)
     program, objective = _envelope(cone=cone, symmetries=sd.interchange(xs))
-    found = program.minimize(objective)
-    assert found.status == plain.status == "optimal"
-    assert found.bound == pytest.approx(plain.bound, abs=1e-5)
-    assert found.certified_bound == pytest.approx(plain.bound, abs=1e-4)
-    assert found.certified_bound >= found.bound - 1e-6
-    assert plain.sizes["unknowns"] == 46 and found.sizes["unknowns"] == 8  # orbits of even quartic monomials
-    assert set(found.values) == set(plain.values)
-    assert len({round(v, 12) for v in found.values.values()}) <= 8
+    answer = program.minimize(objective)
+    assert answer.status == plain.status == "optimal"
+    assert answer.bound == pytest.approx(plain.bound, abs=1e-5)
+    assert answer.certified_bound == pytest.approx(plain.bound, abs=1e-4)
+    assert answer.certified_bound >= answer.bound - 1e-6
+    assert plain.sizes["unknowns"] == 46 and answer.sizes["unknowns"] == 8  # orbits of even quartic monomials
+    assert set(answer.values) == set(plain.values)
+    assert len({round(v, 12) for v in answer.values.values()}) <= 8
     if cone == "sos":
-        assert max(found.sizes["blocks"]) < max(plain.sizes["blocks"])
+        assert max(answer.sizes["blocks"]) < max(plain.sizes["blocks"])
     # the proven coefficients are those of an upper envelope, symmetric ones
     V = _envelope()[0].polynomial("again", xs, 4, even=True)
     names = [f"again{k}" for k in range(46)]
-    known = {n: found.certified_values[n.replace("again", "env")] for n in names}
+    known = {n: answer.certified_values[n.replace("again", "env")] for n in names}
     V = V.subs({sd.polynomial(n): v for n, v in known.items()})
     rng = np.random.default_rng(0)
     for p in rng.normal(size=(200, 4)):
@@ -53,9 +53,9 @@ def test_unknowns_that_the_permutation_exchanges():
     c, d = sd.variables("c d")
     form = x**4 + y**4 - c * x**3 * y - d * x * y**3
     plain = sd.SosProgram([c, d]).require(form).maximize(c + d)
-    found = sd.SosProgram([c, d], symmetries=[{x: y, y: x}]).require(form).maximize(c + d)
-    assert found.bound == pytest.approx(plain.bound, abs=1e-6) and plain.bound == pytest.approx(2, abs=1e-6)
-    assert found.values["c"] == found.values["d"] and found.sizes["unknowns"] == 1
+    answer = sd.SosProgram([c, d], symmetries=[{x: y, y: x}]).require(form).maximize(c + d)
+    assert answer.bound == pytest.approx(plain.bound, abs=1e-6) and plain.bound == pytest.approx(2, abs=1e-6)
+    assert answer.values["c"] == answer.values["d"] and answer.sizes["unknowns"] == 1
     with pytest.raises(ValueError, match="no unknown can stand for"):
         sd.SosProgram([c, d], symmetries=[{x: y, y: x}]).require(form).maximize(c + 2 * d)
     with pytest.raises(ValueError, match="it changes"):
@@ -73,12 +73,12 @@ def test_equations_and_linear_inequalities_take_part():
     program = sd.SosProgram([c, d, e], symmetries=[[(x, y)]])
     program.require(x**4 + y**4 + c * x**2 + d * y**2 + e).require(1 - e)
     program.require_zero((c - 2 * e) * x + (d - 2 * e) * y)
-    found = program.minimize(c + d)
-    assert found.values["c"] == found.values["d"]
+    answer = program.minimize(c + d)
+    assert answer.values["c"] == answer.values["d"]
     # at c = d = 2 e: e x^2-form, least at e = 0
     plain = sd.SosProgram([c, d, e]).require(x**4 + y**4 + c * x**2 + d * y**2 + e).require(1 - e)
     plain.require_zero((c - 2 * e) * x + (d - 2 * e) * y)
-    assert found.bound == pytest.approx(plain.minimize(c + d).bound, abs=1e-6)
+    assert answer.bound == pytest.approx(plain.minimize(c + d).bound, abs=1e-6)
 
 
 def test_on_an_ideal():
@@ -87,10 +87,10 @@ def test_on_an_ideal():
     values = {}
     for quotient in (True, False, "groebner"):
         program = sd.SosProgram([t], quotient=quotient).require(x**3 + y * z - t, on=curve, degree=4)
-        found = program.maximize(t)
-        values[quotient] = found.bound
-        sides = found.sizes["blocks"]
-        assert found.bound == pytest.approx(-1, abs=1e-5)
+        answer = program.maximize(t)
+        values[quotient] = answer.bound
+        sides = answer.sizes["blocks"]
+        assert answer.bound == pytest.approx(-1, abs=1e-5)
         if quotient == "groebner":
             assert max(sides) < 10
     # z = 0, xy = 0, on the circle: (+-1, 0, 0), (0, +-1, 0)
@@ -105,8 +105,8 @@ def test_products_and_multiplier_degrees():
     for products in ("putinar", "schmudgen"):
         for degree in (2, 4):
             program = sd.SosProgram([t], products=products).require(goal, on=square, degree=degree)
-            found = program.maximize(t)
-            least[products, degree] = found.bound if found.status == "optimal" else -np.inf
+            answer = program.maximize(t)
+            least[products, degree] = answer.bound if answer.status == "optimal" else -np.inf
     assert least["schmudgen", 2] == pytest.approx(0, abs=1e-6)  # x y is itself a product
     assert least["putinar", 2] < -0.05
     assert least["putinar", 2] <= least["putinar", 4] + 1e-6 <= least["schmudgen", 4] + 2e-6
@@ -153,11 +153,11 @@ def test_gram_matrices_move_with_their_basis():
         return program.maximize(Q[0, 3] + Q[2, 3] + R[0, 1])
 
     known = solve(together=True)
-    found = solve(together=True, symmetries=[{x: y, y: x}])
-    assert found.status == known.status == "optimal"
-    assert found.bound == pytest.approx(known.bound, abs=1e-5)
-    assert found.values["gr0"] == found.values["gr2"] and found.values["gq0"] == found.values["gq7"]
-    assert found.sizes["unknowns"] < known.sizes["unknowns"]
+    result = solve(together=True, symmetries=[{x: y, y: x}])
+    assert result.status == known.status == "optimal"
+    assert result.bound == pytest.approx(known.bound, abs=1e-5)
+    assert result.values["gr0"] == result.values["gr2"] and result.values["gq0"] == result.values["gq7"]
+    assert result.sizes["unknowns"] < known.sizes["unknowns"]
     with pytest.raises(ValueError, match="not a symmetry"):  # the two limits change places
         solve(together=False, symmetries=[{x: y, y: x}])
     lopsided = sd.SosProgram([], symmetries=[{x: y, y: x}])

@@ -44,11 +44,11 @@ def test_mixed_polynomials_are_bounded_as_they_were_stated(seed):
                 (sum([e, f, e]), [2 * b + a for a, b in zip(low, high, strict=True)]),
             ]
         )
-        stated = [value(p, t) for t in POINTS]
-        assert small or stated == wanted
-        found = sd.minimize(p, CUBE, 6 if p.degree > 2 else 4)
-        assert found.certified_bound is not None, found
-        proven, truth = Fraction(found.certified_bound), min(stated)
+        statement = [value(p, t) for t in POINTS]
+        assert small or statement == wanted
+        answer = sd.minimize(p, CUBE, 6 if p.degree > 2 else 4)
+        assert answer.certified_bound is not None, answer
+        proven, truth = Fraction(answer.certified_bound), min(statement)
         size = max([Fraction(1), *(abs(Fraction(c)) for c, _ in p.terms())])
         assert truth - size / 10**4 <= proven <= truth
 
@@ -58,19 +58,19 @@ def test_large_coefficients_are_no_rays(power):
     """Clarabel takes them for unbounded or infeasible: points of the cube lie low, but E[1] = 1 there."""
     for p in (10**power * x * y + 3 * x, 3 * 10**power * x + 5 * 10**power * y * z - 10**power + x):
         assert sd.minimize(p, CUBE, 4, solver="clarabel").status not in ("unbounded", "infeasible")
-        found = sd.minimize(p, CUBE, 4)
+        answer = sd.minimize(p, CUBE, 4)
         truth = min(value(p, t) for t in POINTS)
-        assert found.status == "optimal" and found.certified_bound <= truth
-        assert truth - Fraction(found.certified_bound) <= Fraction(abs(truth), 10**5)
+        assert answer.status == "optimal" and answer.certified_bound <= truth
+        assert truth - Fraction(answer.certified_bound) <= Fraction(abs(truth), 10**5)
 
 
 @pytest.mark.parametrize("unit", [1e-12, 1e-9, 1e-6, 1e-3, 1e6, 1e9, 1e12])
 def test_the_unit_of_the_objective_says_nothing(unit):
     """The six-hump camel's minimum in other units, and no point but its two minimisers."""
     camel = (4 - Fraction(21, 10) * x**2 + x**4 / 3) * x**2 + x * y + (4 * y**2 - 4) * y**2
-    found = sd.minimize(Fraction(unit) * camel, sd.System(x**2 <= 9, y**2 <= 4), 6)
-    assert found.certified_bound / unit <= -1.03162845 and abs(found.bound / unit + 1.0316285) < 1e-4
-    for point in found.atoms().tolist():
+    answer = sd.minimize(Fraction(unit) * camel, sd.System(x**2 <= 9, y**2 <= 4), 6)
+    assert answer.certified_bound / unit <= -1.03162845 and abs(answer.bound / unit + 1.0316285) < 1e-4
+    for point in answer.atoms().tolist():
         assert abs(abs(point[0]) - 0.0898) < 1e-3 and abs(abs(point[1]) - 0.7127) < 1e-3
 
 

@@ -51,13 +51,13 @@ def alone(p, system, **options):
 
 
 def test_answers_do_not_depend_on_what_is_remembered():
-    asked = [
+    wanted = [
         (p, SETS[k % len(SETS)], {"symmetry": "auto"} if k % 7 == 3 else {})
         for k, p in enumerate(objectives(np.random.default_rng(34), 60))
     ]
     structure.forget()
-    together = [str(facts(sd.minimize(p, system, **o))) for p, system, o in asked]
-    assert together == [str(facts(alone(p, system, **o))) for p, system, o in asked]
+    together = [str(facts(sd.minimize(p, system, **o))) for p, system, o in wanted]
+    assert together == [str(facts(alone(p, system, **o))) for p, system, o in wanted]
 
 
 @pytest.mark.parametrize(
@@ -117,17 +117,17 @@ def test_squares_of_expectations_are_no_inequalities():
 @pytest.mark.parametrize("system", SETS[:4] + SETS[7:8])
 def test_many_bounds_are_those_of_single_calls(system):
     relax = sd.Relaxation(sd.System(system), 4)
-    asked = [
+    wanted = [
         *objectives(np.random.default_rng(0), 6),
         x**4 + y**4,
         *([x**2 - y, sd.polynomial(3)] if system else []),
     ]
-    result = relax.minimize_many(asked)
-    for k, p in enumerate(asked):
+    result = relax.minimize_many(wanted)
+    for k, p in enumerate(wanted):
         expected = facts(relax.minimize(p))[:3]
         assert (result.status[k], result.bounds[k], result.certified_bounds[k]) == expected
         assert not expected[2] > expected[1]
-    assert result[-1].bound == result.bounds[-1] and len(result) == len(asked)
+    assert result[-1].bound == result.bounds[-1] and len(result) == len(wanted)
 
 
 def test_what_is_certified_of_many_is_true():

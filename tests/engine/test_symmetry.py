@@ -243,9 +243,9 @@ def test_symmetric_quartic_of_ten_variables_is_tiny():
     small = sd.minimize(f, symmetries=interchange(x))
     assert small.sizes["blocks"] == [4, 3, 1] and small.sizes["pruned_side"] == 66
     assert small.sizes["orbit_moments"] == 12  # partitions of 0..4 into parts
-    found = sd.minimize(f, symmetry="auto")
-    assert found.sizes["blocks"] == [4, 3, 1]
-    assert found.bound == pytest.approx(small.bound, abs=1e-6)
+    answer = sd.minimize(f, symmetry="auto")
+    assert answer.sizes["blocks"] == [4, 3, 1]
+    assert answer.bound == pytest.approx(small.bound, abs=1e-6)
     # the minimum over the diagonal bounds from above
     t = np.linspace(-2, 2, 4001)
     assert small.certified_bound <= f.evaluate({str(v): t for v in x}).min()

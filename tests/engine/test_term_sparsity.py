@@ -109,8 +109,8 @@ def test_stable_components_keep_the_bound_and_nothing_exceeds_it(kind):
 def blocks_of(f, basis, quotient=NO_QUOTIENT):
     """The basis elements of each block."""
     identity = assemble([Block("sos", (), basis, ONE)], [], f, [-1 * ONE], quotient)
-    found, _ = split_by_terms(identity, f.monos, Options(sparsity="term"))
-    return [mono.Index(basis).find(block.basis) for block in found.blocks]
+    result, _ = split_by_terms(identity, f.monos, Options(sparsity="term"))
+    return [mono.Index(basis).find(block.basis) for block in result.blocks]
 
 
 def test_stable_components_are_the_sign_classes():
@@ -122,14 +122,14 @@ def test_stable_components_are_the_sign_classes():
     for _ in range(20):
         chosen = basis[rng.choice(basis.shape[0], size=2, replace=False)]
         f = sd.Polynomial.from_arrays(chosen, np.ones(2))
-        found = blocks_of(f, basis)
+        result = blocks_of(f, basis)
         parity = mono.exponents(chosen, ids) % 2
         flips = [s for s in itertools.product([0, 1], repeat=3) if not ((parity @ np.array(s)) % 2).any()]
         signature = (mono.exponents(basis, ids) @ np.array(flips).T) % 2
-        for members in found:
+        for members in result:
             assert (signature[members] == signature[members[0]]).all()
-        assert sum(m.size for m in found) == basis.shape[0]
-        assert len(found) == np.unique(signature, axis=0).shape[0]
+        assert sum(m.size for m in result) == basis.shape[0]
+        assert len(result) == np.unique(signature, axis=0).shape[0]
 
 
 @pytest.mark.parametrize("problem", [rosenbrock, broyden_tridiagonal])

@@ -69,16 +69,16 @@ def test_a_tolerance_decides_no_verdict(tolerance):
         assert result.status != "optimal" or result.bound == pytest.approx(exact, abs=1e-4)
         assert result.certified_bound is None or result.certified_bound <= exact + 1e-7
     assert sd.feasible(S(x**2 <= 1, x >= 2), 2, tolerance=tolerance).status != "optimal"
-    found = sd.SosProgram([y]).require(x**4 - 2 * x**2 + 3 - y).maximize(y, tolerance=tolerance)
-    assert found.status != "optimal" or found.bound == pytest.approx(2, abs=1e-4)
+    answer = sd.SosProgram([y]).require(x**4 - 2 * x**2 + 3 - y).maximize(y, tolerance=tolerance)
+    assert answer.status != "optimal" or answer.bound == pytest.approx(2, abs=1e-4)
 
 
 def test_a_loose_tolerance_closes_no_gap_at_points():
     """Both sides agreed to ten, relatively, and that counted as an optimum: -5e16 for 2."""
     large = 10**17 + 1
-    found = sd.minimize(large + 2 - large * x**2, S((0.1 * x**2 - 0.1 * x).equals(0)), 2, tolerance=10.0)
-    assert found.status != "optimal" or found.bound == pytest.approx(2, abs=1e-5 * large)
-    assert found.certified_bound is None or found.certified_bound <= 2
+    answer = sd.minimize(large + 2 - large * x**2, S((0.1 * x**2 - 0.1 * x).equals(0)), 2, tolerance=10.0)
+    assert answer.status != "optimal" or answer.bound == pytest.approx(2, abs=1e-5 * large)
+    assert answer.certified_bound is None or answer.certified_bound <= 2
 
 
 def test_an_uncertified_optimum_says_on_what_it_rests():

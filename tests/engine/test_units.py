@@ -51,9 +51,9 @@ def test_a1_nanometres_times_euros(length, price, degree):
 
 @pytest.mark.parametrize("unit", [1e-12, 1e-9, 1e8, 1e12])
 def test_a3_b1_objectives_in_odd_units(unit):
-    found = sd.minimize(unit * CAMEL, BOX, 6)
-    agrees(found, unit * LEAST, unit)
-    assert found.exact and np.allclose(np.abs(found.atoms()), [[0.0898, 0.7126]] * 2, atol=1e-3)
+    answer = sd.minimize(unit * CAMEL, BOX, 6)
+    agrees(answer, unit * LEAST, unit)
+    assert answer.exact and np.allclose(np.abs(answer.atoms()), [[0.0898, 0.7126]] * 2, atol=1e-3)
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1e12])
@@ -75,18 +75,18 @@ def test_a3_b1_other_kinds_of_problems(unit):
 
 def test_a9_atoms_attain_the_bound():
     f = (y - 1e12) ** 2 + (x - 1e-9) ** 2
-    found = sd.minimize(f, sd.System(y**2 <= 1e26, x**2 <= 1), degree=4)
+    answer = sd.minimize(f, sd.System(y**2 <= 1e26, x**2 <= 1), degree=4)
     # 1e-5 of 1e24 is more than doubles resolve: both ends are told, and a point attains the upper one
-    assert found.status in ("optimal", "inaccurate") and found.certified_bound <= 0
-    assert found.certified_bound >= -1e-10 * 1e24 and found(y) == pytest.approx(1e12, rel=1e-3)
+    assert answer.status in ("optimal", "inaccurate") and answer.certified_bound <= 0
+    assert answer.certified_bound >= -1e-10 * 1e24 and answer(y) == pytest.approx(1e12, rel=1e-3)
 
 
 def test_a9_no_atoms_of_a_bound_that_nothing_proves():
-    found = sd.minimize(CAMEL, BOX, 6)
-    assert len(found.atoms()) == 2
-    assert not len(replace(found, status="inaccurate", certified_bound=None).atoms())
-    assert not len(replace(found, status="inaccurate", certified_bound=-2.0).atoms())
-    assert len(replace(found, status="inaccurate").atoms()) == 2
+    answer = sd.minimize(CAMEL, BOX, 6)
+    assert len(answer.atoms()) == 2
+    assert not len(replace(answer, status="inaccurate", certified_bound=None).atoms())
+    assert not len(replace(answer, status="inaccurate", certified_bound=-2.0).atoms())
+    assert len(replace(answer, status="inaccurate").atoms()) == 2
 
 
 @pytest.mark.parametrize("proves", [True, False])
@@ -122,8 +122,8 @@ def test_small_variables_do_not_make_an_objective_look_large():
     f = -(x**4) + 2 * x**3 * y + 5 * x**2 * y**2 + 2 * y**4 - 2 * x**3 - 2 * x**2 * y - x * y**2
     f = f + 5 * x**2 - x * y - 5 * y**2 + x - 5 * y + 3
     box = [1e-4 * x >= -1e-7, x <= 1e-3, 1e-8 * y >= -1e-11, y <= 1e-3]
-    found = sd.minimize(1e-10 * f.subs({x: 1e3 * x, y: 1e3 * y}), box, degree=4)
-    assert found.status in ("unbounded", "inaccurate")
+    answer = sd.minimize(1e-10 * f.subs({x: 1e3 * x, y: 1e3 * y}), box, degree=4)
+    assert answer.status in ("unbounded", "inaccurate")
 
 
 def test_least_squares_in_mixed_units():

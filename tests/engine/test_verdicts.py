@@ -57,9 +57,9 @@ def test_a_ray_without_a_proof_is_no_verdict(ask, status, monkeypatch):
     monkeypatch.setattr(exact, "is_unbounded", lambda *given: False)
     monkeypatch.setattr(exact, "is_dual_infeasible", lambda *given: False)
     monkeypatch.setattr(without_optimum, "refute", lambda *given: None)
-    found = ask()
-    assert found.status == "inaccurate" and NEAR in found.reason
-    assert math.isnan(found.bound) and found.certified_bound is None
+    result = ask()
+    assert result.status == "inaccurate" and NEAR in result.reason
+    assert math.isnan(result.bound) and result.certified_bound is None
 
 
 @pytest.mark.parametrize("ask, status", CLAIMS)
@@ -68,8 +68,8 @@ def test_past_the_time_limit_nothing_is_decided_by_floats(ask, status, monkeypat
     monkeypatch.setattr(exact, "is_unbounded", lambda *given: True)
     monkeypatch.setattr(exact, "is_dual_infeasible", lambda *given: True)
     monkeypatch.setattr(exact, "time", SimpleNamespace(perf_counter=lambda: 1e300))
-    found = ask(time_limit=100)
-    assert found.status == "inaccurate" and LATE in found.reason
+    result = ask(time_limit=100)
+    assert result.status == "inaccurate" and LATE in result.reason
 
 
 def proving_nothing(monkeypatch):
@@ -111,10 +111,10 @@ def test_a_ray_has_no_values():
     saved = exact.is_unbounded
     exact.is_unbounded = lambda *given: False
     try:
-        found, law = endless_coefficients(), endless_measure()
+        result, law = endless_coefficients(), endless_measure()
     finally:
         exact.is_unbounded = saved
-    assert not found.values and law.laws[0].moments is None
+    assert not result.values and law.laws[0].moments is None
 
 
 def test_measures_that_do_not_exist_are_not_unbounded():
@@ -131,9 +131,9 @@ def constant(number):
     """A backend that solves everything by one number."""
 
     def answer(solve, program, **options):
-        found = solve(program, **options)
-        x, s, z = (np.full_like(v, number) for v in (found.x, found.s, found.z))
-        return replace(found, status="optimal", x=x, s=s, z=z, value=float(program.q @ x))
+        result = solve(program, **options)
+        x, s, z = (np.full_like(v, number) for v in (result.x, result.s, result.z))
+        return replace(result, status="optimal", x=x, s=s, z=z, value=float(program.q @ x))
 
     return answer
 
@@ -177,15 +177,15 @@ def test_a_proven_point_is_not_the_best(ask, monkeypatch):
     solve = first.solve_program
 
     def weaker(program, **options):
-        found, identity = solve(program, **options), program.identity
-        gram, less = found.gram.copy(), 0.01 * found.unknowns
+        result, identity = solve(program, **options), program.identity
+        gram, less = result.gram.copy(), 0.01 * result.unknowns
         gram[0] -= float((identity.unknown.T @ less)[identity.constant_column()])
-        return replace(found, gram=gram, unknowns=found.unknowns - less)
+        return replace(result, gram=gram, unknowns=result.unknowns - less)
 
     monkeypatch.setattr(first, "solve_program", weaker)
     monkeypatch.setattr(ladder, "STEPS", ())
-    found = ask()
-    assert found.status == "inaccurate" and found.certified_bound == pytest.approx(0.99, abs=1e-4)
+    result = ask()
+    assert result.status == "inaccurate" and result.certified_bound == pytest.approx(0.99, abs=1e-4)
 
 
 def test_numbers_that_are_none_are_a_failed_answer():
@@ -200,18 +200,18 @@ def test_many_threads_at_once():
 
     def ask(k):
         u, v = sd.variables(f"thread{k % 7}_u thread{k}_v")
-        found = sd.minimize(u**2 + (v - k) ** 2 - u, [u**2 <= 1, v**2 <= (k + 1) ** 2])
-        return found.status, found.bound, float(found(v)), str(u)
+        answer = sd.minimize(u**2 + (v - k) ** 2 - u, [u**2 <= 1, v**2 <= (k + 1) ** 2])
+        return answer.status, answer.bound, float(answer(v)), str(u)
 
     with ThreadPoolExecutor(8) as pool:
-        told = list(pool.map(ask, range(24)))
-    for k, (status, bound, at, name) in enumerate(told):
+        known = list(pool.map(ask, range(24)))
+    for k, (status, bound, at, name) in enumerate(known):
         assert (status, name) == ("optimal", f"thread{k % 7}_u")
         assert bound == pytest.approx(-0.25, abs=1e-5) and (at - k) ** 2 < 1e-5
 
 
 def test_a_program_on_an_empty_set_is_unbounded_only_where_it_has_coefficients():
     """y has no bound that sums of squares show, though no point is left."""
-    found = sd.SosProgram(c).require(y - c, sd.System(x >= 1, x <= 0)).maximize(c)
-    assert found.status not in ("unbounded", "optimal")
+    answer = sd.SosProgram(c).require(y - c, sd.System(x >= 1, x <= 0)).maximize(c)
+    assert answer.status not in ("unbounded", "optimal")
     assert sd.SosProgram(c).require(x - c, sd.System(x >= 1, x <= 0)).maximize(c).status == "unbounded"

@@ -38,11 +38,11 @@ def written(p: Poly) -> list:
 
 def some(draw: random.Random, variables: int, degree: int) -> Poly:
     """A polynomial of a few terms."""
-    found: Poly = {}
+    result: Poly = {}
     for _ in range(draw.randint(1, 4)):
         term = tuple(sorted(draw.randrange(variables) for _ in range(draw.randint(0, degree))))
-        add(found, {term: number(draw)})
-    return found
+        add(result, {term: number(draw)})
+    return result
 
 
 def square_matrix(draw: random.Random, side: int) -> list[list[Fraction]]:

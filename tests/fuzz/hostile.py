@@ -306,7 +306,7 @@ def certificate_case(draw: random.Random) -> Case:
 @functools.cache
 def releases() -> tuple[str, ...]:
     """Some releases as JSON text, made by the command itself; the values, which are random, left out."""
-    found = []
+    result = []
     for argv in (
         ["gaussian", "builtin:iris", "--epsilon", "1", "--estimate", "mean", "--bounds", "0:10"],
         ["sbm", "builtin:karate", "--epsilon", "2", "--method", "randomized-response"],
@@ -315,8 +315,8 @@ def releases() -> tuple[str, ...]:
     ):
         code, out, err = called(["private", *argv, "--json"])
         assert code == 0, err
-        found.append(json.dumps({**json.loads(out), "value": {"released": True}}))
-    return tuple(found)
+        result.append(json.dumps({**json.loads(out), "value": {"released": True}}))
+    return tuple(result)
 
 
 LAW_NUMBERS = (

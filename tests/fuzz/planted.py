@@ -198,8 +198,8 @@ def _expectations(case: Planted, draw: random.Random) -> list[str]:
         wrong += _judge(ask(relax.E(case.objective), subject_to=wanted), mean, "in expectation")
     if draw.random() < 0.4:
         q = some_polynomial(xs, 1, draw.choice(("small", "fraction", "float")), draw)
-        found = relax.minimize(relax.E(case.objective) + sd.sum_squares([relax.E(q)]), subject_to=wanted)
-        wrong += _judge(found, mean + value(q, point) ** 2, "a square of an expectation")
+        answer = relax.minimize(relax.E(case.objective) + sd.sum_squares([relax.E(q)]), subject_to=wanted)
+        wrong += _judge(answer, mean + value(q, point) ** 2, "a square of an expectation")
     if relax.feasible(subject_to=wanted).status == "infeasible":
         wrong.append("feasible in expectation: refuted, but there is a point")
     return wrong
@@ -248,17 +248,17 @@ def _programs(case: Planted, draw: random.Random) -> list[str]:
     limit = draw.choice((1, Fraction(1, 3), 10**6))
     program.require(limit - b).require(b + limit)
     cost = a * draw.choice((1, 3, Fraction(1, 3), 0.1)) + b * draw.choice((0, 1, Fraction(-1, 7)))
-    found = program.maximize(cost)
-    if found.certified_values is None or found.certified_bound is None:
+    answer = program.maximize(cost)
+    if answer.certified_values is None or answer.certified_bound is None:
         return []
     wrong = []
-    at = {sd_name: Fraction(v) for sd_name, v in found.certified_values.items()}
+    at = {sd_name: Fraction(v) for sd_name, v in answer.certified_values.items()}
     chosen = {a: at["fa"], b: at["fb"]}
     left = value(statement, {**case.point, **chosen})
     if left < 0 or abs(chosen[b]) > limit:
         wrong.append(f"certified coefficients leave {float(left)} at the point, b = {float(chosen[b])}")
-    if Fraction(found.certified_bound) > value(cost, chosen):
-        wrong.append(f"certified {found.certified_bound!r}, but the coefficients give {value(cost, chosen)}")
+    if Fraction(answer.certified_bound) > value(cost, chosen):
+        wrong.append(f"certified {answer.certified_bound!r}, but the coefficients give {value(cost, chosen)}")
     return wrong
 
 

@@ -54,9 +54,9 @@ def calls(seed: int) -> list[int]:
 
     def wrap(solve: Solve) -> Solve:
         def run(program: Any, **options: Any) -> ConicSolution:
-            found = solve(program, **{**options, "time_limit": None})
-            counts.append(found.iterations)
-            return found
+            result = solve(program, **{**options, "time_limit": None})
+            counts.append(result.iterations)
+            return result
 
         return run
 
@@ -87,15 +87,15 @@ def stopped(seed: int, call: int, iteration: int, over: bool) -> list[str]:
 def any_moment(seed: int, most: int) -> list[str]:
     """What is false of a program when the limit strikes at moments spread over all of its solution."""
     draw = random.Random(f"stopped {seed}")
-    found = []
+    result = []
     moments = [(k, j) for k, count in enumerate(calls(seed)) for j in {0, 1, count // 2, max(count - 1, 0)}]
     for call, iteration in sorted(draw.sample(moments, min(most, len(moments)))):
         for wrong in stopped(seed, call, min(iteration, 300), draw.random() < 0.5):
-            found.append(f"stopped at iteration {iteration} of call {call}: {wrong}")
-    return found
+            result.append(f"stopped at iteration {iteration} of call {call}: {wrong}")
+    return result
 
 
-def nonsense(found: ConicSolution, draw: random.Random) -> ConicSolution:
+def nonsense(solution: ConicSolution, draw: random.Random) -> ConicSolution:
     """Another answer: of any status, with numbers that are off by a little, by much, huge, or no numbers."""
 
     def off(values: np.ndarray) -> np.ndarray:
@@ -113,9 +113,11 @@ def nonsense(found: ConicSolution, draw: random.Random) -> ConicSolution:
             return np.full(values.size, draw.choice((np.nan, 0.0, 1.0, 1e308)))
         return noise * draw.choice((1.0, 1e10, 1e200)) if kind == 5 else values[::-1].copy()
 
-    value = draw.choice((found.value, found.value * 1.001 + 1, np.nan, np.inf, -np.inf, 0.0, 1e308))
-    status = draw.choice((found.status, *STATUSES))
-    return replace(found, status=status, x=off(found.x), z=off(found.z), s=off(found.s), value=value)
+    value = draw.choice((solution.value, solution.value * 1.001 + 1, np.nan, np.inf, -np.inf, 0.0, 1e308))
+    status = draw.choice((solution.status, *STATUSES))
+    return replace(
+        solution, status=status, x=off(solution.x), z=off(solution.z), s=off(solution.s), value=value
+    )
 
 
 def told_nonsense(seed: int) -> list[str]:
@@ -129,8 +131,8 @@ def told_nonsense(seed: int) -> list[str]:
             if draw.random() < 0.5:
                 options["max_iterations"] = draw.choice((0, 1, 3, 30))
             options["max_iterations"] = options.get("max_iterations") or 300
-            found = solve(program, **options)
-            return nonsense(found, draw) if draw.random() < often else found
+            result = solve(program, **options)
+            return nonsense(result, draw) if draw.random() < often else result
 
         return run
 

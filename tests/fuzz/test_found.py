@@ -74,14 +74,14 @@ def test_the_bits_of_a_law_are_looked_at_before_a_power_of_two():
 
 def test_a_curve_of_a_billion_values_is_not_recomputed():
     law = {"law": "acceptance curve", "epsilon": "1/1000000000", "delta": "1/1000000000"}
-    found = check_release(release(law))
-    assert found.status == "not recomputable" and "curve" in found.reason
+    result = check_release(release(law))
+    assert result.status == "not recomputable" and "curve" in result.reason
 
 
 def test_laws_beyond_the_largest_float_are_described_and_priced():
     law = {"law": "discrete laplace", "scale": "1", "sensitivity": "9" * 900}
-    found = check_release(release(law))
-    assert found.status == "invalid" and "2^" in found.laws[0]
+    result = check_release(release(law))
+    assert result.status == "invalid" and "2^" in result.laws[0]
 
 
 def test_a_complaint_about_a_long_value_is_a_short_line(tmp_path, capsys):

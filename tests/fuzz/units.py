@@ -71,8 +71,8 @@ def products(draw: Random) -> Question:
 def thin(draw: Random) -> Question:
     """Sets that are empty by 1e-2 to 1e-8 of their terms, to 1e-6 where something is minimised; any status
     but optimal."""
-    place, asked = draw.choice(PLACES), draw.random() < 0.5
-    e = F(1, 10 ** draw.randint(2, 8 if asked else 6))
+    place, wanted = draw.choice(PLACES), draw.random() < 0.5
+    e = F(1, 10 ** draw.randint(2, 8 if wanted else 6))
     (p, q, r), radius = draw.choice(TRIPLES), draw.randint(1, 6)
     x, y = f"(x-{place})", f"(y-{draw.choice((place, 0))})"
     across = (_text((radius + 2) * F(p, r)), _text((radius + 2) * F(q, r)))
@@ -91,7 +91,7 @@ def thin(draw: Random) -> Question:
             (f"{x}*({x}-1)*({x}-3) == 0", f"{x} >= {_text(1 + e)}", f"{x} <= {_text(3 - e)}"),
         )
     )
-    if asked:
+    if wanted:
         return Question("0", on, "empty", sure=False, same=False, doors=FEASIBILITY)
     objective = draw.choice(("x", "y", "x+y", f"{x}**2-{y}", f"{x}*{y}"))
     return Question(objective, on, "empty", sure=False, same=False, doors=_ALL)

@@ -75,14 +75,14 @@ def liar(seed: int) -> Answer:
         return made.get(kind, {"zero": 0 * v, "random": noise, "one": 0 * v + 1}.get(kind, v))
 
     def answer(solve: Any, program: Any, **options: Any) -> ConicSolution:
-        asked = program
+        wanted = program
         if kind == "cost":
-            asked = replace(program, q=program.q + 10 * size * rng.normal(size=program.q.shape))
+            wanted = replace(program, q=program.q + 10 * size * rng.normal(size=program.q.shape))
         if kind == "right":
-            asked = replace(program, b=program.b + size * rng.normal(size=program.b.shape))
-        found = solve(asked, **options)
-        x, s, z = (changed(np.nan_to_num(v)) for v in (found.x, found.s, found.z))
-        return replace(found, status=status, x=x, s=s, z=z, value=float(program.q @ x))
+            wanted = replace(program, b=program.b + size * rng.normal(size=program.b.shape))
+        result = solve(wanted, **options)
+        x, s, z = (changed(np.nan_to_num(v)) for v in (result.x, result.s, result.z))
+        return replace(result, status=status, x=x, s=s, z=z, value=float(program.q @ x))
 
     return answer
 
@@ -140,32 +140,32 @@ def case(seed: int) -> Case:
         ),
         Case("complex falls", lambda **k: sd.minimize(-o * w.abs2(), [], 2, **k), unbounded),
     )
-    found = draw.choice(choices)
-    return found if found.size else replace(found, size=float(o))
+    result = draw.choice(choices)
+    return result if result.size else replace(result, size=float(o))
 
 
 def false_verdicts(seed: int, lying: bool, limited: bool) -> list[str]:
     """What is said of the question of a seed and is not so."""
-    asked = case(seed)
+    wanted = case(seed)
     limit = {"time_limit": random.Random(f"limit {seed}").choice(LIMITS)} if limited else {}
     with answering(liar(seed)) if lying else contextlib.nullcontext():
-        found = asked.ask(**limit)
-    told = f"{asked.name}: {found.status} {found.bound!r} certified {found.certified_bound!r}; {found.reason}"
-    return [told] if _is_false(asked, found) else []
+        result = wanted.ask(**limit)
+    text = f"{wanted.name}: {result.status} {result.bound!r} certified {result.certified_bound!r}; "
+    return [text + result.reason] if _is_false(wanted, result) else []
 
 
-def _is_false(asked: Case, found: Any) -> bool:
-    proven, truth = found.certified_bound, asked.value
-    if found.status in ("infeasible", "unbounded"):
-        return bool(found.status != asked.status)
-    if found.status == "optimal" and asked.status in ("infeasible", "unbounded"):
+def _is_false(wanted: Case, result: Any) -> bool:
+    proven, truth = result.certified_bound, wanted.value
+    if result.status in ("infeasible", "unbounded"):
+        return bool(result.status != wanted.status)
+    if result.status == "optimal" and wanted.status in ("infeasible", "unbounded"):
         return True
-    if found.status == "optimal" and asked.status == "optimal":
-        if not abs(found.bound - truth) <= 1e-3 * max(asked.size, abs(truth)):
+    if result.status == "optimal" and wanted.status == "optimal":
+        if not abs(result.bound - truth) <= 1e-3 * max(wanted.size, abs(truth)):
             return True
-    if proven is None or asked.name == "any coefficient":
+    if proven is None or wanted.name == "any coefficient":
         return False
-    if asked.status in ("infeasible", "unbounded"):
-        return asked.status == "unbounded" or asked.name == "no coefficient"
+    if wanted.status in ("infeasible", "unbounded"):
+        return wanted.status == "unbounded" or wanted.name == "no coefficient"
     # minima of relaxations and measures from below, maxima over coefficients at some of them
-    return bool(proven > truth + 1e-12 * max(asked.size, abs(truth)))
+    return bool(proven > truth + 1e-12 * max(wanted.size, abs(truth)))

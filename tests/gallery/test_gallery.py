@@ -21,13 +21,13 @@ def blocks(page: Path) -> list[str]:
 
 def imported(source: str) -> set[str]:
     """Modules that a program imports."""
-    found: set[str] = set()
+    result: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            result |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
+            result |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return result
 
 
 def private(source: str) -> set[str]:

@@ -13,9 +13,9 @@ from sosdp.structured.packing import solve, upper_bound
 from sosdp.structured.packing_interior_point import interior
 
 
-def sides(rows, found):
+def sides(rows, result):
     """Value of the weights, value of the dual, and by how much either is infeasible."""
-    w, P = found
+    w, P = result
     k = rows.shape[1]
     slack = np.linalg.eigvalsh(np.eye(k) - (rows * w[:, None]).T @ rows)[0]
     q = ((rows @ P) * rows).sum(axis=1)

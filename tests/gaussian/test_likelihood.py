@@ -52,9 +52,9 @@ def told(family, bounds):
 def test_every_neighbour_of_small_tables(recorded, family, bounds, contamination, kind):
     kinds, worst = replayed(told(family, bounds), contamination, kind, partial(likelihood.likelihood, family))
     assert 0.01 < worst <= 1.0 + 1e-9
-    for asked in kinds:
-        assert sum(asked.count(noisy) for noisy in ("sum", "vector")) >= len(ROUNDS) + (kind != "ball")
-        assert asked.count("order") > family.questions
+    for wanted in kinds:
+        assert sum(wanted.count(noisy) for noisy in ("sum", "vector")) >= len(ROUNDS) + (kind != "ball")
+        assert wanted.count("order") > family.questions
     assert LAST[kind] <= {question for run in kinds for question in run}
 
 

@@ -105,11 +105,11 @@ def test_all_small_tables_and_neighbours_without_any_solver(monkeypatch):
     score = PackingScore(PackingProblem("identity", 1, 0.3), LATTICE, n)
     honest = worst_loss(score, tables, epsilon)
     assert 0.2 < honest <= epsilon
-    found = solve
+    best = solve
 
     def sometimes(rows, bound, **options):
         """Solvers that fail on half of the tables: the worst for privacy."""
-        return found(rows, bound, **options) if rows[:, 0].sum() > 0.6 else nothing_found(rows)
+        return best(rows, bound, **options) if rows[:, 0].sum() > 0.6 else nothing_found(rows)
 
     monkeypatch.setattr(program, "solve", sometimes)
     assert worst_loss(score, tables, epsilon) <= epsilon

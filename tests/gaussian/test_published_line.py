@@ -202,7 +202,7 @@ def test_scores_are_nearly_convex_along_every_segment(task):
         levels = make(n, lam, Fraction(1, q), **step).on(records)
         values = make(n, lam, Fraction(1, q), **step).candidates
         level = {t: levels.level((t,)) for t in range(-steps, steps)}
-        low = [t for t, found in level.items() if found <= 0.4 * n * q]
+        low = [t for t, result in level.items() if result <= 0.4 * n * q]
         for a, b in product(low, low):
             if abs(a - b) < 2 or level[a] >= level[b]:
                 continue

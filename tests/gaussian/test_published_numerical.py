@@ -25,9 +25,9 @@ def test_it_is_at_most_the_enumerated_score_and_tends_to_it():
     assert fine.integral([0.2], [0.25]) == 0 == fine.bracket([0.2], [0.25], width=0.5)[0]
     assert fine.integral([-1.0], [0.25]) == 1
     low, high = fine.bracket([-1.0], [0.25], width=0.1)
-    wide = rough.bracket([-1.0], [0.25], width=0.1)
-    assert 0.9 <= low <= 1 and high >= 0.98 and wide[0] <= high + 1e-9  # tolerances only lower it
-    assert wide[1] < 0.95
+    broad = rough.bracket([-1.0], [0.25], width=0.1)
+    assert 0.9 <= low <= 1 and high >= 0.98 and broad[0] <= high + 1e-9  # tolerances only lower it
+    assert broad[1] < 0.95
 
 
 def test_whole_records_by_brute_force():

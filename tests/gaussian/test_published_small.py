@@ -132,13 +132,13 @@ def rows_of(score, table):
     return score.search.cells[list(table)]
 
 
-def test_the_estimator_ignores_a_far_record(wide):
-    cells = wide.search.cells[:, 0].tolist()
-    far = tuple(cells.index(c) for c in (0, 0, 0, 8))
-    assert not is_good(rows_of(wide, far))
-    tables, means = wide.estimates
+def test_the_estimator_ignores_a_far_record(broad):
+    cells = broad.search.cells[:, 0].tolist()
+    distant = tuple(cells.index(c) for c in (0, 0, 0, 8))
+    assert not is_good(rows_of(broad, distant))
+    tables, means = broad.estimates
     answers = dict(zip(map(tuple, tables.tolist()), means, strict=True))
-    answer = answers[far]
+    answer = answers[distant]
     assert abs(answer[0]) <= 1.0  # the mean would be 2
     split = tuple(cells.index(c) for c in (-8, -8, 8, 8))
     assert np.isnan(answers[split]).all()

@@ -128,10 +128,10 @@ def test_rows_lie_in_their_balls():
 @pytest.mark.parametrize("contamination", [0.0, 0.1])
 def test_the_slope_is_that_of_held_residuals(contamination):
     """Of normal ones by a formula, for plans; of any others by a count."""
-    g, h, far, k = np.random.default_rng(2), 1e-3, contamination > 0, 1.2
+    g, h, distant, k = np.random.default_rng(2), 1e-3, contamination > 0, 1.2
     for e in (g.standard_normal(400_000), g.standard_t(3, 400_000)):
         weights = np.where(np.arange(len(e)) % 2, 1.0, 0.25)
-        rise = held(e + h, k, redescend=far) - held(e - h, k, redescend=far)
+        rise = held(e + h, k, redescend=distant) - held(e - h, k, redescend=distant)
         slope = float((weights * rise).sum() / weights.sum()) / (2 * h)
         queries = regression.IntegerQueries(len(e), rho=0.1, insecure_seed=1)
         step = regression.Step(queries, None, None, MeanTask(len(e), 2, 0, False, contamination, 0.95), None)
@@ -139,7 +139,7 @@ def test_the_slope_is_that_of_held_residuals(contamination):
         assert abs(value - slope) < 4.0 * unsure + 0.005 < 0.25
         step.queries = regression.IntegerQueries(len(e), epsilon=1e6, insecure_seed=1)
         assert step.slope(e, k, weights, float(weights.mean()))[0] == pytest.approx(value, abs=5.0 * unsure)
-        normal = slope_of(k, redescend=far)
+        normal = slope_of(k, redescend=distant)
         assert (abs(normal - slope) < 0.005) == (np.abs(e).max() < 8.0)
 
 

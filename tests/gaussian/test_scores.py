@@ -61,11 +61,11 @@ def is_psd(matrix):
     return True
 
 
-def hard_rows(generator, n, k, far):
+def hard_rows(generator, n, k, distant):
     """Rows with some enormous entries, nearly orthogonal to a direction."""
     rows = generator.normal(size=(n, k))
     rows[:, -1] = 1.0
-    if far:
+    if distant:
         direction = generator.normal(size=k)
         direction /= np.linalg.norm(direction)
         away = generator.normal(size=(n // 2, k)) * 1e6
@@ -74,13 +74,13 @@ def hard_rows(generator, n, k, far):
 
 
 @pytest.mark.parametrize("diagonal", [True, False])
-@pytest.mark.parametrize("far", [False, True])
-def test_both_ends_hold_in_exact_arithmetic(far, diagonal):
-    generator = np.random.default_rng(2 * far + diagonal)
+@pytest.mark.parametrize("distant", [False, True])
+def test_both_ends_hold_in_exact_arithmetic(distant, diagonal):
+    generator = np.random.default_rng(2 * distant + diagonal)
     useful = 0
     for _ in range(30):
         n, k = int(generator.integers(3, 12)), int(generator.integers(2, 5))
-        rows = hard_rows(generator, n, k, far)
+        rows = hard_rows(generator, n, k, distant)
         bound = generator.uniform(0.1, 2.0, size=k) if diagonal else right_sides(generator, k)
         factor = generator.normal(size=(k, int(generator.integers(1, k + 1)))) * generator.uniform(0.05, 0.8)
         exact, claimed = exact_dual(rows, bound, factor), lower_bound(rows, bound, factor)

@@ -84,24 +84,24 @@ def test_every_row_is_a_function_of_its_record(monkeypatch):
 
     def run(table):
         queries = Transcript(3, rho=float(rho))
-        found = Whitening(queries, np.array(table), 0.0, np.zeros(2, dtype=bool))
-        found.coarse(rho * 3 / 4, 2)
-        found.moments(rho - queries.spent - whitening.radius_price(3, False), 0.2)
+        result = Whitening(queries, np.array(table), 0.0, np.zeros(2, dtype=bool))
+        result.coarse(rho * 3 / 4, 2)
+        result.moments(rho - queries.spent - whitening.radius_price(3, False), 0.2)
         assert queries.spent == rho or Transcript.script is not None
         return Transcript.seen
 
-    asked, worst = set(), 0.0
+    wanted, worst = set(), 0.0
     for i, j, k in ((0, 1, 2), (1, 1, 4), (3, 2, 2), (0, 3, 4)):
         table = [entries[i], entries[j], entries[k]]
         Transcript.script = None
         own = run(table)
-        asked.add(len(own))
+        wanted.add(len(own))
         Transcript.script = own
         for place in range(3):
             for other in entries:
                 neighbour = [other if r == place else table[r] for r in range(3)]
                 worst = max(worst, loss(own, run(neighbour)))
-    assert max(asked) > 6, "directions were asked about"
+    assert max(wanted) > 6, "directions were asked about"
     assert 0.01 < worst <= float(rho) * (1.0 + 1e-9)
 
 

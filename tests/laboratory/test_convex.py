@@ -168,8 +168,8 @@ def test_the_minimiser_is_as_near_as_it_says(program):
         others = [solve._projected(x) for x in g.uniform(-2, 2, (200, len(point)))]
         kappa = float(known.kappa)
         for x in others:
-            apart = max(float(np.linalg.norm(x - point)) - distance, 0.0)
-            assert value(objective, x) >= value(objective, point) + kappa / 2 * apart**2 - 1e-5
+            separate = max(float(np.linalg.norm(x - point)) - distance, 0.0)
+            assert value(objective, x) >= value(objective, point) + kappa / 2 * separate**2 - 1e-5
 
 
 def test_records_are_put_into_their_set_and_neighbours_stay_near():
@@ -234,8 +234,8 @@ def test_scores_are_attacked_by_their_brackets():
         return system, 2 * dropped
 
     wrong = replace(right, build=doubled, largest=4, integral=False)
-    found = sd.stability(wrong)
-    assert found.status == "refuted" and found.lower > 1 and found.neighbours is not None
+    result = sd.stability(wrong)
+    assert result.status == "refuted" and result.lower > 1 and result.neighbours is not None
 
 
 @pytest.mark.slow

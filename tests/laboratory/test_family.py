@@ -167,12 +167,12 @@ def test_small_data_sets_refute_claims(name, least):
     assert report.status == "refuted" and report.lower >= least
     first, second = report.neighbours
     assert sum(a != b for a, b in zip(first, second, strict=True)) == 1
-    found = 0
+    result = 0
     for candidate in itertools.product((-3, -1, 0, F(1, 2), 1, 3), repeat=min(1, len(family.parameters))):
         padded = [*candidate, *[0] * (len(family.parameters) - len(candidate))]
         a, b = (values(family, len(first), data, padded) for data in report.neighbours)
-        found = max(found, 0 if a == b else abs(a - b))
-    assert found == report.lower
+        result = max(result, 0 if a == b else abs(a - b))
+    assert result == report.lower
 
 
 def values(family, n, data, candidate=()):

@@ -38,8 +38,8 @@ def worst(score, spoil=lambda table: table):
     points = list(score.lattice.points())
     levels = {}
     for table in itertools.combinations_with_replacement(VALUES, 3):
-        found = score.on(spoil(np.array(table)[:, None]))
-        levels[table] = [found.level(point) for point in points]
+        result = score.on(spoil(np.array(table)[:, None]))
+        levels[table] = [result.level(point) for point in points]
     moved = 0
     for table, row in levels.items():
         for place, value in itertools.product(range(3), VALUES):
@@ -81,7 +81,7 @@ def test_a_release_and_its_plan():
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "known"),
     [
         ({"lattice": Lattice(Fraction(1, 3), 2, ((-2, 2), (0, 3)))}, "power of two"),
         ({"lattice": Lattice(Fraction(1, 2), 2)}, "bounded"),
@@ -94,7 +94,7 @@ def test_a_release_and_its_plan():
         ({"records": 2**22 + 1}, "2\\^22"),
     ],
 )
-def test_refusals_from_public_numbers(more, told):
+def test_refusals_from_public_numbers(more, known):
     given = {"features": moments, "records": 9, "dimension": 1, "spread": 0.5, "lattice": HALF, "reach": 4.0}
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=known):
         sd.PackingProgram(**{**given, **more})

@@ -80,9 +80,9 @@ def test_every_pair_of_neighbours_is_within_the_bound(name):
     assert report.status == "proven", report.missing
     dimension = report.domain.dimension
     value = report.program.value
-    found = worst(value, n, marks, dimension)
-    assert found <= report.upper and report.lower <= report.upper
-    assert max(found, report.lower) * (1 + F(slack)) + F(1, 10**6) >= report.upper
+    result = worst(value, n, marks, dimension)
+    assert result <= report.upper and report.lower <= report.upper
+    assert max(result, report.lower) * (1 + F(slack)) + F(1, 10**6) >= report.upper
     if truth is not None:
         assert abs(report.upper - truth) <= truth * F(1, 10**4)
         assert sd.stability(program, records=n, claim=truth * F(9, 10)).status == "refuted"
@@ -194,8 +194,8 @@ def test_numbers_of_numpy_do_not_wrap_around_in_a_proof(program, records):
 
 
 def test_ends_of_numpy_are_python_s():
-    wide = Domain(1, np.int64(0), np.int64(3 * 10**9))
-    assert type(wide.high.numerator) is int and wide == Domain(1, 0, 3 * 10**9)
+    broad = Domain(1, np.int64(0), np.int64(3 * 10**9))
+    assert type(broad.high.numerator) is int and broad == Domain(1, 0, 3 * 10**9)
     squares = [
         sd.stability(lambda r: sum(x * x for x in r), records=2, low=0, high=kind(4 * 10**9))
         for kind in (int, np.int64)

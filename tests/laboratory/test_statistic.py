@@ -126,8 +126,8 @@ BRANCHES = {
 def test_what_branches_is_no_polynomial(name):
     with pytest.raises(sd.NotAPolynomial) as refused:
         sd.stability(BRANCHES[name], records=3)
-    told = str(refused.value)
-    assert "NotAPolynomial" not in told and told.count("for medians and quantiles use") <= 1
+    known = str(refused.value)
+    assert "NotAPolynomial" not in known and known.count("for medians and quantiles use") <= 1
 
 
 def test_order_is_decided_for_polynomials_of_known_symmetry():

@@ -133,7 +133,7 @@ def verdict(program, facts) -> str:
 
 @pytest.mark.slow
 def test_at_least_ten_of_fifteen_right_ones_are_proven():
-    missed = {name: found for name, case in RIGHT.items() if (found := verdict(*case)) != "proven"}
+    missed = {name: result for name, case in RIGHT.items() if (result := verdict(*case)) != "proven"}
     assert len(RIGHT) == 15 and len(missed) <= 5, missed
     assert "refuted" not in missed.values()
 

@@ -139,8 +139,8 @@ def test_bethe_is_exact_on_trees_and_nearer_than_mean_field_on_a_grid():
         for name in ("bethe", "mean field")
     }
     assert errors["bethe"] < 0.5 * errors["mean field"] < 0.05
-    wide = MomentsIsing(2.0, insecure_seed=0).fit(random_tree(20, 1, 0.5).sample(20000, 1))
-    assert wide.release_.public["inference"] == "bethe"
+    broad = MomentsIsing(2.0, insecure_seed=0).fit(random_tree(20, 1, 0.5).sample(20000, 1))
+    assert broad.release_.public["inference"] == "bethe"
 
 
 def test_maximum_entropy_finds_the_model_of_exact_moments():

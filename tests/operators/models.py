@@ -70,25 +70,25 @@ def ground(h, model):
 
 def families(rng):
     """Families of every kind, each with letters and a model: name -> (operators, model)."""
-    found = {}
+    result = {}
     A, B = sd.projectors("A", 2, 3), sd.projectors("B", 1, [2])
     model = {}
     for x in range(2):
         register(model, A[x], [np.kron(m, np.eye(2)) for m in measurement(rng, 4, 3)])
     register(model, B[0], [np.kron(np.eye(4), m) for m in measurement(rng, 2, 2)])
-    found["projectors"] = [p for row in (*A, *B) for p in row[:-1]], model
+    result["projectors"] = [p for row in (*A, *B) for p in row[:-1]], model
     O, model = sd.observables("O", 3), {}
     register(model, O, [2 * measurement(rng, 4, 2)[0] - np.eye(4) for _ in O])
-    found["observables"] = O, model
+    result["observables"] = O, model
     U, model = sd.unitaries("U", 2), {}
     register(model, U, [unitary(rng, 3) for _ in U])
-    found["unitaries"] = [*U, *(u.adjoint for u in U)], model
+    result["unitaries"] = [*U, *(u.adjoint for u in U)], model
     sites, model = spins(2)
-    found["paulis"] = [p for site in sites for p in site], model
+    result["paulis"] = [p for site in sites for p in site], model
     c, model = sd.fermions(2), {}
     register(model, c, jordan_wigner(2))
-    found["fermions"] = [*c, *(p.adjoint for p in c)], model
+    result["fermions"] = [*c, *(p.adjoint for p in c)], model
     x, model = sd.operators("x y", hermitian=False), {}
     register(model, x, [rng.normal(size=(3, 3)) + 1j * rng.normal(size=(3, 3)) for _ in x])
-    found["operators"] = [*x, *(p.adjoint for p in x)], model
-    return found
+    result["operators"] = [*x, *(p.adjoint for p in x)], model
+    return result

@@ -90,7 +90,7 @@ def test_certified_bounds_are_below_a_model_and_the_proof_is_the_identity(seed):
 
 def check_the_identity(r, mean):
     """target - gamma is what the float multipliers say, in the expectation of a model."""
-    stated, shown = r.stated, r.stated.shown
+    statement, shown = r.stated, r.stated.shown
 
     def poly(terms):
         return sum((shown(w) * complex(*map(float, c)) for w, c in terms.items()), shown(()) * 0)
@@ -99,19 +99,19 @@ def check_the_identity(r, mean):
     for block in r.blocks:
         between = {
             "sos": lambda _: shown(()),
-            "inequality": lambda k: poly(stated.inequalities[k]),
-            "expectation": lambda k: poly(stated.state_inequalities[k]),
+            "inequality": lambda k: poly(statement.inequalities[k]),
+            "expectation": lambda k: poly(statement.state_inequalities[k]),
         }[block.kind](block.index)
         for (i, u), (j, v) in itertools.product(enumerate(block.words), repeat=2):
             if block.gram[i, j]:
                 total += block.gram[i, j] * mean(shown(u).adjoint * between * shown(v))
         assert np.linalg.eigvalsh(block.gram)[0] >= -1e-6 * max(1.0, np.abs(block.gram).max())
     for m in r.multipliers:
-        h = poly((stated.equalities if m.kind == "equality" else stated.state_equalities)[m.index])
+        h = poly((statement.equalities if m.kind == "equality" else statement.state_equalities)[m.index])
         z = shown(m.left).adjoint * h * shown(m.right) * m.value
         total += mean(z + z.adjoint) / 2
-    missed = mean(poly(stated.target)) - r.gamma - total
-    assert abs(missed if not stated.real else missed.real) <= 1e-5 * max(1.0, abs(r.gamma))
+    missed = mean(poly(statement.target)) - r.gamma - total
+    assert abs(missed if not statement.real else missed.real) <= 1e-5 * max(1.0, abs(r.gamma))
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -72,10 +72,10 @@ def test_refusals(letters, ask, error, said):
 
 def test_relations_are_confluent_completed_or_refused():
     x, y = free()
-    stated = [sd.relation(x * x, 1), sd.relation(y * y, 1), sd.relation(y * x * y, x)]
+    statement = [sd.relation(x * x, 1), sd.relation(y * y, 1), sd.relation(y * x * y, x)]
     with pytest.raises(ValueError, match=r"x\*y - y\*x = 0 follows"):
-        sd.minimize(x * y + y * x, stated, level=2)
-    r = sd.minimize(x * y + y * x, stated, level=2, complete=True)
+        sd.minimize(x * y + y * x, statement, level=2)
+    r = sd.minimize(x * y + y * x, statement, level=2, complete=True)
     assert r.bound == pytest.approx(-2, abs=1e-6)
     assert all(1 <= norm <= 1 + 1e-11 for norm in r.stated.norms)
     with pytest.raises(ValueError, match="1 = 0 follows"):
@@ -247,13 +247,13 @@ def test_operators_are_read_off_where_they_check():
     A, B = sd.observables("A", 2), sd.observables("B", 2)
     s = A[0] * (B[0] + B[1]) + A[1] * (B[0] - B[1])
     r = sd.maximize(s, level=3)
-    found, state = r.operators(), r.state()
-    assert set(found) == {"A[0]", "A[1]", "B[0]", "B[1]"} and r.operators_reason == ""
-    assert np.allclose(found[A[0]] @ found["A[0]"], np.eye(state.size), atol=1e-5)
-    assert np.allclose(found["A[0]"] @ found["B[1]"], found[A[0] * B[1]], atol=1e-9)
-    assert (state.conj() @ found[s] @ state).real == pytest.approx(2 * math.sqrt(2), abs=1e-5)
+    result, state = r.operators(), r.state()
+    assert set(result) == {"A[0]", "A[1]", "B[0]", "B[1]"} and r.operators_reason == ""
+    assert np.allclose(result[A[0]] @ result["A[0]"], np.eye(state.size), atol=1e-5)
+    assert np.allclose(result["A[0]"] @ result["B[1]"], result[A[0] * B[1]], atol=1e-9)
+    assert (state.conj() @ result[s] @ state).real == pytest.approx(2 * math.sqrt(2), abs=1e-5)
     with pytest.raises(KeyError):
-        found["C"]
+        result["C"]
     none = sd.maximize(cases.collins_gisin(cases.I3322), level=2)
     assert none.operators() is None and none.state() is None and "not flat" in none.operators_reason
 

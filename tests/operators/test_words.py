@@ -16,7 +16,7 @@ from sosdp.algebra.operator import LETTERS
 from sosdp.algebra.word_tables import Tables, distinct, multiply, numbers
 from sosdp.algebra.words import MONOMIALS, ONE
 from sosdp.relaxation.operators.classes import Classes
-from sosdp.relaxation.operators.stated import read
+from sosdp.relaxation.operators.statement import read
 from tests.operators.models import families, value
 
 FAMILIES = families(np.random.default_rng(0))
@@ -28,17 +28,17 @@ def reduced_words(operators, length):
     words, number = LETTERS.restricted(families_)
     back = {k: i for i, k in number.items()}
     level = {()}
-    found = {()}
+    result = {()}
     for _ in range(length):
         level = {w for u in level for i in range(len(words.letters)) for w in words.normal((*u, i))}
-        found |= level
-    return words, back, sorted(found)
+        result |= level
+    return words, back, sorted(result)
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_products_and_adjoints_of_all_words_agree_with_matrices(name):
     operators, model = FAMILIES[name]
-    words, back, found = reduced_words(operators, 4)
+    words, back, result = reduced_words(operators, 4)
     local = {k: model[i] for k, i in back.items()}
     tables = Tables(words)
 
@@ -48,7 +48,7 @@ def test_products_and_adjoints_of_all_words_agree_with_matrices(name):
             m = m @ local[i]
         return m
 
-    known = {w: matrix(w) for w in found}
+    known = {w: matrix(w) for w in result}
     for word, m in known.items():  # every word times every letter, and its adjoint
         number, star = words.adjoint(word)
         image = words.normal(star)
@@ -58,7 +58,7 @@ def test_products_and_adjoints_of_all_words_agree_with_matrices(name):
             product = words.normal((*word, i))
             total = sum(complex(*map(float, c)) * matrix(w) for w, c in product.items())
             assert np.allclose(total, m @ local[i], atol=1e-9), (word, i)
-    short = [w for w in found if len(w) <= 2]
+    short = [w for w in result if len(w) <= 2]
     pairs = list(itertools.product(short, repeat=2))
     left, right = (tables.rows([p[k] for p in pairs]) for k in (0, 1))
     entries = tables.sandwich(left, np.zeros_like(left), right)
@@ -73,14 +73,14 @@ def test_products_and_adjoints_of_all_words_agree_with_matrices(name):
 def test_monomials_as_arrays_and_as_words_are_one_monoid():
     ids = sd.variables("monoid_a monoid_b monoid_c")
     letters = [int(v.variable_ids[0]) for v in ids]
-    found = [w for n in range(4) for w in itertools.combinations_with_replacement(letters, n)]
-    rows = np.array([(0,) * (3 - len(w)) + w for w in found], dtype=np.int32)
+    result = [w for n in range(4) for w in itertools.combinations_with_replacement(letters, n)]
+    rows = np.array([(0,) * (3 - len(w)) + w for w in result], dtype=np.int32)
     products = monomials.multiply_outer(rows, rows)
-    one_by_one = [MONOMIALS.normal(u + v) for u, v in itertools.product(found, repeat=2)]
+    one_by_one = [MONOMIALS.normal(u + v) for u, v in itertools.product(result, repeat=2)]
     assert [{tuple(filter(None, row)): ONE} for row in products.tolist()] == one_by_one
-    assert [repr(sd.Polynomial.from_arrays(row[None], [1])) for row in rows] == [*map(MONOMIALS.show, found)]
-    assert monomials.degrees(rows).tolist() == [len(w) for w in found]
-    assert all(MONOMIALS.star_of({w: ONE}) == {w: ONE} for w in found)
+    assert [repr(sd.Polynomial.from_arrays(row[None], [1])) for row in rows] == [*map(MONOMIALS.show, result)]
+    assert monomials.degrees(rows).tolist() == [len(w) for w in result]
+    assert all(MONOMIALS.star_of({w: ONE}) == {w: ONE} for w in result)
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -28,12 +28,12 @@ class Atoms:
     reason: str = ""
 
 
-def atoms_are(found, expected, tolerance=1e-3):
+def atoms_are(result, expected, tolerance=1e-3):
     """``proved`` if exactly these points were extracted."""
-    points = found.atoms()
+    points = result.atoms()
     wanted = np.array(sorted(expected), dtype=float)
     if points.shape != wanted.shape:
-        return Atoms("unknown", reason=f"{points.tolist()} {found.atoms_reason}")
+        return Atoms("unknown", reason=f"{points.tolist()} {result.atoms_reason}")
     order = np.lexsort(points.round(2).T[::-1])
     close = np.abs(points[order] - wanted).max() <= tolerance
     return Atoms("proved" if close else "refuted", reason=str(points.tolist()))

@@ -94,9 +94,9 @@ class Proven:
     reason: str = ""
 
 
-def proven(found):
+def proven(result):
     """The bound that an exact certificate of a solved relaxation has."""
-    return Proven(float(certificates.extract(found).exact().bound))
+    return Proven(float(certificates.extract(result).exact().bound))
 
 
 def symmetry_and_sparsity() -> Iterator[Case]:

@@ -81,7 +81,7 @@ def test_a_missed_width_would_be_seen(monkeypatch):
     monkeypatch.setattr(scores, "solve", careless)
     first[0] = 1.0
     assert largest_loss(score_for(60, 2), first, second) <= EPSILON  # searched for again
-    monkeypatch.setattr(scores, "certain", lambda rows, bound, found: found)
+    monkeypatch.setattr(scores, "certain", lambda rows, bound, result: result)
     assert largest_loss(score_for(60, 2), first, second) > EPSILON
 
 

@@ -136,7 +136,7 @@ def test_violation_8_brackets_keep_their_promise_up_to_the_edge_of_the_domain(n,
 
     (.00016 at the edge that the page derives; .0174 at ten times that, which is more than promised.)
     """
-    monkeypatch.setattr(program, "certain", lambda rows, bound, found: found)  # the last resort hides it
+    monkeypatch.setattr(program, "certain", lambda rows, bound, result: result)  # the last resort hides it
     edge = 0.999 * SPREAD / math.sqrt(n * (n + 32))
     spacing, reach = Fraction(1, 2**30), 2**50
     lattice = Lattice(spacing, 3, ((-reach, reach),) * 3)

@@ -28,7 +28,7 @@ SAY = {
     "asked": "wanted, required, or what was asked for",
     "early": "stopped early",
     "elsewhere": "the other place, by its name",
-    "falls_without_end": "dual infeasible",
+    "is_unbounded_below": "dual infeasible",
     "far": "distant, or what is far",
     "found": "first, best, candidate, result",
     "stated": "exact data, or the statement",

@@ -134,13 +134,13 @@ def test_what_is_remembered_are_noisy_counts(monkeypatch):
     generator = np.random.default_rng(3)
     for _ in range(20):
         seen = generator.integers(-3000, 3000, size=(plan.rounds, N))
-        told = set()
+        known = set()
         for matrix in GRAPHS:
             rounds = iter(seen)
             monkeypatch.setattr(vertex.noise, "add", lambda counts, drawn, rounds=rounds: next(rounds))
-            told.add(tuple(vertex_rounds(sp.csr_array(matrix), plan, KEY, InsecureBits(1))))
+            known.add(tuple(vertex_rounds(sp.csr_array(matrix), plan, KEY, InsecureBits(1))))
         decay = plan.memory ** np.arange(plan.rounds)[::-1]
-        assert told == {tuple(np.sign(decay @ seen).astype(int))}
+        assert known == {tuple(np.sign(decay @ seen).astype(int))}
 
 
 def test_ones_own_label_is_not_covered():

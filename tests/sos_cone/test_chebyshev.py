@@ -52,18 +52,18 @@ def test_text_and_pickle_are_inverses():
 def test_one_variable_to_the_eighth_digit(degree):
     x = sd.variables("x", 1)[0]
     c = np.random.default_rng(degree).standard_normal(degree + 1)
-    found = sd.minimize(Series.series(x, c), sd.System(1 - x**2 >= 0))
+    answer = sd.minimize(Series.series(x, c), sd.System(1 - x**2 >= 0))
     angle = np.linspace(0, np.pi, 4000 * degree + 1)
     values = np.polynomial.chebyshev.chebval(np.cos(angle), c)
     k = int(values.argmin())
     # a parabola through the best three points: off by less than 1e-9
     a, b, d = values[max(k - 1, 0)], values[k], values[min(k + 1, values.size - 1)]
     best = b - (a - d) ** 2 / (8 * (a - 2 * b + d)) if 0 < k < values.size - 1 else b
-    assert found.status == "optimal"
-    assert found.certified_bound <= best + 1e-9
-    assert best - found.certified_bound <= 1e-8
-    assert found(Series.series(x, c)) == pytest.approx(found.bound, abs=1e-6)
-    assert found(sd.chebyshev(x, 0)) == pytest.approx(1, abs=1e-8)
+    assert answer.status == "optimal"
+    assert answer.certified_bound <= best + 1e-9
+    assert best - answer.certified_bound <= 1e-8
+    assert answer(Series.series(x, c)) == pytest.approx(answer.bound, abs=1e-6)
+    assert answer(sd.chebyshev(x, 0)) == pytest.approx(1, abs=1e-8)
 
 
 def test_two_variables_and_the_largest_value():
@@ -108,7 +108,7 @@ def test_gram_series_is_exact():
         generator.standard_normal((5, 5)) * np.exp2(generator.integers(-30, 30, (5, 5)))
     )
     matrix = np.tril(matrix) + np.tril(matrix, -1).T
-    found = exact.gram_series(exponents, matrix, scale)
+    result = exact.gram_series(exponents, matrix, scale)
     total = Series({})
     for i in range(5):
         for j in range(5):
@@ -116,9 +116,9 @@ def test_gram_series_is_exact():
             b = Series({tuple((v + 1, int(k)) for v, k in enumerate(exponents[j]) if k): 1})
             total = total + a * b * Fraction(float(matrix[i, j]))
     table = {}
-    for name, value in found.terms.items():
+    for name, value in result.terms.items():
         row = [name & 0xFFFF, name >> 16]
-        table[tuple((v + 1, k) for v, k in enumerate(row) if k)] = Fraction(value, 2**found.scale)
+        table[tuple((v + 1, k) for v, k in enumerate(row) if k)] = Fraction(value, 2**result.scale)
     assert table == {t: Fraction(c) for t, c in total.terms.items()}
 
 
@@ -126,8 +126,8 @@ def test_names_hold_exponents_of_any_number_of_variables():
     generator = np.random.default_rng(2)
     for variables in (0, 1, 3, 4, 11):
         exponents = generator.integers(0, 2**15, (20, variables))
-        found = exact.names(exponents)
-        assert [[name >> 16 * j & 0xFFFF for j in range(variables)] for name in found] == exponents.tolist()
+        result = exact.names(exponents)
+        assert [[name >> 16 * j & 0xFFFF for j in range(variables)] for name in result] == exponents.tolist()
     with pytest.raises(OverflowError, match="exponent"):
         exact.names(np.array([[0, 2**15]]))
 
@@ -138,7 +138,7 @@ def test_a_product_of_series_is_exact():
     right = np.array([[0, 0], [2, 0], [2, 3]])
     a, b = (generator.integers(-99, 99, e.shape[0]).tolist() for e in (left, right))
     series = [exact.Series(dict(zip(exact.names(e), v, strict=True)), 3) for e, v in ((left, a), (right, b))]
-    found = exact.product(*series)
+    result = exact.product(*series)
     parts = [
         sum(
             Series({tuple((v + 1, k) for v, k in enumerate(e) if k): c})
@@ -148,8 +148,10 @@ def test_a_product_of_series_is_exact():
     ]
     wanted = parts[0] * parts[1]
     table = {
-        tuple((v + 1, k) for v, k in enumerate([name & 0xFFFF, name >> 16]) if k): Fraction(c, 2**found.scale)
-        for name, c in found.terms.items()
+        tuple((v + 1, k) for v, k in enumerate([name & 0xFFFF, name >> 16]) if k): Fraction(
+            c, 2**result.scale
+        )
+        for name, c in result.terms.items()
     }
     assert table == {t: Fraction(c) / 64 for t, c in wanted.terms.items()}
 
@@ -158,7 +160,7 @@ def test_conversion_from_monomials_is_exact():
     exponents = np.array([[0, 0], [3, 1], [2, 2], [0, 5]])
     values = [0.1, -1.75, 3.0, 0.3]
     middle, half = np.array([0.25, -0.5]), np.array([0.75, 0.3])
-    found = exact.from_monomials(exponents, values, middle, half)
+    result = exact.from_monomials(exponents, values, middle, half)
     t, u = sd.variables("conversion_t conversion_u")  # known to no other test: in this order
     lines = [
         Fraction(float(m)) + Fraction(float(h)) * v for m, h, v in zip(middle, half, (t, u), strict=True)
@@ -170,7 +172,7 @@ def test_conversion_from_monomials_is_exact():
     wanted = from_polynomial(p)
     ids = wanted.variable_ids
     table = dict(zip(exact.names(wanted.exponents(ids)), wanted.terms.values(), strict=True))
-    assert {k: Fraction(v, 2**found.scale) for k, v in found.terms.items()} == table
+    assert {k: Fraction(v, 2**result.scale) for k, v in result.terms.items()} == table
 
 
 def test_other_sets_and_solvers_are_refused():

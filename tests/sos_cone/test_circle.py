@@ -47,7 +47,7 @@ def test_series_of_a_gram_matrix_are_exact():
     half = 3
     big = generator.integers(2**51, 2**52, (2 * half + 1,) * 2) | 1  # their sums are no doubles
     big = np.triu(big) + np.triu(big, 1).T
-    found = circle.gram_series(big.astype(float), 0)
+    result = circle.gram_series(big.astype(float), 0)
     wanted_even, wanted_odd = [0] * (2 * half + 1), [0] * (2 * half + 1)
     k = [*range(half + 1), *range(1, half + 1)]
     for i in range(2 * half + 1):
@@ -63,8 +63,8 @@ def test_series_of_a_gram_matrix_are_exact():
                 cosine, sine = (a, b) if i <= half else (b, a)
                 wanted_odd[cosine + sine] += q
                 wanted_odd[abs(sine - cosine)] += q * (1 if sine > cosine else -1 if sine < cosine else 0)
-    assert found.scale == 1 and [found.terms[k] for k in range(2 * half + 1)] == wanted_even
-    assert [found.terms[-k] for k in range(1, 2 * half + 1)] == wanted_odd[1:]
+    assert result.scale == 1 and [result.terms[k] for k in range(2 * half + 1)] == wanted_even
+    assert [result.terms[-k] for k in range(1, 2 * half + 1)] == wanted_odd[1:]
 
 
 def test_the_proof_pays_for_bad_multipliers():
@@ -153,12 +153,12 @@ def test_the_constant_moves_the_bound_and_nothing_else(constant):
     for sense, turned in (("minimize", -5), ("maximize", 5)):
         result = sd.minimize_trigonometric([constant, 3], [4], sense=sense)
         ask = sd.minimize if sense == "minimize" else sd.maximize
-        for found, least in (
+        for best, least in (
             (result, turned),
             (ask(series, box), Fraction(-33, 16) if sense == "minimize" else 3),
         ):
-            assert found.status == "optimal"
+            assert best.status == "optimal"
             fine = Fraction(1, 10**6) + abs(constant) / 2**52
-            assert abs(Fraction(found.bound) - constant - least) <= fine
-            lost = (constant + least - Fraction(found.certified_bound)) * (1 if sense == "minimize" else -1)
+            assert abs(Fraction(best.bound) - constant - least) <= fine
+            lost = (constant + least - Fraction(best.certified_bound)) * (1 if sense == "minimize" else -1)
             assert 0 <= lost <= fine

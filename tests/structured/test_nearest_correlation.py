@@ -312,9 +312,9 @@ def test_what_is_symmetric_up_to_rounding_is_projected(n):
     generator = np.random.default_rng(n)
     symmetric = np.corrcoef(generator.normal(size=(n, 2 * n))) * 1.5
     skew = np.triu(generator.integers(-2, 3, (n, n)) * 2.0**-52, 1)
-    found = nearest_correlation(symmetric + skew - skew.T, tolerance=1e-5)
+    result = nearest_correlation(symmetric + skew - skew.T, tolerance=1e-5)
     same = nearest_correlation((symmetric + symmetric.T) / 2, tolerance=1e-5)
-    assert found.certified and np.linalg.norm(found.matrix - same.matrix) <= found.distance + same.distance
+    assert result.certified and np.linalg.norm(result.matrix - same.matrix) <= result.distance + same.distance
     with pytest.raises(ValueError, match="symmetric"):
         nearest_correlation(symmetric + 100 * (skew - skew.T), tolerance=1e-5)
 
@@ -332,14 +332,14 @@ def test_the_rounding_of_a_symmetric_part_is_charged():
 
 def test_rounding_ends_the_iteration():
     """No step gets below what rounding alone takes of the distance."""
-    found = nearest_correlation(random_symmetric(200, 5), tolerance=1e-9)
-    assert not found.certified and found.distance < 1e-3 and found.eigendecompositions <= 10
+    result = nearest_correlation(random_symmetric(200, 5), tolerance=1e-9)
+    assert not result.certified and result.distance < 1e-3 and result.eigendecompositions <= 10
 
 
 def test_what_rounding_moves_is_part_of_the_distance():
     skew = np.array([[0.0, 2.0**-52], [-(2.0**-52), 0.0]])
     exact = np.array([[1.0, 0.5], [0.5, 1.0]])
-    found, plain = (nearest_correlation(m, tolerance=1e-6) for m in (exact + skew, exact))
+    result, plain = (nearest_correlation(m, tolerance=1e-6) for m in (exact + skew, exact))
     moved = symmetrised(exact + skew)[1]
-    assert moved > 0 and found.distance >= plain.distance + 0.5 * moved
-    assert found.gap >= plain.gap
+    assert moved > 0 and result.distance >= plain.distance + 0.5 * moved
+    assert result.gap >= plain.gap

@@ -155,11 +155,11 @@ def test_private_keys_exhaustively(adjacency, most):
         return np.outer(one, two).ravel()
 
     every = tables(adjacency, values=("2",))
-    found = {table: law_of_keys(table) for table in every}
+    result = {table: law_of_keys(table) for table in every}
 
     def charge(scale):
         return max(
-            float(np.maximum(found[x] - scale * found[y], 0).sum())
+            float(np.maximum(result[x] - scale * result[y], 0).sum())
             for pair in neighbours(every, adjacency)
             for x, y in (pair, pair[::-1])
         )

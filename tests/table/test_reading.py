@@ -33,9 +33,9 @@ def schema(column, owner=None):
 def cells(source, said):
     """Records, readable entries, and, of numbers and dates, the sum of the deviations."""
     table = Table(source, said, 1.0).count().count("x").mean("x")
-    (found,) = totals(fold(table.question, all_chunks(source, table.question))).values()
+    (result,) = totals(fold(table.question, all_chunks(source, table.question))).values()
     half = table.question.statistics[-1].half
-    return int(found[0][0]), int(found[1][0]), Fraction(int(found[2][0]), half)
+    return int(result[0][0]), int(result[1][0]), Fraction(int(result[2][0]), half)
 
 
 def moved(more, less, said):
@@ -131,9 +131,11 @@ def test_an_entry_of_a_dictionary_of_parquet_decides_about_no_other(tmp_path, in
 def test_times_are_read_in_their_own_unit(tmp_path):
     """The last day that Parquet can say is after the upper bound, in every unit and calendar."""
     late = stored(tmp_path / "t.parquet", [2**31 - 1], (arrow.int32(), arrow.date32()))
-    far = [np.array([2**62], f"datetime64[{unit}]") for unit in ("D", "h", "s", "ms", "W", "M", "Y", "25s")]
-    far.append([pandas.Timestamp(np.datetime64(2**40, "s"))])
-    for source in (late, *({"x": times} for times in far)):
+    distant = [
+        np.array([2**62], f"datetime64[{unit}]") for unit in ("D", "h", "s", "ms", "W", "M", "Y", "25s")
+    ]
+    distant.append([pandas.Timestamp(np.datetime64(2**40, "s"))])
+    for source in (late, *({"x": times} for times in distant)):
         assert cells(source, schema(DATE)) == (1, 1, 1), source
     noon = datetime.datetime(2010, 1, 1, 12)
     same = [np.array([noon], f"datetime64[{unit}]") for unit in ("h", "m", "s", "ms", "us", "ns", "2h")]
@@ -193,16 +195,16 @@ def test_the_shell_reads_every_parquet_entry_by_itself(tmp_path, capsys):
 
 
 def test_a_state_of_another_question_is_refused():
-    wide, narrow = schema(NUMBER), schema({**NUMBER, "high": 1})
-    one = Table([], wide, 1.0).sum("x")
+    broad, narrow = schema(NUMBER), schema({**NUMBER, "high": 1})
+    one = Table([], broad, 1.0).sum("x")
     state = one.fold([{"x": 100.0}] * 50)
     assert one.release(one.merge(state, state))
     others = [
         Table([], narrow, 1000.0).sum("x"),
-        Table([], wide, 1.0).mean("x"),
-        Table([], wide, 1.0).sum("x").count(),
-        Table([], wide, 1.0, adjacency="replace").sum("x"),
-        Table([], wide, 1.0).by("who", ["a"]).sum("x"),
+        Table([], broad, 1.0).mean("x"),
+        Table([], broad, 1.0).sum("x").count(),
+        Table([], broad, 1.0, adjacency="replace").sum("x"),
+        Table([], broad, 1.0).by("who", ["a"]).sum("x"),
     ]
     for other in others:
         with pytest.raises(ValueError, match="another"):
@@ -229,8 +231,8 @@ def test_excel_is_read_by_both_doors(tmp_path):
     book.save(tmp_path / "t.xlsx")
     said = {"format": "sosdp-schema/1", "columns": {"x": NUMBER, "born": DATE}}
     table = Table(str(tmp_path / "t.xlsx"), said, 1.0).count().count("x").count("born")
-    (found,) = totals(fold(table.question, all_chunks(table.source, table.question))).values()
-    assert [int(cell[0]) for cell in found] == [4, 2, 2]
+    (result,) = totals(fold(table.question, all_chunks(table.source, table.question))).values()
+    assert [int(cell[0]) for cell in result] == [4, 2, 2]
     whole = read_table(str(tmp_path / "t.xlsx"), schema=Schema.from_dict(said), columns=["x"])
     assert whole.values[:2, 0].tolist() == [10.0, 20.0] and np.isnan(whole.values[2:]).all()
     assert np.isnan(read_table(str(tmp_path / "t.xlsx")).values).sum() == 5 and whole.bounds == [(0.0, 100.0)]

@@ -140,15 +140,15 @@ class TableEstimator(ReleasingEstimator):
         """Bounds and tightness; columns that a data frame declares as booleans have (0, 1) by default."""
         flags = np.array(vars(self).get("_booleans", ()), dtype=bool)  # none before records were read
         bounds = self._bounds_of(d)
-        stated = flags_by_name("tight", getattr(self, "tight", False), self._names_of(d))
+        statement = flags_by_name("tight", getattr(self, "tight", False), self._names_of(d))
         named = isinstance(self.bounds, Mapping)
         listed = isinstance(bounds, list | tuple) and len(bounds) == d and (d > 2 or named)
-        if not flags.any() or np.shape(stated) not in ((), (d,)):
-            return bounds, stated
+        if not flags.any() or np.shape(statement) not in ((), (d,)):
+            return bounds, statement
         if bounds is not None and not (listed and any(pair is None for pair in bounds)):
-            return bounds, stated
+            return bounds, statement
         given = [None] * d if bounds is None else list(bounds)
-        tight = np.broadcast_to(stated, (d,)).copy()
+        tight = np.broadcast_to(statement, (d,)).copy()
         for j in np.flatnonzero(flags):
             if given[j] is None:
                 given[j], tight[j] = (0.0, 1.0), True

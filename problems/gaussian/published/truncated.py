@@ -126,19 +126,19 @@ def log_ratio(grid: Candidates, lam: float, n: int, levels: tuple[int, int, int]
     kappa = (t - (b - 1)) / n
     if not (0 < kappa < 1 and 0 < T < n / 2):
         return math.inf
-    apart = level_diameter(T / n, lam)  # for variances, of the larger one
+    separate = level_diameter(T / n, lam)  # for variances, of the larger one
     share = convex_share(((b - 1) / n, T / n, t / n), 1.0 if grid.kind == "mean" else 1.0 + lam)
     if grid.kind == "mean":
         spacing = float(grid.spacing)
-        outer = math.floor(apart / spacing * (1 + 1e-9)) + 1
+        outer = math.floor(separate / spacing * (1 + 1e-9)) + 1
         inner = 2 * math.floor(level_radius(kappa, lam) / spacing * (1 - 1e-9)) + 1
-    elif apart >= 1:
+    elif separate >= 1:
         return math.inf
     else:
         f = kappa / (1.0 + math.sqrt(1.0 + 1.0 / lam)) * (1 - 1e-9)
-        outer = math.floor(-math.log2(1 - apart) * grid.steps * (1 + 1e-9)) + 2
+        outer = math.floor(-math.log2(1 - separate) * grid.steps * (1 + 1e-9)) + 2
         inner = math.floor(math.log2(1 + f) * grid.steps) + math.floor(-math.log2(1 - f) * grid.steps) - 1
-        share *= apart / -math.log1p(-apart)  # of the way in logarithms, downwards; upwards it is more
+        share *= separate / -math.log1p(-separate)  # of the way in logarithms, downwards; upwards it is more
     # m candidates of level up to T make more than share (m - 1) - 2 + 1 of level up to t, and inner at least
     inner = max(1, inner)
     near = (inner + 1) / share + 1 if share > 0 else math.inf  # then separation alone bounds them

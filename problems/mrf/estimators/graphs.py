@@ -176,8 +176,8 @@ class VotedStructure(StructureEstimator):
         while size <= 30_000 and (best is None or size * 20 < best[0]):
             wrong = np.zeros((model.nodes, model.nodes))
             for pilot in range(pilots):
-                found = set(self._learn(model.sample(size, pilot))) ^ set(model.edges)
-                for i, j in found:
+                result = set(self._learn(model.sample(size, pilot))) ^ set(model.edges)
+                for i, j in result:
                     wrong[i, j] += 1
             chance = 1.0 - (float(wrong.max()) + 0.5) / (pilots + 1.0)
             if chance > 0.55:

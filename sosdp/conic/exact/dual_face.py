@@ -150,11 +150,11 @@ class _State:
         if np.abs(onto).max(initial=0.0) >= _EXACT:
             return False
         reserve(_PRODUCT * len(stack) * stack.shape[1] ** 2 * onto.shape[1])
-        wide = np.abs(onto)
-        size = np.einsum("ai,cab,bj->cij", wide, np.abs(stack), wide, optimize=True)
+        broad = np.abs(onto)
+        size = np.einsum("ai,cab,bj->cij", broad, np.abs(stack), broad, optimize=True)
         # of exact columns every partial sum is exact while it has few enough digits
         self.exact = self.exact & (size.max(axis=(1, 2), initial=0.0) * 2.0**_DIGITS < _EXACT)
-        inherited = np.einsum("ai,cab,bj->cij", wide, self.errors[k], wide, optimize=True)
+        inherited = np.einsum("ai,cab,bj->cij", broad, self.errors[k], broad, optimize=True)
         made = (2 * stack.shape[1] + 8) * 2 * UNIT * size * ~self.exact[:, None, None]
         self.errors[k] = inherited * (1 + 1e-12) + made
         self.matrices[k] = np.einsum("ai,cab,bj->cij", onto, stack, onto, optimize=True)

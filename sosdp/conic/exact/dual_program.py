@@ -26,15 +26,15 @@ def dual_program(program: ConicProgram) -> ConicProgram | None:
     The constant is left out. Where what multiplies an entry of z is not known exactly (off the diagonal,
     numbers of many digits times sqrt(2)), the entry is zero: what the dual vectors left prove is as true.
     """
-    return _stated(program, rays=False)
+    return _dual(program, rays=False)
 
 
 def ray_program(program: ConicProgram) -> ConicProgram | None:
     """The program whose points prove that the given one has none; None and zeros as for the dual."""
-    return _stated(program, rays=True)
+    return _dual(program, rays=True)
 
 
-def _stated(program: ConicProgram, rays: bool) -> ConicProgram | None:
+def _dual(program: ConicProgram, rays: bool) -> ConicProgram | None:
     """Minimise ``b'z`` with ``A'z = -q``, or ask for ``A'z = 0, b'z = -1``, for z in the dual cone, some of
     whose entries are zero."""
     result = _coefficients(program)

@@ -90,9 +90,9 @@ def near_zero(values: np.ndarray) -> bool:
     return bool(((sizes > 0) & (sizes < _LEAST)).any())
 
 
-def vanishes(exact: Sequence[int | Fraction], found: np.ndarray) -> bool:
+def vanishes(exact: Sequence[int | Fraction], result: np.ndarray) -> bool:
     """Whether one of the exact numbers, not being zero, is next to nothing as the float that was found."""
-    return any(exact[i] != 0 for i in np.flatnonzero(~(np.abs(found.reshape(-1)) >= _LEAST)).tolist())
+    return any(exact[i] != 0 for i in np.flatnonzero(~(np.abs(result.reshape(-1)) >= _LEAST)).tolist())
 
 
 def is_readable(lines: Rows, diagonal: np.ndarray) -> bool:

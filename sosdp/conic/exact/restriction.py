@@ -323,9 +323,9 @@ def _assembled(
         place, table, slack = _places(cones.psd[k]), tables[k], 0.0
         chosen = [place[keep[i], keep[j]] for i, j in zip(low, high, strict=True)]
         if data.errors[k]:
-            wide = max(abs(v) for row in table for v in row) or 1
+            broad = max(abs(v) for row in table for v in row) or 1
             spread = max(max(row) for row in table_of(absolute(coordinates) * absolute(data.blocks[k])))
-            slack = 4 * UNIT + data.errors[k] * max(1.0, float(Fraction(spread, wide)))
+            slack = 4 * UNIT + data.errors[k] * max(1.0, float(Fraction(spread, broad)))
         if keep:
             pieces.append(([[row[c] for row in table] for c in chosen], roots(len(keep)), slack))
     parts, exact = [np.zeros((0, coordinates.nrows()))], True

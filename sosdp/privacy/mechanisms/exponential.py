@@ -244,8 +244,8 @@ def truncated_exponential(
             "the truncated mechanism needs levels that are one fixed function of the data set: exact scores"
         )
     bits = terms.bits(keystream=False)
-    stated = () if theorem is None else (Condition(f"condition: {theorem.statement}"),)
-    promise = _of_score(terms, score).guarantee(*stated)
+    statement = () if theorem is None else (Condition(f"condition: {theorem.statement}"),)
+    promise = _of_score(terms, score).guarantee(*statement)
     levels = score.on(data)
     distance = _distance(plan, levels, theorem, score)
     value = None

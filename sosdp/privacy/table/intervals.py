@@ -64,8 +64,8 @@ def _continuous(first: float, second: Array, x: Array) -> Array:
     """P(|X + Y| > x) of two Laplace variables of scales first >= second (or up to rounding)."""
     small = np.minimum(second, first * (1 - 1e-5))
     square = small * small
-    apart = first * first * np.exp(-x / first) - square * np.exp(-x / np.maximum(small, 1e-300))
-    different = apart / (first * first - square)
+    separate = first * first * np.exp(-x / first) - square * np.exp(-x / np.maximum(small, 1e-300))
+    different = separate / (first * first - square)
     larger = np.maximum(first, second)
     return np.where(second > first * (1 - 1e-5), (1 + x / (2 * larger)) * np.exp(-x / larger), different)
 

@@ -72,8 +72,8 @@ class Question:
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns that are read as numbers, each once."""
-        found = {s.column.name: s.column for s in self.statistics if s.column is not None}
-        return tuple(found.values())
+        result = {s.column.name: s.column for s in self.statistics if s.column is not None}
+        return tuple(result.values())
 
     @property
     def texts(self) -> tuple[str | None, str | None]:
@@ -187,7 +187,7 @@ def quantiles(schema: Schema, name: str, shares: Iterable[Any], interval: str) -
         ValueError: no share, one outside [0, 1], or one twice.
     """
     _of_this_table("quantile", interval)
-    found = []
+    result = []
     for share in shares:
         try:
             fraction = Fraction(share if not isinstance(share, float) else str(share))
@@ -195,10 +195,10 @@ def quantiles(schema: Schema, name: str, shares: Iterable[Any], interval: str) -
             fraction = Fraction(-1)
         if not 0 <= fraction <= 1:
             raise ValueError(f"quantiles must lie in [0, 1], got {share!r}")
-        found.append(fraction.limit_denominator(FINEST))
-    if not found or len(set(found)) < len(found):
+        result.append(fraction.limit_denominator(FINEST))
+    if not result or len(set(result)) < len(result):
         raise ValueError("quantiles: at least one is expected, for example 0.5, and none twice")
-    return Quantiles(numbers(schema, name, "quantile"), tuple(found), interval == "noise")
+    return Quantiles(numbers(schema, name, "quantile"), tuple(result), interval == "noise")
 
 
 def histogram(schema: Schema, name: str, bins: int | Sequence[float] = BINS) -> Histogram:

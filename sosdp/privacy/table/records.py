@@ -40,7 +40,7 @@ _EPOCH = dates.datetime(1970, 1, 1)
 _PER_DAY = {"D": 1, "h": 24, "m": 1440, "s": 86400} | {
     unit: 86400 * 1000**k for k, unit in enumerate(("ms", "us", "ns", "ps", "fs", "as"), 1)
 }
-_FAR = 10**6
+_DISTANT = 10**6
 """Of years, months or weeks: what is beyond is beyond every bound."""
 
 _REMEMBERED = 1 << 16
@@ -78,12 +78,12 @@ def parts(source: Any) -> list[Any]:
         InputFileError: an empty folder.
     """
     if isinstance(source, str | Path) and str(source) != STDIN and Path(source).is_dir():
-        found = sorted(
+        result = sorted(
             path for path in Path(source).iterdir() if path.is_file() and not path.name.startswith((".", "_"))
         )
-        if not found:
+        if not result:
             raise InputFileError(str(source), "folder", "no files")
-        return [str(path) for path in found]
+        return [str(path) for path in result]
     if hasattr(source, "to_delayed"):  # Dask: frames and bags
         return list(source.to_delayed())
     return list(source) if isinstance(source, Parts) else [source]
@@ -128,10 +128,10 @@ def _wanted(question: Question) -> list[str]:
 
 def _lines(source: str, question: Question) -> Iterator[tuple[int, dict[str, Any]]]:
     """The entries of a text table as they are written, None where a line has another number of fields."""
-    stated, wanted = [column.name for column in question.schema.columns], _wanted(question)
+    statement, wanted = [column.name for column in question.schema.columns], _wanted(question)
     heading, records = headed(source, form_of(question.schema))
-    names, place = (stated, "schema") if heading is None else (heading, "header")
-    places = places_of(source, place, names, [*stated, *wanted])[len(stated) :]
+    names, place = (statement, "schema") if heading is None else (heading, "header")
+    places = places_of(source, place, names, [*statement, *wanted])[len(statement) :]
     while batch := list(islice(records, ROWS)):
         yield (
             len(batch),
@@ -226,7 +226,7 @@ def _in_days(values: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
     if unit in _PER_DAY:
         result = steps.astype(np.float64) * count / _PER_DAY[unit]
     else:  # years, months, weeks
-        near = np.clip(steps, -_FAR, _FAR).astype(values.dtype)
+        near = np.clip(steps, -_DISTANT, _DISTANT).astype(values.dtype)
         result = near.astype("datetime64[D]").astype(np.float64)
     return np.where(np.isnat(values), math.nan, result)
 
@@ -279,6 +279,6 @@ def text_of(value: Any) -> str | None:
 
 def all_chunks(source: Any, question: Question) -> Iterator[Chunk]:
     """The records of all parts, one after the other."""
-    found: Iterable[Any] = parts(source)
-    for part in found:
+    result: Iterable[Any] = parts(source)
+    for part in result:
         yield from chunks(part, question)

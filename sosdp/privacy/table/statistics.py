@@ -348,8 +348,8 @@ class Mean(Within):
             ends = self._sampled(total / max(count, 1), ends, count, squares[0], laws[2], noise.normal)
         quotients = [Fraction(total, max(count, 1)), *map(Fraction, ends)]
         low, high = map(Fraction, column_of(self).bounds)
-        found = [min(max(Fraction(self.middle) + self.step * q, low), high) for q in quotients]
-        value, least, most = map(float_near, found)
+        result = [min(max(Fraction(self.middle) + self.step * q, low), high) for q in quotients]
+        value, least, most = map(float_near, result)
         if (least, most) == column_of(self).bounds:  # nothing is known, and the noise alone is at the bounds
             value = self.middle
         return [{"value": value, "low": min(least, value), "high": max(most, value)}]

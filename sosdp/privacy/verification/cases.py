@@ -134,7 +134,7 @@ def _mean_of_present(answers: Floats, count: int) -> list[Any]:
 
 
 _LYU = "Lyu, Su and Li 2017, Figure 1"
-_MANY, _EARLY = 40, (0.0,) * 20
+_MANY, _FIRST = 40, (0.0,) * 20
 CASES: dict[str, AuditCase] = {
     case.name: case
     for case in (

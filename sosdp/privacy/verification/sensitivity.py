@@ -257,11 +257,11 @@ def verify_sensitivity(
     def compare(first: tuple[Any, float], second: tuple[Any, float]) -> tuple[float, float]:
         """Distance, and what is left of it when both certified errors are taken off."""
         if callable(distance):
-            apart = float(distance(first[0], second[0]))
+            separate = float(distance(first[0], second[0]))
         else:
             difference = np.asarray(first[0], dtype=np.float64) - np.asarray(second[0], dtype=np.float64)
-            apart = float(np.linalg.norm(difference.ravel(), _NORMS[distance]))
-        return apart, apart - first[1] - second[1]
+            separate = float(np.linalg.norm(difference.ravel(), _NORMS[distance]))
+        return separate, separate - first[1] - second[1]
 
     def candidates(unit: int) -> Iterator[tuple[Any, Any, float, float]]:
         if strategy == "exhaustive":
@@ -291,9 +291,9 @@ def verify_sensitivity(
 
     def work(unit: int) -> dict[str, Any]:
         largest, excess, where, pairs = 0.0, -math.inf, -1, 0
-        for place, (_, _, apart, certified) in enumerate(candidates(unit)):
+        for place, (_, _, separate, certified) in enumerate(candidates(unit)):
             pairs += 1
-            largest = max(largest, apart)
+            largest = max(largest, separate)
             if certified > excess:
                 excess, where = certified, place
         return {"largest": largest, "certified": excess, "where": where, "pairs": pairs}

@@ -72,14 +72,14 @@ class Collector:
         """What the values of some entries, by position, were rounded from, times these numbers."""
         ends = np.cumsum([r.size for r in self.rows])
         part = np.searchsorted(ends, entries, side="right")
-        found = np.empty(entries.size, dtype=object)
+        result = np.empty(entries.size, dtype=object)
         for k in np.unique(part).tolist():
             here = np.flatnonzero(part == k)
             local = entries[here] - (ends[k] - self.rows[k].size)
             terms = self.terms[k]
             source = self.sources[k].given
-            found[here] = binary(source)[local % source.size if terms is None else terms[local]].tolist()
-        return settle(found if factor is None else found * factor)
+            result[here] = binary(source)[local % source.size if terms is None else terms[local]].tolist()
+        return settle(result if factor is None else result * factor)
 
     def multiples(self, equalities: list[EqualityRows]) -> None:
         """Entries of every equality times each of its multipliers, a new row each. All equalities at once:

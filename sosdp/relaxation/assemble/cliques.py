@@ -66,18 +66,18 @@ def cliques_of(data: Data, degree: int, options: Options, quotient: Quotient, id
     graph = adjacency(*_meetings(data, options, exact), ids)
     if graph.nnz == ids.size**2:
         return dense
-    found = variable_cliques(graph, ids)
-    if max(c.size for c in found) == ids.size:
+    result = variable_cliques(graph, ids)
+    if max(c.size for c in result) == ids.size:
         return dense
     if not auto:
-        return Cliques(found, exact)
+        return Cliques(result, exact)
     time = seconds([whole])
     if exact:
-        found = merged(found, lambda k: work(k + 1))
-        return Cliques(found) if _OVERLAP * seconds([side(c) for c in found]) < time else dense
+        result = merged(result, lambda k: work(k + 1))
+        return Cliques(result) if _OVERLAP * seconds([side(c) for c in result]) < time else dense
     if options.cone == "sos" and time <= LONGEST:
-        return Cliques([ids], faster=3 * seconds([side(c) for c in found]) + _POINT <= time)
-    return Cliques(found, exact=False)
+        return Cliques([ids], faster=3 * seconds([side(c) for c in result]) + _POINT <= time)
+    return Cliques(result, exact=False)
 
 
 def _meetings(data: Data, options: Options, exact: bool) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -102,14 +102,14 @@ class CliqueIndex:
 
     def __init__(self, cliques: list[np.ndarray]) -> None:
         self.cliques = cliques
-        self.found: dict[int, set[int]] = {}
+        self.numbers: dict[int, set[int]] = {}
         for k, clique in enumerate(cliques):
             for variable in clique.tolist():
-                self.found.setdefault(variable, set()).add(k)
+                self.numbers.setdefault(variable, set()).add(k)
 
     def holding(self, ids: np.ndarray) -> list[np.ndarray]:
         """The cliques that hold these variables; the first where there are none."""
-        lists = sorted((self.found.get(v, set()) for v in {*ids.tolist()}), key=len)
+        lists = sorted((self.numbers.get(v, set()) for v in {*ids.tolist()}), key=len)
         common = set.intersection(*lists) if lists else {0}
         if not common:
             raise AssertionError("the clique decomposition lost a constraint")

@@ -57,13 +57,13 @@ class Dominance:
         A matrix whose rows are vector forms of matrices of the block's side, and the sides of the pieces: the
         Gram matrix is ``rows.T @ (vector forms of the pieces)``.
         """
-        found, cursor = [], 0
+        result, cursor = [], 0
         for block, rows, cone in zip(identity.blocks, identity.slices(), self.cones, strict=True):
             weight = self.weight[cursor : cursor + block.side]
             cursor += block.side
             orbit = None if self.orbits is None else self.orbits[rows]
-            found.append(_pieces(cone, weight, orbit))
-        return found
+            result.append(_pieces(cone, weight, orbit))
+        return result
 
     def count(self, identity: Identity) -> int:
         """Number of pieces that a solver gets."""
@@ -119,18 +119,18 @@ def least_eigenvalues(identity: Identity, moments: np.ndarray) -> list[float]:
     pieces = None if identity.dominance is None else identity.dominance.pieces(identity)
     if pieces is None:
         return _least_by_side(identity, moments)
-    found = []
+    result = []
     for k, (block, rows) in enumerate(zip(identity.blocks, identity.slices(), strict=True)):
         values = identity.gram[rows] @ moments
         if len(pieces[k][1]) == 1:
-            found.append(float(_least(smat(values, block.side)[None])[0]))
+            result.append(float(_least(smat(values, block.side)[None])[0]))
             continue
         parts = pieces[k][0] @ values
         if pieces[k][1][0] == 2:
             a, b, c = parts.reshape(-1, 3).T
             parts = (a + c - np.sqrt((a - c) ** 2 + 2 * b * b)) / 2
-        found.append(float(parts.min()))
-    return found
+        result.append(float(parts.min()))
+    return result
 
 
 def _least_by_side(identity: Identity, moments: np.ndarray) -> list[float]:

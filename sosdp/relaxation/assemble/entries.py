@@ -53,10 +53,10 @@ class Coefficients:
     @cached_property
     def floats(self) -> np.ndarray:
         """Each coefficient rounded once; ValueError for one beyond the largest or below the least float."""
-        found = floats(self.given)
-        if (np.abs(found) < TINY).any():
+        result = floats(self.given)
+        if (np.abs(result) < TINY).any():
             raise ValueError(_TOO_SMALL)
-        return found
+        return result
 
     @cached_property
     def exact(self) -> bool:
@@ -99,13 +99,13 @@ def sums(
     ``values``: floats; ``exact``: whether a value is what it was rounded from, ``numbers(k)``, for an array k
     of positions.
     """
-    found = np.add.reduceat(values, starts)
+    result = np.add.reduceat(values, starts)
     counts = np.diff(np.append(starts, values.size))
     fits = np.logical_and.reduceat(exact, starts)
     fits &= are_exact(np.add.reduceat(np.abs(values), starts), np.minimum.reduceat(lows(values), starts))
     hard = np.flatnonzero(~fits & (counts > 1))
     if not hard.size:
-        return found, False
+        return result, False
     member = np.repeat(~fits & (counts > 1), counts)
     given = numbers(np.flatnonzero(member))
     first = np.cumsum(counts[hard]) - counts[hard]
@@ -121,13 +121,13 @@ def sums(
         ]
     for place, (k, denominator) in zip(hard.tolist(), pairs, strict=True):
         try:
-            found[place] = near = k / denominator
+            result[place] = near = k / denominator
         except OverflowError:
             raise ValueError(TOO_LARGE) from None
         if k and abs(near) < TINY:
             raise ValueError(_TOO_SMALL)
         rounded = rounded or Fraction(near) * denominator != k
-    return found, rounded
+    return result, rounded
 
 
 def merged(

@@ -93,8 +93,8 @@ def equality_rows(
         if index in quotient.used and quotient.confluent:
             continue
         # a rule of a system that is not confluent is multiplied by every monomial: the overlaps are the point
-        found = (whole if index in quotient.used else reduced)([h], degree - h.degree)
-        multipliers = found[0] if len(found) == 1 else mono.unique(mono.concatenate(found))[0]
+        result = (whole if index in quotient.used else reduced)([h], degree - h.degree)
+        multipliers = result[0] if len(result) == 1 else mono.unique(mono.concatenate(result))[0]
         rows.append(EqualityRows(index, h, multipliers))
     return rows
 

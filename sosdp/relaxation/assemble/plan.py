@@ -87,10 +87,10 @@ def plan(
     cliques = found_cliques.used
     ideal = None
     if options.quotient == "groebner" and system.equalities and len(cliques) == 1:
-        found = groebner_ideal(system.equalities)
+        result = groebner_ideal(system.equalities)
         # the rows of the basis carry the proof that nothing is lost, so they must be there
-        if not found.empty and not found.missing(system.equalities, degree):
-            ideal, quotient = found, replace(quotient, standard=found.standard)
+        if not result.empty and not result.missing(system.equalities, degree):
+            ideal, quotient = result, replace(quotient, standard=result.standard)
     actions = _permutations(everything, options, ids)
     if len(cliques) > 1 and actions and options.symmetry == "auto":
         # cliques break the symmetry: use the better of the two

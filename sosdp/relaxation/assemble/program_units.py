@@ -21,7 +21,7 @@ from ...reduction.bounds import VariableBounds
 from .identity import Identity
 from .scaling import Scaling, constraint_terms, find_scaling
 
-_FAR = 10.0  # powers of two: coefficients that are nearer one are left alone
+_DISTANT = 10.0  # powers of two: coefficients that are nearer one are left alone
 _PULL = 1e-6  # of exponents towards zero, where the coefficients say nothing
 _MOST_ENTRIES = 1_000_000  # of the table of least squares
 
@@ -33,12 +33,12 @@ def program_scalings(
 ) -> list[Scaling]:
     """Scalings of identities in common unknowns (same order): of their variables (``known``: exponents that
     others chose), of each identity as a whole, and of the unknowns."""
-    found = [find_scaling(p, b, wanted=u) for p, b, u in zip(identities, bounds, known, strict=True)]
-    worst = farthest(identities, found)
-    if worst <= _FAR:
-        return found
-    balanced = _balanced(identities, bounds, found, known)
-    return balanced if balanced and farthest(identities, balanced) < worst else found
+    result = [find_scaling(p, b, wanted=u) for p, b, u in zip(identities, bounds, known, strict=True)]
+    worst = farthest(identities, result)
+    if worst <= _DISTANT:
+        return result
+    balanced = _balanced(identities, bounds, result, known)
+    return balanced if balanced and farthest(identities, balanced) < worst else result
 
 
 def farthest(identities: list[Identity], scalings: list[Scaling]) -> float:
@@ -100,12 +100,12 @@ def _balanced(
     normal = sp.csc_matrix(table.T @ table + _PULL * sp.identity(width))
     power = np.round(np.atleast_1d(spsolve(normal, -(table.T @ np.array(logs)))))
     units = np.exp2(power[len(identities) : len(identities) + count])
-    found = []
+    result = []
     for number, (identity, limits) in enumerate(zip(identities, bounds, strict=True)):
         wanted = {**known[number], **{v: float(power[column]) for v, column in places[number].items()}}
         scaling, value = find_scaling(identity, limits, wanted=wanted), float(np.exp2(power[number]))
-        found.append(replace(scaling, value=value, unknown=value * units))
-    return found
+        result.append(replace(scaling, value=value, unknown=value * units))
+    return result
 
 
 def _terms(

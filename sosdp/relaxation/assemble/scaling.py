@@ -154,8 +154,8 @@ def _scaling(
     if free.size:
         top = _largest(_times(identity.free, 1 / free, column))
         free *= np.exp2(np.round(np.log2(np.where(top > 0, top, 1.0))))
-    found = Scaling(column, gram, free, _scaled_bounds(bounds, exponent), exponent)
-    return found if found.trivial or _is_exact(identity, found, ends) else None, *ends
+    result = Scaling(column, gram, free, _scaled_bounds(bounds, exponent), exponent)
+    return result if result.trivial or _is_exact(identity, result, ends) else None, *ends
 
 
 def _is_exact(identity: Identity, scaling: Scaling, column: tuple[float, float]) -> bool:
@@ -191,11 +191,11 @@ def _times(matrix: sp.csr_matrix, row: np.ndarray, column: np.ndarray) -> sp.csr
 
 def _largest(matrix: sp.csr_matrix) -> np.ndarray:
     """The largest absolute value of each row."""
-    found = np.zeros(matrix.shape[0])
+    result = np.zeros(matrix.shape[0])
     filled = np.flatnonzero(np.diff(matrix.indptr))
     if filled.size:
-        found[filled] = np.maximum.reduceat(np.abs(matrix.data), matrix.indptr[:-1][filled])
-    return found
+        result[filled] = np.maximum.reduceat(np.abs(matrix.data), matrix.indptr[:-1][filled])
+    return result
 
 
 def _variable_exponents(identity: Identity, bounds: VariableBounds, spread: float) -> np.ndarray:
@@ -250,13 +250,13 @@ def _alike(identity: Identity, exponent: np.ndarray) -> np.ndarray:
 
 def constraint_terms(identity: Identity) -> list[tuple[np.ndarray, np.ndarray]]:
     """Monomials and coefficients of the constraints."""
-    found: dict[tuple, list[Polynomial]] = {}
+    result: dict[tuple, list[Polynomial]] = {}
     for block in identity.blocks:
         if block.kind != "sos":
-            found[(block.kind, block.index)] = list(np.asarray(block.multiplier, dtype=object).reshape(-1))
+            result[(block.kind, block.index)] = list(np.asarray(block.multiplier, dtype=object).reshape(-1))
     for rows in identity.equalities:
-        found[("equality", rows.index)] = [rows.polynomial]
-    every = [p for polynomials in found.values() for p in polynomials]
+        result[("equality", rows.index)] = [rows.polynomial]
+    every = [p for polynomials in result.values() for p in polynomials]
     return [(p.monos, np.array([to_float(c) for c in p.coefs])) for p in every if len(p.coefs)]
 
 
@@ -295,9 +295,9 @@ def _balanced(
             sizes.append(weight * (size[group] - size[group].mean()))
     pull = _PULL * np.eye(ids.size)
     right = np.concatenate([*(-size for size in sizes), _PULL * exponent[ids]])
-    found = np.linalg.lstsq(np.vstack([*tables, pull]), right, rcond=None)[0]
+    result = np.linalg.lstsq(np.vstack([*tables, pull]), right, rcond=None)[0]
     chosen = exponent.copy()
-    chosen[ids] = np.round(found)
+    chosen[ids] = np.round(result)
     return chosen
 
 

@@ -44,7 +44,7 @@ def split_by_terms(identity: Identity, monos: np.ndarray, options: Options) -> t
     support[place[(coefs != 0) & (place >= 0)]] = True
     squares = [np.equal(*triangle(block.side)) & (block.kind == "sos") for block in identity.blocks]
     support[sp.csr_matrix(identity.gram[np.concatenate([[], *squares]) > 0]).indices] = True
-    found = term_sparsity(
+    result = term_sparsity(
         identity.sides,
         identity.gram,
         identity.free,
@@ -53,13 +53,13 @@ def split_by_terms(identity: Identity, monos: np.ndarray, options: Options) -> t
         steps=options.term_steps,
         whole=[k for k, block in enumerate(identity.blocks) if block.kind == "expectation"],
     )
-    equalities, kept = [], found.rows
+    equalities, kept = [], result.rows
     for equality, part in zip(identity.equalities, identity.free_slices(), strict=True):
         kept[part] |= equality.index < 0
         if kept[part].any():
             equalities.append(replace(equality, multipliers=equality.multipliers[kept[part]]))
     fewer = replace(identity, equalities=tuple(equalities), free=sp.csr_matrix(identity.free[kept]))
-    return cut(fewer, found.members).trimmed()[0], found.steps
+    return cut(fewer, result.members).trimmed()[0], result.steps
 
 
 def cut(identity: Identity, members: list[list[np.ndarray]]) -> Identity:

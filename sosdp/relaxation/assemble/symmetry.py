@@ -276,8 +276,8 @@ class Sites:
         for k, block in enumerate(self.identity.blocks):
             name = (block.kind, action.block_index(block.kind, block.index))
             index, places = self.groups.get(name, (mono.Index(mono.constant(0)), np.zeros(0, dtype=int)))
-            found = _find(index, self._rows(block, action), "bases")
-            moved[self.offsets[k] : self.offsets[k + 1]] = places[found]
+            result = _find(index, self._rows(block, action), "bases")
+            moved[self.offsets[k] : self.offsets[k + 1]] = places[result]
         return moved
 
     def blocks(self, move: np.ndarray) -> np.ndarray:
@@ -313,10 +313,10 @@ def _decompose(block: int, side: int, pair: np.ndarray) -> list[Piece]:
     for attempt in range(_TRIES):
         # one for the eigenspaces; three, because two maps between quaternionic copies generate only C
         elements = [_generic(4 * attempt + k, size, local, row, column, side) for k in range(4)]
-        found = _irreducible(elements)
-        if found is None:
+        result = _irreducible(elements)
+        if result is None:
             continue
-        bases, dimension = found
+        bases, dimension = result
         if dimension == labels.size and sum(b.shape[1] ** 2 for b in bases) * side**2 <= 2 * _WORK:
             return [Piece(block, b, b.shape[1]) for b in bases]
     return whole

@@ -90,7 +90,7 @@ def restricted(images: Sequence[np.ndarray], ids: np.ndarray) -> list[dict[Polyn
 
     Raises ValueError when one of these variables is sent outside.
     """
-    found = []
+    result = []
     for image in images:
         pairs = [(v, int(image[v])) for v in ids.tolist() if image[v] != v]
         if not {b for _, b in pairs} <= set(ids.tolist()):
@@ -98,8 +98,8 @@ def restricted(images: Sequence[np.ndarray], ids: np.ndarray) -> list[dict[Polyn
                 f"{_named(image)} is not a symmetry of the program: it moves a constraint to other variables"
             )
         if pairs:
-            found.append({polynomial(variable_name(a)): polynomial(variable_name(b)) for a, b in pairs})
-    return found
+            result.append({polynomial(variable_name(a)): polynomial(variable_name(b)) for a, b in pairs})
+    return result
 
 
 def stacked_symmetry(pieces: Sequence[Identity]) -> Symmetry | None:

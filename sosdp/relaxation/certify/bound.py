@@ -89,9 +89,9 @@ def certify(
     if not np.isfinite(uncertain).all():
         return Certified(np.zeros_like(gram), free, np.inf, -np.inf, _TOO_LARGE)
     # exact multipliers exist within this distance of the plain Gram matrices
-    wide = np.zeros(gram.size)
-    wide[parts.plain] = parts.absorb_size @ (parts.inverse * uncertain)
-    least_of = [_least_after(group, gram, wide) for group in parts.squares]
+    broad = np.zeros(gram.size)
+    broad[parts.plain] = parts.absorb_size @ (parts.inverse * uncertain)
+    least_of = [_least_after(group, gram, broad) for group in parts.squares]
     return _paid(identity, bounds, (gram, free), least_of, uncertain[parts.unreached])
 
 
@@ -125,9 +125,9 @@ def absorbed(identity: Identity, gram: np.ndarray, free: np.ndarray, unknowns: n
     return every[: gram.size]
 
 
-def _least_after(group: Group, gram: np.ndarray, wide: np.ndarray) -> np.ndarray:
+def _least_after(group: Group, gram: np.ndarray, broad: np.ndarray) -> np.ndarray:
     """Proven least eigenvalues of the plain blocks of a side, wherever the exact multipliers are."""
-    moved, sizes = norms(np.array([wide[group.rows], gram[group.rows]]))
+    moved, sizes = norms(np.array([broad[group.rows], gram[group.rows]]))
     # the vector form rounds each off-diagonal entry once when divided by sqrt(2)
     rounding = 4 * UNIT * sizes
     least = group.least(gram) - (moved * _OUTWARD + rounding) * _OUTWARD

@@ -43,7 +43,7 @@ def masses(
     right = [Fraction(values[i]) for i in usable]
     dense = np.array([[to_float(c) for c in row] for row in table])
     limits = [(None, 0.0) if at_least[i] else (None, None) for i in usable]
-    found: list[Fraction | None] = []
+    result: list[Fraction | None] = []
     for k in range(count):
         unit = np.eye(1, count, k)[0]
         solved = linprog([float(b) for b in right], A_ub=-dense.T, b_ub=-unit, bounds=limits)
@@ -57,5 +57,5 @@ def masses(
             )
             if enough:
                 bound = max(sum((v * b for v, b in zip(y, right, strict=True)), Fraction(0)), Fraction(0))
-        found.append(bound)
-    return found
+        result.append(bound)
+    return result

@@ -42,25 +42,25 @@ def prove(state: State, built: Built, raw: RawSolution) -> tuple[Theorem, np.nda
     program, identity, deadline = built.program, built.program.identity, state.deadline
     allowance = max(tolerance(built, _value(built, raw.unknowns)), 1e-300)
 
-    def missing(found: Theorem) -> float:
+    def missing(theorem: Theorem) -> float:
         """How much less than the value is proven, in tolerances."""
-        if found.value is None:
+        if theorem.value is None:
             return np.inf
-        return (_value(built, raw.unknowns) - float(found.value)) / allowance
+        return (_value(built, raw.unknowns) - float(theorem.value)) / allowance
 
     own = _from_own_proof(built, raw)
     if own is not None and missing(own) <= _NOTHING:
         return own, None
     bounds = built.scalings[0].bounds
     # where nothing is there to pay with, multipliers on the boundary prove nothing as they are
-    early = built.statement.kind == BOUND and not (raw.inside or bounds.largest or bounds.balls)
-    lifted = _lifted(built, raw.gram, raw.free, raw.unknowns) if early else None
+    stopped_early = built.statement.kind == BOUND and not (raw.inside or bounds.largest or bounds.balls)
+    lifted = _lifted(built, raw.gram, raw.free, raw.unknowns) if stopped_early else None
     if lifted is not None and missing(lifted) <= _FINER:
         return lifted, None
     first = best = proven(built, raw.gram, raw.free, np.minimum(raw.unknowns, program.upper))
     if own is not None:
         best = _best([best, own])
-    if not early and missing(best) > _FINER and not first.final:
+    if not stopped_early and missing(best) > _FINER and not first.final:
         lifted = _lifted(built, raw.gram, raw.free, raw.unknowns)
     best = best if lifted is None else _best([best, lifted])
     work = cubic_work(identity)
@@ -80,8 +80,8 @@ def _value(built: Built, unknowns: np.ndarray) -> float:
     return float(built.statement.constant) + built.program.value(unknowns) * built.unit
 
 
-def _best(found: list[Theorem]) -> Theorem:
-    return max(found, key=lambda t: (t.value is not None, t.value or 0))
+def _best(result: list[Theorem]) -> Theorem:
+    return max(result, key=lambda t: (t.value is not None, t.value or 0))
 
 
 def _from_own_proof(built: Built, raw: RawSolution) -> Theorem | None:
@@ -91,8 +91,8 @@ def _from_own_proof(built: Built, raw: RawSolution) -> Theorem | None:
     if inside is None or inside.proof is None or len(built.scaled) > 1:
         return None
     shown = Certified(inside.gram, inside.free, inside.proof.loss(), -np.inf, "")
-    found = proven(built, inside.gram, inside.free, inside.unknowns, shown)
-    return None if found.value is None else found
+    result = proven(built, inside.gram, inside.free, inside.unknowns, shown)
+    return None if result.value is None else result
 
 
 def _lifted(built: Built, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray) -> Theorem | None:
@@ -114,24 +114,24 @@ def _mixture(state: State, built: Built, raw: RawSolution) -> tuple[Theorem | No
         slack = _SLACK * tolerance(built, _value(built, raw.unknowns)) / ENOUGH / built.unit
         slack *= max(1.0, len(program.identity.blocks) / 10)
         lower = raw.unknowns - slack * np.eye(1, program.objective.size)[0]
-    found = centre(program, lower, state.ran)
-    if found is None or not found[1] > 0:
+    result = centre(program, lower, state.ran)
+    if result is None or not result[1] > 0:
         return None, None
-    far = found[0].gram, found[0].free, found[0].unknowns
-    return _least_mixture(built, (raw.gram, raw.free, raw.unknowns), far), far[2]
+    distant = result[0].gram, result[0].free, result[0].unknowns
+    return _least_mixture(built, (raw.gram, raw.free, raw.unknowns), distant), distant[2]
 
 
-def _least_mixture(built: Built, near: _Point, far: _Point) -> Theorem | None:
+def _least_mixture(built: Built, near: _Point, distant: _Point) -> Theorem | None:
     """The theorem of the mixture with the least weight on the inner point that is proven, by halving
     twice."""
     best, weight = None, 1.0
     for _ in range(_STEPS):
-        gram, free, unknowns = ((1 - weight) * a + weight * b for a, b in zip(near, far, strict=True))
+        gram, free, unknowns = ((1 - weight) * a + weight * b for a, b in zip(near, distant, strict=True))
         # rounding must not carry an unknown over its limit
-        found = proven(built, gram, free, np.minimum(unknowns, built.program.upper))
-        if found.value is None or best is not None and best.value is not None and found.value < best.value:
+        result = proven(built, gram, free, np.minimum(unknowns, built.program.upper))
+        if result.value is None or best is not None and best.value is not None and result.value < best.value:
             break
-        best, weight = found, weight / 4
+        best, weight = result, weight / 4
     return best
 
 
@@ -139,11 +139,11 @@ def _by_conic_program(built: Built, raw: RawSolution, best: Theorem, time_limit:
     """The proof of the moment program as a conic program, where the set bounds nothing."""
     demand = built.statement.demands[0]
     plain = demand.options.cone == "sos" and built.statement.mass is not None
-    found = exact_bound(built, time_limit) if plain else None
-    if found is None:
+    result = exact_bound(built, time_limit) if plain else None
+    if result is None:
         return best
     shown = Certified(best.gram, best.free, 0.0, np.inf, "")
-    theorem = proven(built, best.gram, best.free, np.array([found]) / built.slopes, shown)
+    theorem = proven(built, best.gram, best.free, np.array([result]) / built.slopes, shown)
     assert theorem.value is not None
     value = _value(built, raw.unknowns)
     return theorem if value - theorem.value <= tolerance(built, value) else best

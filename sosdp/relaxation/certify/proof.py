@@ -21,30 +21,30 @@ _BOUNDARY = (
 )
 
 
-def decomposed(found: Candidate) -> Candidate:
+def decomposed(candidate: Candidate) -> Candidate:
     """The verdict on a program of the kind ``proof``: ``proved``, ``refuted`` (in floating point) or
     ``unknown``."""
-    built, raw = found.built, found.raw
+    built, raw = candidate.built, candidate.raw
     identity, cone = built.scaled[0], built.statement.demands[0].options.cone
     if raw.has_values:
         margin = float(raw.unknowns[0])
         gram = raw.gram + margin * units(identity.sides)
-        found = replace(found, theorem=proven(built, gram, raw.free, np.zeros(1)), missed=-margin)
-        if found.proven is not None:
-            return replace(found, status="proved", settled=True)
-    found = replace(found, status="unknown")
+        candidate = replace(candidate, theorem=proven(built, gram, raw.free, np.zeros(1)), missed=-margin)
+        if candidate.proven is not None:
+            return replace(candidate, status="proved", settled=True)
+    candidate = replace(candidate, status="unknown")
     if raw.status == "failed" or not np.isfinite(raw.moments).all():
-        return replace(found, reason=f"the solver gave no answer ({raw.message})")
+        return replace(candidate, reason=f"the solver gave no answer ({raw.message})")
     value, negative = _separation(identity, raw.moments)
     scale = float(np.abs(identity.target).max(initial=0.0)) or 1.0
     if not value < -_REFUTED * scale or negative > _MISSED * -value / scale and cone == "sos":
-        return replace(found, reason=_BOUNDARY)
+        return replace(candidate, reason=_BOUNDARY)
     if cone != "sos":
-        told = f"no Gram matrix of this degree with cone={cone!r} was found"
-        return replace(found, reason=f"{told}; a sum of squares may still exist: cone='sos'")
-    told = f"a pseudo-expectation has E[p] = {value:.3g} < 0"
+        known = f"no Gram matrix of this degree with cone={cone!r} was found"
+        return replace(candidate, reason=f"{known}; a sum of squares may still exist: cone='sos'")
+    known = f"a pseudo-expectation has E[p] = {value:.3g} < 0"
     # far from 0 such moments are rounded to no proof, and the least value is asked for
-    return replace(found, status="refuted", reason=told, settled=built.change.trivial)
+    return replace(candidate, status="refuted", reason=known, settled=built.change.trivial)
 
 
 def _separation(identity: Identity, moments: np.ndarray) -> tuple[float, float]:

@@ -10,7 +10,7 @@ import numpy as np
 from ..candidate import Candidate, State
 from ..statement import BOUND, FEASIBLE, PROGRAM
 from ..steps.exact import EMPTY, improvable, patience, unbounded, without_coefficients
-from .leading_form import falls_without_end
+from .leading_form import is_unbounded_below
 from .multipliers import refute
 
 _REFUTATION = (
@@ -22,90 +22,92 @@ _IMPOSSIBLE = (
 )
 
 
-def without_optimum(state: State, found: Candidate) -> Candidate:
+def without_optimum(state: State, candidate: Candidate) -> Candidate:
     """What a ray, or an answer without values, shows: an empty set, an objective without end, or nothing."""
-    statement, raw = found.built.statement, found.raw
-    endless = falling(found)
+    statement, raw = candidate.built.statement, candidate.raw
+    endless = falling(candidate)
     if endless is not None:
         return endless
-    failed = replace(found, status="failed", reason=f"the solver gave up ({raw.message})")
+    failed = replace(candidate, status="failed", reason=f"the solver gave up ({raw.message})")
     if statement.kind == PROGRAM:
-        return failed if raw.status == "failed" else _of_program(state, found)
+        return failed if raw.status == "failed" else _of_program(state, candidate)
     if raw.status == "infeasible" or statement.kind == FEASIBLE and raw.has_values:
-        refuted = _refuted(state, found)
+        refuted = _refuted(state, candidate)
         # variables of the objective alone may hide the proof: ask for emptiness without them
         return refuted if refuted.settled else _empty(state) or refuted
     # on an empty set both sides of the program fail: the emptiness is what the user needs to know
-    return _empty(state) or (failed if raw.status == "failed" else _unbounded(state, found))
+    return _empty(state) or (failed if raw.status == "failed" else _unbounded(state, candidate))
 
 
-def falling(found: Candidate) -> Candidate | None:
+def falling(candidate: Candidate) -> Candidate | None:
     """The answer where nothing limits an objective that is unbounded below, which is proven exactly."""
-    statement, demand = found.built.statement, found.built.statement.demands[0]
+    statement, demand = candidate.built.statement, candidate.built.statement.demands[0]
     if statement.kind == PROGRAM or statement.mass is None or len(demand.system):
         return None
-    if not falls_without_end(demand.parts[0]):
+    if not is_unbounded_below(demand.parts[0]):
         return None
-    return replace(found, status="unbounded", reason=_no_bound(found), value=-np.inf, settled=True)
+    return replace(candidate, status="unbounded", reason=_no_bound(candidate), value=-np.inf, settled=True)
 
 
-def _refuted(state: State, found: Candidate) -> Candidate:
-    theorem = refute(state, found.built, found.raw)
+def _refuted(state: State, candidate: Candidate) -> Candidate:
+    theorem = refute(state, candidate.built, candidate.raw)
     if theorem is None:
-        return replace(found, status="failed", reason="the solver's ray does not check")
+        return replace(candidate, status="failed", reason="the solver's ray does not check")
     if theorem.value is not None and theorem.value > 0:
-        about = replace(found, built=found.built.without_target(), theorem=theorem)
+        about = replace(candidate, built=candidate.built.without_target(), theorem=theorem)
         return replace(about, status="infeasible", reason=_REFUTATION, settled=True)
     text = theorem.reason or "the refutation found could not be proven"
     # what is tried next is tried on the statement: of a bound, these multipliers say nothing
-    near = replace(theorem, value=None) if found.built.statement.kind == FEASIBLE else None
-    return replace(found, status="inaccurate", reason=text, theorem=near)
+    near = replace(theorem, value=None) if candidate.built.statement.kind == FEASIBLE else None
+    return replace(candidate, status="inaccurate", reason=text, theorem=near)
 
 
 def _empty(state: State) -> Candidate | None:
     """A refutation of the set alone, where there is one."""
-    asked = state.statement.emptiness
-    shown = None if asked is None else state.ask("emptiness", asked)
+    wanted = state.statement.emptiness
+    shown = None if wanted is None else state.ask("emptiness", wanted)
     return shown if shown is not None and shown.status == "infeasible" else None
 
 
-def _unbounded(state: State, found: Candidate) -> Candidate:
+def _unbounded(state: State, candidate: Candidate) -> Candidate:
     """No certificate with any finite bound: moments, and a direction of them, must be proven."""
-    shown, text = unbounded(state, found)
+    shown, text = unbounded(state, candidate)
     if shown is None:
-        return replace(found, status="infeasible", reason=EMPTY, settled=True)
+        return replace(candidate, status="infeasible", reason=EMPTY, settled=True)
     if not shown:
-        return replace(found, reason=f"the solver claims that no bound exists; {text}")
-    return replace(found, status="unbounded", reason=_no_bound(found), value=-np.inf, settled=True)
+        return replace(candidate, reason=f"the solver claims that no bound exists; {text}")
+    return replace(candidate, status="unbounded", reason=_no_bound(candidate), value=-np.inf, settled=True)
 
 
-def _of_program(state: State, found: Candidate) -> Candidate:
+def _of_program(state: State, candidate: Candidate) -> Candidate:
     """No optimum of a program: no coefficients at all, or some that are improved without end."""
-    if found.raw.status == "infeasible" and patience(found.raw, state.deadline) > 0:
+    if candidate.raw.status == "infeasible" and patience(candidate.raw, state.deadline) > 0:
         # multipliers that improve on nothing, added to coefficients that are proven: also of numbers that
         # floats only round, on a set that bounds what they are off by
-        ray = refute(state, found.built, found.raw)
+        ray = refute(state, candidate.built, candidate.raw)
         improves = ray is not None and ray.value is not None and ray.value > 0
-        if improves and _has_coefficients(state) or improvable(state, found):
+        if improves and _has_coefficients(state) or improvable(state, candidate):
             text = "a direction of the unknowns improves the objective without end, proven"
-            return replace(found, status="unbounded", reason=text, value=np.inf, settled=True)
-    shown, text = without_coefficients(state, found)
+            return replace(candidate, status="unbounded", reason=text, value=np.inf, settled=True)
+    shown, text = without_coefficients(state, candidate)
     if shown:
-        return replace(found, status="infeasible", reason=_IMPOSSIBLE, settled=True)
-    none = found.raw.status == "unbounded"
+        return replace(candidate, status="infeasible", reason=_IMPOSSIBLE, settled=True)
+    none = candidate.raw.status == "unbounded"
     claim = "no coefficients exist at this degree" if none else "there is no optimum"
-    return replace(found, reason=f"the solver claims that {claim}; {text}")
+    return replace(candidate, reason=f"the solver claims that {claim}; {text}")
 
 
 def _has_coefficients(state: State) -> bool:
     """Whether some coefficients are proven."""
-    asked = state.statement
-    none = (Fraction(0),) * len(asked.prices)
-    return state.ask("any coefficients", replace(asked, prices=none, constant=Fraction(0))).proven is not None
+    wanted = state.statement
+    none = (Fraction(0),) * len(wanted.prices)
+    return (
+        state.ask("any coefficients", replace(wanted, prices=none, constant=Fraction(0))).proven is not None
+    )
 
 
-def _no_bound(found: Candidate) -> str:
-    statement = found.built.statement
+def _no_bound(candidate: Candidate) -> str:
+    statement = candidate.built.statement
     cone = statement.demands[0].options.cone
     certificate = "sum-of-squares certificate" if cone == "sos" else f"certificate with cone={cone!r}"
     cure = statement.demands[0].cure

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from ...algebra import monomials as mono
 from ...conic.low_rank import LowRankPoint, staircase
 from ...reduction.sparsity import merged, narrow_cliques, seconds, work
-from ..answers import Asked, answered
+from ..answers import Question, answered
 from ..assemble.identity import RawSolution, unanswered
 from ..candidate import Ran, State
 from ..change import Built
@@ -46,9 +46,9 @@ class LowRankExpectation(PseudoExpectation):
         cls, light: dict[str, Any], moments: Callable[..., Any], whole: Callable[[], PseudoExpectation]
     ) -> LowRankExpectation:
         """The answer with all fields but the heavy ones, and how to get these."""
-        found = object.__new__(cls)
-        found.__dict__.update(light, _moments_of=moments, _make=whole)
-        return found
+        result = object.__new__(cls)
+        result.__dict__.update(light, _moments_of=moments, _make=whole)
+        return result
 
     def __getattr__(self, name: str) -> Any:
         if name not in _HEAVY:
@@ -61,8 +61,8 @@ class LowRankExpectation(PseudoExpectation):
         own = {f.name: self.__dict__[f.name] for f in fields(PseudoExpectation) if f.name in self.__dict__}
         if "_make" not in self.__dict__:
             return PseudoExpectation(**own)
-        found: PseudoExpectation = self.__dict__["_make"]()
-        return replace(found, **own | {"sizes": {**self.sizes, **found.sizes}})
+        result: PseudoExpectation = self.__dict__["_make"]()
+        return replace(result, **own | {"sizes": {**self.sizes, **result.sizes}})
 
     def __reduce__(self) -> Any:
         return _itself, (self.whole,)
@@ -77,11 +77,11 @@ class LowRankExpectation(PseudoExpectation):
         return super()._moment_values(monos) if own is None else own(monos)
 
 
-def _itself(found: PseudoExpectation) -> PseudoExpectation:
-    return found
+def _itself(pseudo_expectation: PseudoExpectation) -> PseudoExpectation:
+    return pseudo_expectation
 
 
-def low_rank_answer(state: State, asked: Asked) -> PseudoExpectation | None:
+def low_rank_answer(state: State, wanted: Question) -> PseudoExpectation | None:
     """The answer where the low-rank method is asked for, or is the one that suits; None for other methods.
 
     ValueError where it is asked for and the program has another structure.
@@ -94,7 +94,7 @@ def low_rank_answer(state: State, asked: Asked) -> PseudoExpectation | None:
         raise ValueError(NO_LOW_RANK)
     if program is None or not named and not _suits(program):
         return None
-    return _solved(state, asked, program, named)
+    return _solved(state, wanted, program, named)
 
 
 def _suits(program: UnitBlocks) -> bool:
@@ -106,7 +106,7 @@ def _suits(program: UnitBlocks) -> bool:
     return cliques is None or seconds([c.size + 1 for c in merged(cliques, lambda k: work(k + 1))]) > _QUICK
 
 
-def _solved(state: State, asked: Asked, program: UnitBlocks, named: bool) -> PseudoExpectation | None:
+def _solved(state: State, wanted: Question, program: UnitBlocks, named: bool) -> PseudoExpectation | None:
     began, side = time.perf_counter(), program.side
     state.at = state.started
     state.stage("solve", "build")
@@ -141,20 +141,20 @@ def _solved(state: State, asked: Asked, program: UnitBlocks, named: bool) -> Pse
     sign, status = state.statement.sign, "optimal" if closed else "inaccurate"
     proven = outwards(bound, sign)
     state.ran.append(Ran(FIRST, NAME, time.perf_counter() - began, status, proven))
-    told = (
+    known = (
         ""
         if closed
         else f"{sign * float(bound):.9g} is proven; a point of the relaxation has {sign * value:.9g}"
     )
     light = {
         "status": status,
-        "sense": asked.sense,
-        "objective": asked.objective,
-        "system": asked.system,
-        "degree": asked.degree,
+        "sense": wanted.sense,
+        "objective": wanted.objective,
+        "system": wanted.system,
+        "degree": wanted.degree,
         "bound": sign * value,
         "certified_bound": proven,
-        "reason": told,
+        "reason": known,
         "solver": NAME,
         "solver_message": "",
         "iterations": 0,
@@ -169,7 +169,7 @@ def _solved(state: State, asked: Asked, program: UnitBlocks, named: bool) -> Pse
         statement = replace(state.statement, demands=(dense,))
         again = State(statement, replace(state.options, solver="auto", callback=None))
         again.solve = lambda built: _raw(built, program, point, float(bound))
-        return answered(again, run(again), asked)
+        return answered(again, run(again), wanted)
 
     return LowRankExpectation.of(light, lambda monos: moments(program, point, monos), whole)
 
@@ -194,19 +194,19 @@ def moments(program: UnitBlocks, point: LowRankPoint, monos: np.ndarray) -> tupl
     extra, two = two[:, :-2], two[:, -2:]
     place = np.minimum(np.searchsorted(program.ids, two), program.ids.size - 1)
     known = ~extra.any(axis=1) & ((program.ids[place] == two) | (two == 0)).all(axis=1)
-    found = np.zeros(monos.shape[0])
-    found[(two == 0).all(axis=1)] = 1.0
+    result = np.zeros(monos.shape[0])
+    result[(two == 0).all(axis=1)] = 1.0
     levels = np.array([float(a) for a in program.levels])
     rows = point.rows * np.sqrt(levels)[:, None]
     left, right = program.place[place[:, 0]], program.place[place[:, 1]]
     alone = known & (two[:, 0] == 0) & (two[:, 1] > 0)
     if program.head:
-        found[alone] = rows[right[alone]] @ rows[0]
+        result[alone] = rows[right[alone]] @ rows[0]
     pairs = known & (two[:, 0] > 0) & (program.copy[place[:, 0]] == program.copy[place[:, 1]])
-    found[pairs] = (rows[left[pairs]] * rows[right[pairs]]).sum(axis=1) / program.copies
+    result[pairs] = (rows[left[pairs]] * rows[right[pairs]]).sum(axis=1) / program.copies
     same = pairs & (left == right)
-    found[same] = levels[left[same]] / program.copies
-    return found, known
+    result[same] = levels[left[same]] / program.copies
+    return result, known
 
 
 def _raw(built: Built, program: UnitBlocks, point: LowRankPoint, bound: float) -> RawSolution:

@@ -55,11 +55,11 @@ def _proven_least(matrix: sp.csr_array, guess: float, margin: float) -> float:
     sparse = side > _DENSE and matrix.nnz < _FULL * side
     whole = None
     for _ in range(_TRIES):
-        found = sparse_least_eigenvalue(matrix, guess - margin) if sparse else -np.inf
-        if found == -np.inf and side <= _LARGEST_DENSE:
+        result = sparse_least_eigenvalue(matrix, guess - margin) if sparse else -np.inf
+        if result == -np.inf and side <= _LARGEST_DENSE:
             whole = matrix.toarray() if whole is None else whole
-            found = shifted_least_eigenvalue(whole, guess - margin)
-        if found > -np.inf:
-            return found
+            result = shifted_least_eigenvalue(whole, guess - margin)
+        if result > -np.inf:
+            return result
         margin *= 3
     return -np.inf

@@ -61,8 +61,8 @@ class _Quadratic:
     def of(cls, p: Polynomial, ids: np.ndarray) -> _Quadratic:
         width = p.monos.shape[1]
         two = p.monos[:, -2:] if width > 1 else np.column_stack([np.zeros_like(p.monos), p.monos])
-        found = np.where(two > 0, np.searchsorted(ids, two), -1)
-        return cls(found[:, 0], found[:, 1], [Fraction(c) for c in p.coefs.tolist()])
+        result = np.where(two > 0, np.searchsorted(ids, two), -1)
+        return cls(result[:, 0], result[:, 1], [Fraction(c) for c in p.coefs.tolist()])
 
     def part(self, kept: np.ndarray) -> _Quadratic:
         rows = np.flatnonzero(kept)
@@ -117,14 +117,14 @@ def _matrix(data: _Quadratic, side: int) -> tuple[sp.csr_array, Fraction]:
 def _squares(data: _Quadratic, equations: list[_Quadratic], ids: np.ndarray) -> UnitBlocks | None:
     levels: dict[int, Fraction] = {}
     head = bool(data.linear.any())
-    found = []
+    result = []
     for h in equations:
         i, j = int(h.left.max()), int(h.right.max())
         if i < 0 or i != j or h.linear.any() or i in levels:
             return None
         square = h.coefs[int(np.argmax(h.right))]
         levels[i] = -h.constant / square
-        found.append((i + head, i + head, square))
+        result.append((i + head, i + head, square))
     if len(levels) != ids.size or min(levels.values()) <= 0:
         return None
     same = (data.left == data.right) & (data.left >= 0)
@@ -143,7 +143,7 @@ def _squares(data: _Quadratic, equations: list[_Quadratic], ids: np.ndarray) -> 
         np.arange(ids.size) + head,
         np.zeros(ids.size, dtype=int),
         head,
-        found,
+        result,
     )
 
 
@@ -176,9 +176,9 @@ def _copies(data: _Quadratic, equations: list[_Quadratic], ids: np.ndarray) -> U
         return None
     rows = np.array(list(shares[0]), dtype=int).reshape(-1, 2)
     matrix, error = _matrix(_Quadratic(rows[:, 0], rows[:, 1], list(shares[0].values())), count)
-    found = [(int(rank[i]), int(rank[j]), v) for i, j, v in (p for p in pairs if p is not None)]
+    result = [(int(rank[i]), int(rank[j]), v) for i, j, v in (p for p in pairs if p is not None)]
     one = [Fraction(1)] * count
-    return UnitBlocks(matrix, side, one, data.constant, error, ids, rank[local], of, False, found)
+    return UnitBlocks(matrix, side, one, data.constant, error, ids, rank[local], of, False, result)
 
 
 def _pair(h: _Quadratic, local: np.ndarray, of: np.ndarray, copies: int) -> tuple[int, int, Fraction] | None:

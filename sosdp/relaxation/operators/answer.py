@@ -18,7 +18,7 @@ from ..assemble.identity import Identity
 from ..pseudoexpectation import bound_in_words
 from .assemble import Layout, Pair
 from .reconstruct import OperatorMatrices, Reconstruction, reconstruct
-from .stated import Stated
+from .statement import OperatorStatement
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ class OperatorExpectation:
     level: Any
     sizes: dict[str, Any]
     times: dict[str, float]
-    stated: Stated = field(repr=False)
+    stated: OperatorStatement = field(repr=False)
     gamma: float = field(repr=False)
     blocks: tuple[GramOfWords, ...] = field(repr=False)
     multipliers: tuple[WordMultiplier, ...] = field(repr=False)

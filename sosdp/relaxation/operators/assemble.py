@@ -32,7 +32,7 @@ from ..assemble.identity import ONE, Block, EqualityRows, Identity
 from ..assemble.splitting import cut
 from .bases import cliques, given_words, level_words
 from .classes import Classes, WordProducts
-from .stated import Stated
+from .statement import OperatorStatement
 from .symmetry import with_letters_permuted
 
 _MOST_MULTIPLIERS = 20_000
@@ -113,7 +113,7 @@ class _Part:
 
 
 def assembled(
-    stated: Stated, level: int | str, basis: object, sparsity: str | None
+    statement: OperatorStatement, level: int | str, basis: object, sparsity: str | None
 ) -> tuple[Identity, Layout]:
     """The identity, and what its rows and columns are. ValueError for a level too small or options
     unknown."""
@@ -121,17 +121,17 @@ def assembled(
         raise ValueError(
             f"sparsity={sparsity!r} is not known; choose one of {', '.join(map(repr, SPARSITY))}"
         )
-    groups = [*cliques(stated)] if sparsity and "correlative" in sparsity else [None]
-    parts, whole = _parts(stated, level, basis, groups)
+    groups = [*cliques(statement)] if sparsity and "correlative" in sparsity else [None]
+    parts, whole = _parts(statement, level, basis, groups)
     top = max(len(w) for p in parts if p.kind == "sos" for w in p.words)
-    pairs = _equations(stated, top, basis is not None, whole, groups)
-    classes = Classes(Tables(stated.algebra), stated.tracial, stated.group)
+    pairs = _equations(statement, top, basis is not None, whole, groups)
+    classes = Classes(Tables(statement.algebra), statement.tracial, statement.group)
     tables, collect = classes.tables, Collector(WordProducts(classes))
     blocks, scales = [], []
     for part in parts:
         index = () if part.index < 0 else (part.index,)
         rows = tables.rows(part.words)
-        doubled = not stated.real and len(rows) > 1
+        doubled = not statement.real and len(rows) > 1
         if doubled:  # squares of sums of words and of i times them
             rows = np.concatenate([rows, tables.rows(part.words, 1)])
         scales.append(roots(len(rows)) / (1 + doubled))
@@ -140,14 +140,14 @@ def assembled(
     gram_height = collect.height
     for (kind, k), group in groupby(pairs, lambda pair: (pair.kind, pair.index)):
         chosen = list(group)
-        h = stated.equalities[k] if kind == "equality" else stated.state_equalities[k]
+        h = statement.equalities[k] if kind == "equality" else statement.state_equalities[k]
         left, right = tables.rows([q.left for q in chosen]), tables.rows([q.right for q in chosen])
         right[:, 0] = [q.power for q in chosen]
         each = np.arange(len(chosen))
         collect.products(left, right, (each, each), tables.combination(h))
     one, only = tables.rows([()]), (np.zeros(1, dtype=np.int64),) * 2
     minus_one: Terms = {(): (-NUMBER_ONE[0], NUMBER_ONE[1])}
-    for p in (stated.target, minus_one):
+    for p in (statement.target, minus_one):
         collect.products(one, one, only, tables.combination(p))
     heights = gram_height, collect.height - 2, collect.height
     entries, columns = merged_entries(collect, np.concatenate([*scales, np.ones(len(pairs) + 2)]))
@@ -158,79 +158,85 @@ def assembled(
     if sparsity and "term" in sparsity:
         identity = cut(identity, _by_terms(identity, [len(part.words) for part in parts]))
     kept = tuple(pairs[e.index] for e in identity.equalities)
-    layout = Layout(classes, columns, kept, tuple(whole), stated.real, _said(sparsity, stated))
-    return _reduced(replace(identity, hermitian=True), layout, stated)
+    layout = Layout(classes, columns, kept, tuple(whole), statement.real, _said(sparsity, statement))
+    return _reduced(replace(identity, hermitian=True), layout, statement)
 
 
-def _reduced(identity: Identity, layout: Layout, stated: Stated) -> tuple[Identity, Layout]:
+def _reduced(identity: Identity, layout: Layout, statement: OperatorStatement) -> tuple[Identity, Layout]:
     """Without elements of bases whose Gram entries must vanish, and with the blocks of the symmetry."""
     missing = (identity.target != 0) & (identity.gram.getnnz(axis=0) + identity.free.getnnz(axis=0) == 0)
     if missing.any():
         word = layout.tables.decoded(layout.rows[np.flatnonzero(missing)[:1]])[0]
         raise ValueError(
-            f"the level is too small: {stated.algebra.show(word)} in the objective is no product of two "
+            f"the level is too small: {statement.algebra.show(word)} in the objective is no product of two "
             "words of the basis"
         )
     smaller, columns = consistent(identity)  # and without moments that the cuts left to nobody
     layout = replace(layout, rows=layout.rows[columns])
-    return with_letters_permuted(smaller, stated), layout
+    return with_letters_permuted(smaller, statement), layout
 
 
-def _said(sparsity: str | None, stated: Stated) -> str:
+def _said(sparsity: str | None, statement: OperatorStatement) -> str:
     words = [
         f"sparsity {sparsity!r}" if sparsity else "",
-        f"{len(stated.group)} symmetries" if stated.group else "",
+        f"{len(statement.group)} symmetries" if statement.group else "",
     ]
     return ", ".join(w for w in words if w)
 
 
-def _parts(stated: Stated, level: int | str, basis: object, groups: Groups) -> tuple[list[_Part], list[Word]]:
+def _parts(
+    statement: OperatorStatement, level: int | str, basis: object, groups: Groups
+) -> tuple[list[_Part], list[Word]]:
     """Every Gram matrix whole, and the words of all plain ones."""
-    a = stated.algebra
+    a = statement.algebra
     if basis is not None:
         if groups != [None]:
             raise ValueError("basis=... cannot be combined with cliques")
-        whole = [given_words(stated, basis)]  # type: ignore[arg-type]
+        whole = [given_words(statement, basis)]  # type: ignore[arg-type]
     else:
-        whole = [level_words(a, level, stated.squared(group)) for group in groups]
+        whole = [level_words(a, level, statement.squared(group)) for group in groups]
     parts = [_Part("sos", -1, words, {(): NUMBER_ONE}) for words in whole]
-    for k, g in enumerate(stated.inequalities):
+    for k, g in enumerate(statement.inequalities):
         letters = {i for w in g for i in w}
-        half = max(stated.lengths(g)) if stated.squares else (max(len(w) for w in g) + 1) // 2
+        half = max(statement.lengths(g)) if statement.squares else (max(len(w) for w in g) + 1) // 2
         for group, words in zip(groups, whole, strict=True):
             if group is None or letters <= set(group):
                 least = max(max(len(w) for w in words) - half, 0)
                 chosen = [w for w in words if len(w) <= least]
                 if basis is None:
-                    chosen = level_words(a, least, stated.squared(group))
+                    chosen = level_words(a, least, statement.squared(group))
                 parts.append(_Part("inequality", k, chosen, g))
-    parts += [_Part("expectation", k, [()], p) for k, p in enumerate(stated.state_inequalities)]
+    parts += [_Part("expectation", k, [()], p) for k, p in enumerate(statement.state_inequalities)]
     every = sorted({w for words in whole for w in words}, key=order)
     return parts, every
 
 
-def _equations(stated: Stated, top: int, given: bool, basis: list[Word], groups: Groups) -> list[Pair]:
+def _equations(
+    statement: OperatorStatement, top: int, given: bool, basis: list[Word], groups: Groups
+) -> list[Pair]:
     """All multipliers of equations whose products are no longer than those of the squares, in each group that
     has their letters."""
-    powers = (0,) if stated.real else (0, 1)
-    result = [Pair("state", k, (), (), n) for k in range(len(stated.state_equalities)) for n in powers]
-    for k, h in enumerate(stated.equalities):
+    powers = (0,) if statement.real else (0, 1)
+    result = [Pair("state", k, (), (), n) for k in range(len(statement.state_equalities)) for n in powers]
+    for k, h in enumerate(statement.equalities):
         letters = {i for w in h for i in w}
         pairs: dict[tuple[Word, Word], None] = {}
         for group in groups:
             if group is None or letters <= set(group):
-                pairs |= dict.fromkeys(_multipliers(stated, h, top, given, basis, group))
+                pairs |= dict.fromkeys(_multipliers(statement, h, top, given, basis, group))
         result += [Pair("equality", k, u, v, power) for u, v in pairs for power in powers]
     return result
 
 
 def _multipliers(
-    stated: Stated, h: Terms, top: int, given: bool, basis: list[Word], group: list[int] | None
+    statement: OperatorStatement, h: Terms, top: int, given: bool, basis: list[Word], group: list[int] | None
 ) -> list[tuple[Word, Word]]:
     """The words u and v of the products u* h v."""
-    a = stated.algebra
-    if stated.squares:
-        left, right = (level_words(a, max(top - n, 0), stated.squared(group)) for n in stated.lengths(h))
+    a = statement.algebra
+    if statement.squares:
+        left, right = (
+            level_words(a, max(top - n, 0), statement.squared(group)) for n in statement.lengths(h)
+        )
         return [(u, v) for u in left for v in right]
     room = max(2 * top - max(len(w) for w in h), 0)
     words = basis if given else level_words(a, room, group)

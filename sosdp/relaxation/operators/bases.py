@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from ...algebra.operator import OperatorPolynomial
 from ...algebra.words import ONE, Word, Words, order
 from ...reduction.sparsity import variable_cliques
-from .stated import Stated
+from .statement import OperatorStatement
 
 _MOST_WORDS, _MOST_LETTERS = 20_000, 500
 
@@ -70,17 +70,17 @@ def level_terms(words: Words, level: Any) -> list[Any]:
     return result
 
 
-def given_words(stated: Stated, basis: Iterable[Any]) -> list[Word]:
+def given_words(statement: OperatorStatement, basis: Iterable[Any]) -> list[Word]:
     """The words of a user's basis, with 1, and with the suffixes that a proof at the boundary needs: of a
     projector p in front, |v|**2 - |p v|**2 is the square of v - p v; of a fermion c in front, it is that of
     c* v."""
-    a = stated.algebra
+    a = statement.algebra
     result: set[Word] = {()}
     for entry in basis:
         p = OperatorPolynomial._of(entry)
         if p is None:
             raise TypeError(f"a basis is made of words in operators, not {type(entry).__name__}")
-        result |= set(stated.local(p))
+        result |= set(statement.local(p))
     todo = list(result)
     while todo:
         word = todo.pop()
@@ -99,13 +99,15 @@ def given_words(stated: Stated, basis: Iterable[Any]) -> list[Word]:
     return sorted(result, key=order)
 
 
-def cliques(stated: Stated) -> list[list[int]]:
+def cliques(statement: OperatorStatement) -> list[list[int]]:
     """Letters by cliques of those that meet in a term, in an operator constraint, or in a rule."""
-    a = stated.algebra
+    a = statement.algebra
     groups = [
-        set(w) for p in (stated.target, *stated.state_inequalities, *stated.state_equalities) for w in p
+        set(w)
+        for p in (statement.target, *statement.state_inequalities, *statement.state_equalities)
+        for w in p
     ]
-    groups += [{i for w in p for i in w} for p in stated.operators]
+    groups += [{i for w in p for i in w} for p in statement.operators]
     groups += [{*w, *(i for v in value for i in v)} for w, value in a.rules.items()]
     groups += [{i} for i in range(len(a.letters))]
     count = len(a.letters)

@@ -19,7 +19,7 @@ from ..assemble.plan import Plan
 from ..candidate import State
 from ..statement import BOUND, Demand, Statement
 from .assemble import Layout, assembled
-from .stated import Stated
+from .statement import OperatorStatement
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,14 +31,14 @@ class WordDemand(Demand):
     empty for operators, which are numbered from 1.
     """
 
-    stated: Stated | None = None
+    stated: OperatorStatement | None = None
     level: int | str = 1
     chosen: Any = None
     sparsity: str | None = None
     ids: tuple[int, ...] = ()
 
     @property
-    def about(self) -> Stated:
+    def about(self) -> OperatorStatement:
         """What is stated."""
         assert self.stated is not None
         return self.stated

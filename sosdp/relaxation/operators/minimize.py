@@ -18,7 +18,7 @@ from ..candidate import Candidate, State
 from ..ladder import run
 from .answer import GramOfWords, OperatorExpectation, WordMultiplier
 from .demand import WordDemand
-from .stated import Stated, read
+from .statement import OperatorStatement, read
 
 OWN = ("level", "trace", "sparsity", "symmetry", "basis", "complete")
 _TRAP = (
@@ -50,7 +50,7 @@ def minimize_operators(
     for name, value in (("trace", trace), ("complete", complete)):
         if not isinstance(value, bool):
             raise ValueError(f"{name} must be True or False, not {value!r}")
-    stated = read(
+    statement = read(
         objective,
         constraints,
         sense,
@@ -60,10 +60,10 @@ def minimize_operators(
     )
     level = own.get("level")
     if level is None:
-        level = (max([1, *(len(w) for p in (stated.target, *stated.operators) for w in p)]) + 1) // 2
+        level = (max([1, *(len(w) for p in (statement.target, *statement.operators) for w in p)]) + 1) // 2
     demand = WordDemand(
         (polynomial(0), polynomial(-1)), System(), 2, Options(sparsity="dense"), price=Fraction(1),
-        valued=False, stated=stated, level=level, chosen=own.get("basis"), sparsity=own.get("sparsity"),
+        valued=False, stated=statement, level=level, chosen=own.get("basis"), sparsity=own.get("sparsity"),
     )  # fmt: skip
     state = demand.asked(options, began)
     named = "basis" if own.get("basis") is not None else level
@@ -92,21 +92,21 @@ def _answered(
     scaling = built.scalings[0]
     gram, free = scaling.gram_of(gram), scaling.free_of(free)
     known = raw.has_values and best.status in ("optimal", "inaccurate")
-    stated, (bound, proven) = demand.about, bounds_of(state, best)
+    statement, (bound, proven) = demand.about, bounds_of(state, best)
     return OperatorExpectation(
         status=best.status,
-        sense="minimize" if stated.sign > 0 else "maximize",
+        sense="minimize" if statement.sign > 0 else "maximize",
         objective=objective,
         bound=bound,
         certified_bound=proven,
-        reason=_reason(best, stated),
+        reason=_reason(best, statement),
         solver=raw.solver,
         level=level,
         sizes={**about.sizes, "hierarchy": f"{level}" + (f", {layout.cut}" if layout.cut else "")},
         times=state.times,
-        stated=stated,
+        stated=statement,
         gamma=float(scaling.unknowns_of(unknowns)[0]),
-        blocks=tuple(GramOfWords.read(identity, gram, stated.real)),
+        blocks=tuple(GramOfWords.read(identity, gram, statement.real)),
         multipliers=tuple(WordMultiplier.read(layout.pairs, free)),
         layout=layout,
         moments=built.moments_of(raw.moments)[0] if known else None,
@@ -114,8 +114,8 @@ def _answered(
     )
 
 
-def _reason(best: Candidate, stated: Stated) -> str:
+def _reason(best: Candidate, statement: OperatorStatement) -> str:
     """Why nothing better is known; of letters without norm always that levels are not to be trusted."""
-    letters = stated.unbounded
+    letters = statement.unbounded
     named = ", ".join(letters[:4]) + (", ..." if len(letters) > 4 else "")
     return "; ".join(filter(None, (best.reason, _TRAP.format(named) if letters else "")))

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...algebra.operator import OperatorPolynomial
 from ...algebra.words import ONE, Terms, Word, Words
-from .stated import Stated
+from .statement import OperatorStatement
 
 _RANKS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # of the largest eigenvalue, what counts as none: tried in this order
 _SPANNED = (
@@ -43,7 +43,7 @@ class Reconstruction:
 class OperatorMatrices(dict[str, np.ndarray]):
     """Matrices by the names of letters; also by operators, and by polynomials in them."""
 
-    def __init__(self, evaluate: Any, stated: Stated):
+    def __init__(self, evaluate: Any, stated: OperatorStatement):
         letters = enumerate(stated.algebra.letters)
         super().__init__({letter.name: evaluate({(i,): ONE}) for i, letter in letters})
         self._evaluate, self._stated = evaluate, stated

@@ -10,7 +10,7 @@ from ...algebra.words import ONE, Words
 from ...reduction.permutation import Action
 from ..assemble.identity import Identity
 from ..assemble.symmetry import Sites, Symmetry, diagonalised
-from .stated import Stated
+from .statement import OperatorStatement
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,27 +32,27 @@ class LetterAction(Action):
         return w if c == ONE else (len(self.words.letters),)
 
 
-def with_letters_permuted(identity: Identity, stated: Stated) -> Identity:
+def with_letters_permuted(identity: Identity, statement: OperatorStatement) -> Identity:
     """The identity with blocks that the symmetry leaves; the same where words are not permuted without
     factors, where blocks overlap or are not mapped to blocks, and for complex data: then moments alone are
     merged."""
-    if not stated.group or not stated.real:
+    if not statement.group or not statement.real:
         return identity
     try:
         sites = Sites(identity)
-        moves = [sites.image(_action(stated, g)) for g in stated.group]
+        moves = [sites.image(_action(statement, g)) for g in statement.group]
         pair, pieces = diagonalised(identity, sites, moves)
     except ValueError:
         return identity
     column = np.arange(identity.columns.shape[0])
     return replace(
-        identity, symmetry=Symmetry(len(stated.group), np.zeros(1, dtype=int), column, pair, pieces)
+        identity, symmetry=Symmetry(len(statement.group), np.zeros(1, dtype=int), column, pair, pieces)
     )
 
 
-def _action(stated: Stated, g: tuple[int, ...]) -> LetterAction:
-    a = stated.algebra
-    families = {"inequality": stated.inequalities, "expectation": stated.state_inequalities}
+def _action(statement: OperatorStatement, g: tuple[int, ...]) -> LetterAction:
+    a = statement.algebra
+    families = {"inequality": statement.inequalities, "expectation": statement.state_inequalities}
     images = {
         kind: [family.index(a.reduce({tuple(g[i] for i in w): c for w, c in p.items()})) for p in family]
         for kind, family in families.items()

@@ -40,14 +40,14 @@ def nearby(
     if identity.symmetry or identity.dominance or program.quadratic is not None:
         return None
     form = moment_form(program)
-    found = newton_cg.solve(
+    result = newton_cg.solve(
         form.conic,
         tolerance=tolerance,
         time_limit=time_limit,
         verbose=verbose,
         start=_conic_solution(program, form, start),
     )
-    return read_moment_form(program, form, found) if found.status == "optimal" else None
+    return read_moment_form(program, form, result) if result.status == "optimal" else None
 
 
 def _raw(program: GramProgram, scaling: Scaling, near: PseudoExpectation) -> RawSolution:

@@ -171,8 +171,8 @@ def _solve_with(program: GramProgram, name: Any, options: dict) -> RawSolution:
     if module.FORM == "moment":
         form = moment_form(program)
         check_memory(name, form.conic)
-        found = module.solve(form.conic, **options)
-        return read_moment_form(program, form, found)
+        result = module.solve(form.conic, **options)
+        return read_moment_form(program, form, result)
     conic = gram_form(program)
     check_memory(name, conic)
     return read_gram_form(program, module.solve(conic, **options))
@@ -181,15 +181,15 @@ def _solve_with(program: GramProgram, name: Any, options: dict) -> RawSolution:
 def unproducible(identity: Identity) -> RawSolution | None:
     """A coefficient of the target or the unknowns that no block and no equality can produce: the functional
     that reads it decides, without a solver. None where there is no such coefficient."""
-    unproduced, asked = identity.derive(_unproduced)
-    missing = np.flatnonzero(unproduced & (asked | (identity.target != 0)))
+    unproduced, wanted = identity.derive(_unproduced)
+    missing = np.flatnonzero(unproduced & (wanted | (identity.target != 0)))
     if not missing.size:
         return None
     column = int(missing[0])
     moments = np.zeros(identity.columns.shape[0])
     moments[column] = -np.sign(identity.target[column])
-    told = "a monomial of the polynomial is not a product of two basis elements"
-    return replace(unanswered(identity, "unbounded", told), moments=moments, value=-np.inf)
+    known = "a monomial of the polynomial is not a product of two basis elements"
+    return replace(unanswered(identity, "unbounded", known), moments=moments, value=-np.inf)
 
 
 def _unproduced(identity: Identity) -> tuple[np.ndarray, np.ndarray]:

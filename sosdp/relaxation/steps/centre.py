@@ -15,7 +15,7 @@ from ..solve.solve import cubic_work, solve_program
 _ROUNDS = 3
 _WORK = 1e8  # of a program that is solved again in other variables, whose symmetry may be gone
 _SHRINK, _LESS = 10, 4  # powers of two by which a unit is lowered at most, and from which on that is tried
-_FAR = 32.0  # |mean| beside the spread, from which moments are measured from their mean
+_DISTANT = 32.0  # |mean| beside the spread, from which moments are measured from their mean
 
 
 def when(state: State) -> bool:
@@ -28,25 +28,25 @@ def centred(state: State) -> Candidate | None:
     lowest = state.statement.lowest
     if lowest is not None:
         return _where_lowest(state, state.ask("least value", lowest))
-    found: list[Candidate] = []
+    result: list[Candidate] = []
     for _ in range(_ROUNDS):
-        where = seen(found[-1] if found else state.best)
+        where = seen(result[-1] if result else state.best)
         if where is None or state.late:
             break
-        built = build(state.best.built.given, *where, state.found[0].built.height)
+        built = build(state.best.built.given, *where, state.candidates[0].built.height)
         options = {**state.options.solving(), "time_limit": state.patience()}
-        found.append(state.judged("centre", built, solve_program(built.program, **options)))
-        if not found[-1].doubtful:
+        result.append(state.judged("centre", built, solve_program(built.program, **options)))
+        if not result[-1].doubtful:
             break
-    return max(found, key=lambda c: c.worth, default=None)
+    return max(result, key=lambda c: c.worth, default=None)
 
 
 def _where_lowest(state: State, lowest: Candidate) -> Candidate | None:
     """The verdict in the centre and the units of an answer about the least value: without a bound, no proof
     exists."""
     if lowest.status == "unbounded":
-        told = f"it stays none whatever number is added; {CHECKED}"
-        return replace(state.best, status="refuted", reason=told, settled=True)
+        given = f"it stays none whatever number is added; {CHECKED}"
+        return replace(state.best, status="refuted", reason=given, settled=True)
     if not lowest.raw.has_values:
         return None
     built = lowest.built
@@ -76,7 +76,7 @@ def seen(candidate: Candidate) -> tuple[Change, Units] | None:
             low, high = demand.bounds.ranges.get(v, (-math.inf, math.inf))
             half = (high - low) / 2 if math.isfinite(high - low) else math.inf
             width = min(half, max(spread, abs(mean) * 2.0**-12))
-            far = abs(mean) > 1e-9 and abs(mean) > _FAR * width
+            distant = abs(mean) > 1e-9 and abs(mean) > _DISTANT * width
             unit = float(scaling.exponent[v]) if v < scaling.exponent.size else 0.0
             # digits of a solver are no data: below some part of the unit nothing is known of a spread
             least = unit - _SHRINK
@@ -84,7 +84,7 @@ def seen(candidate: Candidate) -> tuple[Change, Units] | None:
             if mean and width > 0:
                 origin[v] = rounded(mean, width)
             exponents[v] = float(min(wanted, unit))
-            worth = worth or far or exponents[v] <= unit - _LESS
+            worth = worth or distant or exponents[v] <= unit - _LESS
         origins.append(origin)
         units.append(exponents)
     moved: tuple[Origin, ...] = tuple(origins)

@@ -2,7 +2,7 @@
 
 A ray in floats, or moments that nearly satisfy everything, are a reason to look for a proof, and never a
 verdict: points, directions and faces are proven in exact arithmetic (``conic.strategies``), for entries that
-are those stated (``certify.stated``). Where the set bounds nothing, as for ``x**3`` on ``x >= -1`` or between
+are exact (``certify.exact_data``). Where the set bounds nothing, as for ``x**3`` on ``x >= -1`` or between
 two parallel lines, multipliers must satisfy the identity exactly: a dual vector near which an exact one is
 proven to exist does.
 """
@@ -25,7 +25,7 @@ from ...conic.strategies import Solve, dual_bound, find_point, is_dual_infeasibl
 from ...conic.svec import SQRT2, triangle
 from ..assemble.identity import GramProgram, RawSolution
 from ..candidate import Candidate, State
-from ..certify.stated import Stated, as_stated
+from ..certify.exact_data import ExactData, as_stated
 from ..change import Built, Change, build
 from ..solve.forms import gram_form, moment_form
 from ..statement import FEASIBLE
@@ -36,7 +36,7 @@ UNPROVEN = "that could not be proven"
 EMPTY = "no moments meet the constraints, proven in exact arithmetic"
 _MOMENTS = "moments satisfy every constraint, proven in exact arithmetic, perhaps no point does"
 
-Proof = Callable[[ConicProgram, Solve, Stated], Any]
+Proof = Callable[[ConicProgram, Solve, ExactData], Any]
 Form = Callable[[GramProgram], ConicProgram | None]
 
 
@@ -50,9 +50,9 @@ def exact(state: State) -> Candidate | None:
     """Of a question whether a set has a point: that it has no pseudo-moments, or some that satisfy all of it.
     Elements of bases that no square can use are kept: their moments may be as large as one likes, but where
     a square is zero, products with them are."""
-    asked = state.statement
-    whole = [replace(d, options=replace(d.options, prune=False), reduced=False) for d in asked.demands]
-    built = build(replace(asked, demands=tuple(whole)), state.best.built.change)
+    wanted = state.statement
+    whole = [replace(d, options=replace(d.options, prune=False), reduced=False) for d in wanted.demands]
+    built = build(replace(wanted, demands=tuple(whole)), state.best.built.change)
     shown, _ = decided(state, built, state.best.raw, lambda conic, solve, _: find_point(conic, solve))
     if shown is False:
         return None
@@ -67,33 +67,33 @@ def may_decide(state: State) -> bool:
     return state.statement.kind == FEASIBLE and rows <= _ROWS and columns <= _COLUMNS
 
 
-def unbounded(state: State, found: Candidate) -> tuple[bool | None, str]:
+def unbounded(state: State, candidate: Candidate) -> tuple[bool | None, str]:
     """Whether moments, and a direction of them that lowers the objective without end, are proven; None: it is
     proven that there are no moments. And why nothing is."""
     return decided(
         state,
-        found.built,
-        found.raw,
+        candidate.built,
+        candidate.raw,
         lambda conic, solve, exact: is_unbounded(conic, solve, exact.target_off),
     )
 
 
-def improvable(state: State, found: Candidate) -> bool:
+def improvable(state: State, candidate: Candidate) -> bool:
     """Whether coefficients, and a direction of them that improves the objective without end, are proven: of
     the Gram form, where equations between coefficients hold exactly. Lost without it: every program that is
     unbounded and has such equations, or a direction on the boundary (``c*x**2 + d*x`` and ``d <= 1``)."""
     shown, _ = decided(
-        state, found.built, found.raw, lambda conic, solve, _: is_unbounded(conic, solve), form=_plain
+        state, candidate.built, candidate.raw, lambda conic, solve, _: is_unbounded(conic, solve), form=_plain
     )
     return shown is True
 
 
-def without_coefficients(state: State, found: Candidate) -> tuple[bool, str]:
+def without_coefficients(state: State, candidate: Candidate) -> tuple[bool, str]:
     """Whether it is proven that no coefficients satisfy an identity: a direction of the moments says so."""
     return decided(
         state,
-        found.built,
-        found.raw,
+        candidate.built,
+        candidate.raw,
         lambda conic, solve, exact: is_dual_infeasible(conic, solve, exact.off, exact.target_off),
         roughly=True,
     )
@@ -109,21 +109,21 @@ def decided(
 ) -> tuple[Any, str]:
     """What a proof says of the moment program (False: nothing), and why it says nothing; ``roughly``: it does
     so of entries that had to be rounded, not of the target alone; ``form``: in place of the moments."""
-    left, stated = patience(raw, state.deadline), _exact_data(built)
-    if not roughly and (stated.off or form and stated.target_off):
+    left, statement = patience(raw, state.deadline), _exact_data(built)
+    if not roughly and (statement.off or form and statement.target_off):
         return False, f"{UNPROVEN}, since coefficients had to be rounded to floats: give them as fractions"
     if left <= 0:
         return False, "the time limit ended before it could be proven"
     # without symmetry, whose entries are no short numbers, and smaller cones stated
-    identity = replace(stated.program.identity, symmetry=None)
+    identity = replace(statement.program.identity, symmetry=None)
     if identity.dominance is not None:
         identity = identity.dominance.reduce(identity)
-    program = replace(stated.program, identity=identity)
+    program = replace(statement.program, identity=identity)
     conic = moment_form(program).conic if form is None else form(program)
     if conic is None:
         return False, UNPROVEN
     with opinion(conic, left) as solve:
-        return proof(conic, solve, stated), UNPROVEN
+        return proof(conic, solve, statement), UNPROVEN
 
 
 def _plain(program: GramProgram) -> ConicProgram | None:
@@ -145,15 +145,15 @@ def _plain(program: GramProgram) -> ConicProgram | None:
     return replace(conic, A=sp.csc_matrix((data, columns.indices, columns.indptr), shape=columns.shape))
 
 
-def _exact_data(built: Built) -> Stated:
+def _exact_data(built: Built) -> ExactData:
     """The program with the entries that were stated: after the move, which is exact, where its entries are
     short, else in the variables that were given (``-x**3/7 - c`` on ``x >= 123456 + 1/7``, which no c makes
     non-negative)."""
-    stated = as_stated(built.program, *built.statement.coefficients, parts=built.pieces)
-    if not stated.target_off or built.change.trivial:
-        return stated
+    statement = as_stated(built.program, *built.statement.coefficients, parts=built.pieces)
+    if not statement.target_off or built.change.trivial:
+        return statement
     given = _exact_data(build(built.given, Change.none(built.given)))
-    return min(stated, given, key=lambda s: (s.off, s.target_off))
+    return min(statement, given, key=lambda s: (s.off, s.target_off))
 
 
 def exact_bound(built: Built, time_limit: float | None) -> float | None:
@@ -168,18 +168,18 @@ def exact_bound(built: Built, time_limit: float | None) -> float | None:
     if not (plain and single) or rows > _ROWS or columns > _COLUMNS:
         return None
     program = GramProgram(identity, np.ones(1), np.full(1, np.inf))
-    stated = as_stated(program, demand.parts[0].coefs.tolist(), [[*demand.parts[1].coefs.tolist(), 1]])
-    form = moment_form(stated.program)
+    statement = as_stated(program, demand.parts[0].coefs.tolist(), [[*demand.parts[1].coefs.tolist(), 1]])
+    form = moment_form(statement.program)
     conic = form.conic
     errors = None
-    if stated.target_off:
+    if statement.target_off:
         A, b, q = abs(conic.A).toarray(), np.abs(conic.b), np.abs(conic.q)
-        errors = A * stated.off, b * stated.off, q * stated.target_off
+        errors = A * statement.off, b * statement.off, q * statement.target_off
     with opinion(conic, time_limit) as solve:
-        found = dual_bound(conic, errors, solve)
-    if not np.isfinite(found):
+        result = dual_bound(conic, errors, solve)
+    if not np.isfinite(result):
         return None
-    target, (column,) = stated.program.identity.target, np.flatnonzero(form.fixed)
+    target, (column,) = statement.program.identity.target, np.flatnonzero(form.fixed)
     constant = Fraction(float(target[column])) * Fraction(float(form.fixed[column]))
-    least = Fraction(found) + constant - abs(constant) * Fraction(stated.target_off)
-    return rounded(least / stated.factor, -1)
+    least = Fraction(result) + constant - abs(constant) * Fraction(statement.target_off)
+    return rounded(least / statement.factor, -1)

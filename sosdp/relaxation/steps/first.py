@@ -29,10 +29,10 @@ def first(state: State) -> Candidate:
 
 def _in_cliques(statement: Statement) -> Statement | None:
     demand = statement.demands[0]
-    asked = demand.system, demand.degree, list(demand.parts[:1]), demand.options, demand.in_expectation
+    wanted = demand.system, demand.degree, list(demand.parts[:1]), demand.options, demand.in_expectation
     if statement.kind not in (BOUND, FEASIBLE) or statement.curves:
         return None
-    if not (has_faster_cliques(*asked) if demand.similar is None else demand.similar.layout.faster):
+    if not (has_faster_cliques(*wanted) if demand.similar is None else demand.similar.layout.faster):
         return None
     options = replace(demand.options, sparsity="correlative")
     return replace(statement, demands=(replace(demand, options=options),))

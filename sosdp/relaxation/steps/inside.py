@@ -36,5 +36,5 @@ def centre(
     if not raw.has_values:
         return None
     t = float(raw.unknowns[-1])
-    found = raw.unknowns[:-1] if unknowns is None else unknowns
-    return replace(raw, gram=raw.gram + t * units(identity.sides), unknowns=found), t
+    result = raw.unknowns[:-1] if unknowns is None else unknowns
+    return replace(raw, gram=raw.gram + t * units(identity.sides), unknowns=result), t

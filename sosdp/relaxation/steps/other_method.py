@@ -22,5 +22,5 @@ def other_method(state: State) -> Candidate | None:
     if not rescues(built.program):
         return None
     del options["solver"]
-    found = at_points(built.program, **options)
-    return None if found is None else state.judged("other method", built, found)
+    result = at_points(built.program, **options)
+    return None if result is None else state.judged("other method", built, result)

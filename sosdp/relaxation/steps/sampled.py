@@ -44,5 +44,5 @@ def _sampled(
     power = unit_of(to_float(c) for part in numbers for c in part)
     scaled = ([c / Fraction(2) ** power for c in part] for part in numbers)
     raw, status, proven = ask(*scaled).of_all(power, constant)
-    told = None if proven is None else sign * proven
-    return raw, status, told, Ran("first", NAME, raw.solution.seconds, status, told)
+    known = None if proven is None else sign * proven
+    return raw, status, known, Ran("first", NAME, raw.solution.seconds, status, known)

@@ -9,9 +9,9 @@ from ..solve.solve import small_solvers, solve_program
 def small(state: State) -> Candidate | None:
     """The best answer of the small solvers that are installed."""
     built = state.best.built
-    found: list[Candidate] = []
+    result: list[Candidate] = []
     for name in small_solvers(built.program):
-        found.append(state.judged("small", built, solve_program(built.program, solver=name)))
-        if not found[-1].doubtful:
+        result.append(state.judged("small", built, solve_program(built.program, solver=name)))
+        if not result[-1].doubtful:
             break
-    return max(found, key=lambda c: c.worth, default=None)
+    return max(result, key=lambda c: c.worth, default=None)

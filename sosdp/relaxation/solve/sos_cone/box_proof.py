@@ -47,8 +47,8 @@ class BoxFrame(PickledByName):
     def __setstate__(self, given: tuple[dict[str, Any], list[str]]) -> None:
         super().__setstate__(given)
         order = np.argsort(self.ids)
-        found = {"ids": self.ids, "middle": self.middle, "half": self.half, "exponents": self.exponents}
-        self.__dict__.update({name: value[..., order] for name, value in found.items()})
+        result = {"ids": self.ids, "middle": self.middle, "half": self.half, "exponents": self.exponents}
+        self.__dict__.update({name: value[..., order] for name, value in result.items()})
 
     @cached_property
     def slices(self) -> list[slice]:
@@ -88,8 +88,8 @@ class BoxFrame(PickledByName):
             j = int(used[0])
             if not np.isfinite(values).all():
                 continue
-            for side, found in ((-1, left), (1, right)):
-                found[j] |= _falls_below(side, exponents[:, j], values, self.middle[j], self.half[j])
+            for side, result in ((-1, left), (1, right)):
+                result[j] |= _falls_below(side, exponents[:, j], values, self.middle[j], self.half[j])
         return bool(left.all() and right.all())
 
 

@@ -49,23 +49,23 @@ def names(exponents: np.ndarray) -> list[int]:
     exponent does not fit."""
     if exponents.max(initial=0) >= _HIGHEST:
         raise OverflowError(f"an exponent of {_HIGHEST} or more")
-    found = [0] * exponents.shape[0]
+    result = [0] * exponents.shape[0]
     for start in range(0, exponents.shape[1], 3):  # three fields fit in a machine integer
         part = exponents[:, start : start + 3].astype(np.int64)
         places = (part << (_FIELD * np.arange(part.shape[1]))).sum(axis=1).tolist()
-        found = [a | b << _FIELD * start for a, b in zip(found, places, strict=True)] if start else places
-    return found
+        result = [a | b << _FIELD * start for a, b in zip(result, places, strict=True)] if start else places
+    return result
 
 
 def _fields(name: int) -> list[tuple[int, int]]:
     """Place (in bits) and exponent of the variables that occur."""
-    found, place = [], 0
+    result, place = [], 0
     while name >> place:
         exponent = name >> place & _MASK
         if exponent:
-            found.append((place, exponent))
+            result.append((place, exponent))
         place += _FIELD
-    return found
+    return result
 
 
 def integers(values: Iterable[float]) -> tuple[list[int], int]:
@@ -144,24 +144,24 @@ def _pairs(data: bytes, side: int, width: int) -> _Pairs:
     row, column = np.triu_indices(side)
     left, right = exponents[row], exponents[column]
     place = np.arange(row.size)
-    found = left + right
+    result = left + right
     halvings = np.zeros(row.size, dtype=np.int64)
     for j in range(width):
         both = (left[:, j] > 0) & (right[:, j] > 0)
         halvings += both
         again = np.flatnonzero(both[place])
-        more = found[again].copy()
+        more = result[again].copy()
         more[:, j] = np.abs(left[place[again], j] - right[place[again], j])
-        found = np.concatenate([found, more])
+        result = np.concatenate([result, more])
         place = np.concatenate([place, place[again]])
     # one number a row where it fits: sorting numbers is ten times as fast as sorting rows
-    radix = found.max(axis=0, initial=0) + 1
+    radix = result.max(axis=0, initial=0) + 1
     if np.log2(radix.astype(float)).sum() < 62:
-        keys = found @ np.concatenate([[1], np.cumprod(radix[:-1])]).astype(np.int64)
+        keys = result @ np.concatenate([[1], np.cumprod(radix[:-1])]).astype(np.int64)
         _, first, target = np.unique(keys, return_index=True, return_inverse=True)
-        distinct = found[first]
+        distinct = result[first]
     else:
-        distinct, target = np.unique(found, axis=0, return_inverse=True)
+        distinct, target = np.unique(result, axis=0, return_inverse=True)
     return _Pairs(row, column, place, np.asarray(target).reshape(-1), halvings, names(distinct))
 
 

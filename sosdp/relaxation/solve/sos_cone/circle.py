@@ -63,7 +63,7 @@ def gram_series(matrix: np.ndarray, scale: int) -> Series:
     sine = np.arange(side) > half
     above = np.add.outer(k, k).reshape(-1)
     difference = np.subtract.outer(k, k)  # row minus column
-    apart = np.abs(difference).reshape(-1)
+    separate = np.abs(difference).reshape(-1)
     both = np.equal.outer(sine, sine).reshape(-1)
     # of a mixed pair only (cosine row a, sine column b) is counted, twice: sin(a + b) - sin(a - b)
     mixed = np.logical_and.outer(~sine, sine).reshape(-1)
@@ -73,9 +73,9 @@ def gram_series(matrix: np.ndarray, scale: int) -> Series:
 
     def add(low: np.ndarray) -> np.ndarray:
         even = np.bincount(above[both], (plus * low)[both], length)
-        even += np.bincount(apart[both], low[both], length)
+        even += np.bincount(separate[both], low[both], length)
         odd = np.bincount(above[mixed], 2 * low[mixed], length)
-        odd += np.bincount(apart[mixed], (2 * turn * low)[mixed], length)
+        odd += np.bincount(separate[mixed], (2 * turn * low)[mixed], length)
         return np.concatenate([even, odd[1:]])  # sin 0 is nothing
 
     limb = 50 - max(1, 4 * matrix.size).bit_length()

@@ -101,12 +101,12 @@ class Scaled:
         if within is not None:
             u[0] = -within[1] * np.sign(self.c[0])
         E, s, V = [], [], []
-        apart: list[np.ndarray | None] = []
+        separate: list[np.ndarray | None] = []
         for k, stack in enumerate(self.stacks):
             moments = stack.moment(x)
             inside = float(np.linalg.eigvalsh(moments).min()) > _INSIDE
             identity = eye(len(stack.members), stack.side)
-            apart.append(None if inside else identity)
+            separate.append(None if inside else identity)
             half = np.sqrt(kappa) * identity if within is None else within[0][k]
             change, values = _diagonal(half, moments if inside else identity)
             E.append(change)
@@ -114,7 +114,7 @@ class Scaled:
             V.append(stack.rows @ change)
         if within is not None:
             kappa = _SLACK * sum(float(np.vdot(v, v)) for v in s) / self.order
-        return State(x, u, 1.0, kappa, E, s, V, apart)
+        return State(x, u, 1.0, kappa, E, s, V, separate)
 
     def _inside(self, at: Centre) -> tuple[list[np.ndarray], float] | None:
         """Cholesky factors of ``S + t S1`` with ``sum_i A_i(S_i) = f``, and t: a little more than the least
@@ -134,8 +134,8 @@ class Scaled:
         while high - low > _START_TOLERANCE:
             middle = 0.5 * (low + high)
             low, high = (middle, high) if halves(middle) is None else (low, middle)
-        found = halves(high + _START_TOLERANCE)
-        return None if found is None else (found, high + _START_TOLERANCE)
+        result = halves(high + _START_TOLERANCE)
+        return None if result is None else (result, high + _START_TOLERANCE)
 
     def drift(self, state: State) -> float:
         """How far the matrices that are kept apart are from ``Lambda(x)``."""
@@ -151,11 +151,11 @@ class Scaled:
 
     def grams(self, state: State) -> list[np.ndarray]:
         """The Gram matrices of the blocks, in the order of the program."""
-        found: list[np.ndarray] = [np.zeros(0)] * len(self.given.blocks)
+        result: list[np.ndarray] = [np.zeros(0)] * len(self.given.blocks)
         for stack, e, s in zip(self.stacks, state.E, state.s, strict=True):
             for k, gram in zip(stack.members, (e * s[:, None, :]) @ e.transpose(0, 2, 1), strict=True):
-                found[k] = gram
-        return found
+                result[k] = gram
+        return result
 
 
 def _diagonal(half: np.ndarray, moments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -194,10 +194,10 @@ class Newton:
         # E'(Lambda(x) - X)E of the stacks whose X is apart, and what it adds to the residual
         self.drift: list[np.ndarray | None] = []
         self.residual = residuals.d
-        for stack, apart, v, e in zip(solver.stacks, state.apart, state.V, state.E, strict=True):
+        for stack, separate, v, e in zip(solver.stacks, state.apart, state.V, state.E, strict=True):
             drift = None
-            if apart is not None:
-                drift = stack.moment(state.x, rows=v) - e.transpose(0, 2, 1) @ apart @ e
+            if separate is not None:
+                drift = stack.moment(state.x, rows=v) - e.transpose(0, 2, 1) @ separate @ e
                 self.residual = self.residual + stack.produced(v, drift, solver.f.size)
             self.drift.append(drift)
 
@@ -319,11 +319,11 @@ def _moved(solver: Scaled, state: State, chosen: Direction, step: float, sigma: 
     for k, stack in enumerate(solver.stacks):
         made = _plus(state.s[k], chosen.S[k], step)
         moved = _plus(state.s[k], chosen.X[k], step)
-        apart, kept = state.apart[k], None
-        if apart is not None:
+        separate, kept = state.apart[k], None
+        if separate is not None:
             # the drift shrinks by 1 - step (1 - sigma); once the moment matrix itself will do, it is used
-            change = stack.moment(chosen.x) + (1 - sigma) * (stack.moment(state.x) - apart)
-            kept = apart + step * change
+            change = stack.moment(chosen.x) + (1 - sigma) * (stack.moment(state.x) - separate)
+            kept = separate + step * change
             if _near(stack.moment(x), kept):
                 moved, kept = stack.moment(x, rows=state.V[k]), None
         change, values = _diagonal(np.linalg.cholesky(made), moved)
@@ -337,18 +337,18 @@ def _moved(solver: Scaled, state: State, chosen: Direction, step: float, sigma: 
 
 def _plus(s: np.ndarray, change: np.ndarray, step: float) -> np.ndarray:
     """``diag(s) + step change``, symmetric."""
-    found = (0.5 * step) * (change + change.transpose(0, 2, 1))
-    diagonals(found)[:] += s
-    return found
+    result = (0.5 * step) * (change + change.transpose(0, 2, 1))
+    diagonals(result)[:] += s
+    return result
 
 
-def _near(moved: np.ndarray, apart: np.ndarray) -> bool:
+def _near(moved: np.ndarray, separate: np.ndarray) -> bool:
     """Whether ``Lambda(x)`` is definite and close to X in X's own metric, so that it may take its place."""
     try:
-        lower = np.linalg.cholesky(apart)
+        lower = np.linalg.cholesky(separate)
         np.linalg.cholesky(moved)
     except np.linalg.LinAlgError:
         return False
-    half = np.linalg.solve(lower, moved - apart)
+    half = np.linalg.solve(lower, moved - separate)
     inner = np.linalg.solve(lower, half.transpose(0, 2, 1))
     return float(np.abs(inner).max()) < 0.1

@@ -88,15 +88,15 @@ class Factored:
     def solve(self, right: np.ndarray) -> np.ndarray:
         """The solution, refined once; ``right``: shape (U,) or (U, k)."""
         if right.ndim == 1:
-            found = self._once(right)
-            return found + self._once(dsymv(-1.0, self.lower, found, beta=1.0, y=right, lower=1))
+            result = self._once(right)
+            return result + self._once(dsymv(-1.0, self.lower, result, beta=1.0, y=right, lower=1))
         if right.shape[1] <= _FEW:
             return (
                 np.stack([self.solve(column) for column in right.T], axis=1) if right.size else right.copy()
             )
-        found = dpotrs(self.factor, right, lower=1)[0]
-        left = right - np.stack([dsymv(1.0, self.lower, y, lower=1) for y in found.T], axis=1)
-        return found + dpotrs(self.factor, left, lower=1)[0]
+        result = dpotrs(self.factor, right, lower=1)[0]
+        left = right - np.stack([dsymv(1.0, self.lower, y, lower=1) for y in result.T], axis=1)
+        return result + dpotrs(self.factor, left, lower=1)[0]
 
     def _once(self, right: np.ndarray) -> np.ndarray:
         half = dtrsv(self.factor, right, lower=1, trans=0)

@@ -57,9 +57,9 @@ class Factor:
 
     def gram(self, matrix: np.ndarray) -> np.ndarray:
         """The Gram matrix in the basis of the factorisation, shape (side, side)."""
-        found = np.zeros((self.side, self.side))
-        found[np.ix_(self.kept, self.kept)] = in_basis(matrix, self.upper)
-        return found
+        result = np.zeros((self.side, self.side))
+        result[np.ix_(self.kept, self.kept)] = in_basis(matrix, self.upper)
+        return result
 
     @cached_property
     def _down(self) -> np.ndarray:
@@ -69,8 +69,8 @@ class Factor:
 
     def back(self, matrix: np.ndarray) -> np.ndarray:
         """The Gram matrix in the monomials, shape (side, side)."""
-        found = self._down @ matrix @ self._down.T
-        return 0.5 * (found + found.T)
+        result = self._down @ matrix @ self._down.T
+        return 0.5 * (result + result.T)
 
 
 class Piece:
@@ -436,11 +436,11 @@ def in_expectation(identity: Identity) -> np.ndarray:
 def _roots(high: int, low: int, factor: float) -> np.ndarray:
     """Real zeros of ``x**high - factor x**low``; refuses multiple or complex ones."""
     step = high - low
-    found = [] if low == 0 else [0.0]
+    result = [] if low == 0 else [0.0]
     if factor == 1.0:
-        found += [1.0, -1.0] if step % 2 == 0 else [1.0]
+        result += [1.0, -1.0] if step % 2 == 0 else [1.0]
     elif factor == -1.0 and step % 2:
-        found.append(-1.0)
-    if len(found) < high:
+        result.append(-1.0)
+    if len(result) < high:
         raise NotSampled("a rewriting rule with multiple or complex zeros")
-    return np.array(found)
+    return np.array(result)

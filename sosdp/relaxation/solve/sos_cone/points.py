@@ -73,8 +73,8 @@ def chebyshev_in_monomials(degree: int, middle: float, half: float) -> np.ndarra
 def in_basis(gram: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """The Gram matrix in a basis of its orthonormal rows times a triangular matrix: ``R^-1 S R^-T``."""
     half = solve_triangular(upper, gram)
-    found = solve_triangular(upper, half.T)
-    return np.asarray(0.5 * (found + found.T))
+    result = solve_triangular(upper, half.T)
+    return np.asarray(0.5 * (result + result.T))
 
 
 def monomial_values(points: np.ndarray, exponents: np.ndarray) -> np.ndarray:
@@ -166,10 +166,10 @@ def total_degree(dimension: int, degree: int) -> np.ndarray:
         grown[np.arange(place.size), place] += 1
         rows.append(grown)
         last = place
-    found = np.concatenate(rows)
-    assert found.shape[0] == comb(dimension + degree, degree)
-    found.flags.writeable = False
-    return found
+    result = np.concatenate(rows)
+    assert result.shape[0] == comb(dimension + degree, degree)
+    result.flags.writeable = False
+    return result
 
 
 def pivot_rows(values: np.ndarray) -> np.ndarray:

@@ -95,13 +95,13 @@ def sample(program: GramProgram) -> Sample:
         [program.objective.astype(float), np.zeros(H.shape[1] - program.objective.size)]
     )
     limited = np.flatnonzero(np.isfinite(program.upper))
-    found = [blocks[k] for k in order]
+    result = [blocks[k] for k in order]
     if limited.size:
         # u_k <= upper_k is one more point, where upper_k - u_k must be a square
         f = np.concatenate([f, program.upper[limited]])
         H = np.concatenate([H, np.eye(H.shape[1])[limited]])
-        found += [SampledBlock(np.ones((1, 1)), np.array([count + k])) for k in range(limited.size)]
-    sampled = SampledProgram(f, H, objective, tuple(found))
+        result += [SampledBlock(np.ones((1, 1)), np.array([count + k])) for k in range(limited.size)]
+    sampled = SampledProgram(f, H, objective, tuple(result))
     frame = pieces[0].frame([factors[k] for k in order]) if len(pieces) == 1 else None
     return Sample(sampled, program, V, tuple(factors[k] for k in order), frame)
 
@@ -136,10 +136,10 @@ def _components(identity: Identity) -> list[tuple[np.ndarray, list[int]]]:
     height = len(slices) + identity.free.shape[0]
     graph = sp.coo_matrix((np.ones(rows.size), (rows, cols + height)), shape=(height + columns,) * 2)
     _, label = connected_components(graph, directed=False)
-    found = []
+    result = []
     for name in np.unique(label[height:]):
         blocks = [k for k in range(len(slices)) if label[k] == name]
         if not blocks:
             raise NotSampled("equations between coefficients")
-        found.append((np.flatnonzero(label[height:] == name), blocks))
-    return found
+        result.append((np.flatnonzero(label[height:] == name), blocks))
+    return result

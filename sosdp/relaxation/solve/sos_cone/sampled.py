@@ -102,13 +102,13 @@ def _signed_squares(rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
     positive = weight > 0
     above = rows[positive] * np.sqrt(weight[positive])[:, None]
     below = rows[~positive] * np.sqrt(-weight[~positive])[:, None]
-    found = dsyrk(1.0, above.T, lower=0)
+    result = dsyrk(1.0, above.T, lower=0)
     if below.shape[0]:
-        found = dsyrk(-1.0, below.T, beta=1.0, c=found, lower=0, overwrite_c=1)
-    side, step = found.shape[0], 64
+        result = dsyrk(-1.0, below.T, beta=1.0, c=result, lower=0, overwrite_c=1)
+    side, step = result.shape[0], 64
     for start in range(0, side, step):
         stop = min(start + step, side)
-        found[stop:, start:stop] = found[start:stop, stop:].T
-        corner = found[start:stop, start:stop]
-        found[start:stop, start:stop] = np.triu(corner) + np.triu(corner, 1).T
-    return np.asarray(found)
+        result[stop:, start:stop] = result[start:stop, stop:].T
+        corner = result[start:stop, start:stop]
+        result[start:stop, start:stop] = np.triu(corner) + np.triu(corner, 1).T
+    return np.asarray(result)

@@ -36,13 +36,13 @@ def solve_at_points(
     try:
         sampled = sample(program)
         at = _centre(sampled)
-        found = solve_sampled(sampled.program, tolerance or 1e-8, time_limit, verbose=verbose, at=at)
-        if not all(np.isfinite(part).all() for part in (*found.grams, found.unknowns, found.x)):
+        result = solve_sampled(sampled.program, tolerance or 1e-8, time_limit, verbose=verbose, at=at)
+        if not all(np.isfinite(part).all() for part in (*result.grams, result.unknowns, result.x)):
             raise OverflowError("the iterates are not finite")
-        raw = read_solution(sampled, found, began, at)
+        raw = read_solution(sampled, result, began, at)
     except (ArithmeticError, np.linalg.LinAlgError) as error:
-        told = f"the numbers broke down ({error}); {OTHER_UNITS}"
-        failed = unanswered(program.identity, "failed", told, NAME)
+        known = f"the numbers broke down ({error}); {OTHER_UNITS}"
+        failed = unanswered(program.identity, "failed", known, NAME)
         return replace(failed, seconds=time.perf_counter() - began)
     symmetry = program.identity.symmetry
     if symmetry is None:
@@ -70,17 +70,17 @@ def at_points(
         return None
 
 
-def read_solution(sampled: Sample, found: SampledSolution, began: float, at: Centre | None) -> RawSolution:
+def read_solution(sampled: Sample, solution: SampledSolution, began: float, at: Centre | None) -> RawSolution:
     """The answer in the form of every other solver, with multipliers inside the cone where there are any."""
-    status = {"floor": None, "stopped": None}.get(found.status, found.status)
+    status = {"floor": None, "stopped": None}.get(solution.status, solution.status)
     if status is None:
-        status = "inaccurate" if max(found.gap, found.residual) <= _GOOD_GAP else "failed"
+        status = "inaccurate" if max(solution.gap, solution.residual) <= _GOOD_GAP else "failed"
     program = sampled.source
     blocks = len(sampled.factors)
-    grams, unknowns = found.grams, found.unknowns[: program.objective.size]
+    grams, unknowns = solution.grams, solution.unknowns[: program.objective.size]
     within = None
     if status in ("optimal", "inaccurate") and at is not None:
-        within, grams = _inside(sampled, found, at)
+        within, grams = _inside(sampled, solution, at)
     gram = sampled.gram_vector(grams[:blocks])
     ray = status == "infeasible"
     target = np.zeros_like(program.identity.target) if ray else program.identity.target
@@ -90,12 +90,12 @@ def read_solution(sampled: Sample, found: SampledSolution, began: float, at: Cen
         gram=gram,
         free=free,
         unknowns=unknowns,
-        moments=sampled.moments(found.x),
+        moments=sampled.moments(solution.x),
         value=program.value(unknowns),
         solver=NAME,
-        iterations=found.iterations,
+        iterations=solution.iterations,
         seconds=time.perf_counter() - began,
-        message=f"{found.status} at {sampled.program.points} points",
+        message=f"{solution.status} at {sampled.program.points} points",
         inside=within,
     )
 
@@ -113,12 +113,12 @@ def _centre(sampled: Sample) -> Centre | None:
     return centre(program, program.H[:, 0] * np.sign(program.c[0]))
 
 
-def _inside(sampled: Sample, found: SampledSolution, at: Centre) -> tuple[Inside, list[np.ndarray]]:
+def _inside(sampled: Sample, solution: SampledSolution, at: Centre) -> tuple[Inside, list[np.ndarray]]:
     """Multipliers inside the cone at a lower bound, and those at the bound itself with no residual left."""
     program = sampled.program
-    moved = polish(program, at, found.grams, found.unknowns)
+    moved = polish(program, at, solution.grams, solution.unknowns)
     grams, delta = inside(program, at, moved)
-    unknowns = found.unknowns[: sampled.source.objective.size].copy()
+    unknowns = solution.unknowns[: sampled.source.objective.size].copy()
     unknowns[0] -= delta * np.sign(program.c[0])
     gram = sampled.gram_vector(grams[: len(sampled.factors)])
     free = sampled.multipliers(gram, unknowns, sampled.source.identity.target)

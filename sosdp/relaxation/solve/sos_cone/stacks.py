@@ -52,18 +52,18 @@ def stacked(program: SampledProgram) -> list[Stack]:
     for k, block in enumerate(program.blocks):
         plain = block.sign is None and block.interval == (0, program.points)
         alike.setdefault((block.side, -1 if plain else k), []).append(k)
-    found = []
+    result = []
     for _, members in sorted(alike.items(), reverse=True):
         rows = np.stack([program.blocks[k].rows for k in members])
-        found.append(Stack(tuple(members), rows, program.blocks[members[0]]))
-    return found
+        result.append(Stack(tuple(members), rows, program.blocks[members[0]]))
+    return result
 
 
 def eye(count: int, side: int) -> np.ndarray:
     """A stack of identities, shape (count, side, side)."""
-    found = np.zeros((count, side, side))
-    diagonals(found)[:] = 1.0
-    return found
+    result = np.zeros((count, side, side))
+    diagonals(result)[:] = 1.0
+    return result
 
 
 def diagonals(matrices: np.ndarray) -> np.ndarray:

@@ -65,10 +65,10 @@ def _moved(value: float, power: int, constant: Fraction) -> float:
 
 def _below(value: float, power: int, constant: Fraction) -> float:
     """The same, rounded down."""
-    found = _moved(value, power, constant)
-    if math.isfinite(found) and Fraction(found) > Fraction(value) * Fraction(2) ** power + constant:
-        found = math.nextafter(found, -math.inf)
-    return found
+    result = _moved(value, power, constant)
+    if math.isfinite(result) and Fraction(result) > Fraction(value) * Fraction(2) ** power + constant:
+        result = math.nextafter(result, -math.inf)
+    return result
 
 
 def unit_of(coefficients: Iterable[float]) -> int:
@@ -123,16 +123,16 @@ def bound_at_points(
     blocks = tuple(SampledBlock(rows, np.arange(f.size)) for rows, _ in tables)
     program = SampledProgram(f, np.ones((f.size, 1)), np.ones(1), blocks)
     at = centre(program, np.ones(f.size))
-    found = solve_sampled(program, tolerance, time_limit, verbose=verbose, at=at)
-    grams, value = found.grams, float(found.unknowns[0])
+    result = solve_sampled(program, tolerance, time_limit, verbose=verbose, at=at)
+    grams, value = result.grams, float(result.unknowns[0])
     lowered = value
-    if at is not None and found.status in ("optimal", "floor"):
-        grams, delta = inside(program, at, polish(program, at, grams, found.unknowns))
+    if at is not None and result.status in ("optimal", "floor"):
+        grams, delta = inside(program, at, polish(program, at, grams, result.unknowns))
         lowered -= delta
     grams = [in_basis(g, upper) for g, (_, upper) in zip(grams, tables, strict=True)]
     missed = loss(lowered, grams)
     proven = round_down(lowered - missed) if np.isfinite(missed) else -np.inf
-    return SampledBound(found, value, proven, grams, points, found.x)
+    return SampledBound(result, value, proven, grams, points, result.x)
 
 
 def loss_on_unit_box(

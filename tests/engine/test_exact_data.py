@@ -5,7 +5,7 @@ from fractions import Fraction as F
 import numpy as np
 
 import sosdp as sd
-from sosdp.relaxation.certify.stated import as_stated
+from sosdp.relaxation.certify.exact_data import as_stated
 
 x, y, z, u, v = sd.variables("x y z u v")
 S = sd.System

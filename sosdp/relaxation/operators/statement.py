@@ -33,7 +33,7 @@ _DOMAIN = (
 
 
 @dataclass(frozen=True, eq=False)
-class Stated:
+class OperatorStatement:
     """Every polynomial in normal form over ``algebra`` (letters numbered from 0): ``target`` is ``sign``
     times the objective; ``inequalities`` and ``equalities`` are of operators, the others of expectations.
     ``given``: the number of each letter in the register of the process; ``hypotheses``: what bounds rest on
@@ -117,7 +117,7 @@ def read(
     trace: bool = False,
     symmetry: Any = (),
     complete: int | None = None,
-) -> Stated:
+) -> OperatorStatement:
     """The statement. ``complete``: the degree up to which relations are completed, None: they must be
     confluent.
 
@@ -136,45 +136,45 @@ def read(
         given = [{tuple(number[i] for i in w): c for w, c in p.terms.items()} for p in kinds["relation"]]
         algebra = closed_relations(algebra, given, complete)
     sign = 1 if sense == "minimize" else -1
-    stated = Stated(algebra, {}, sign, tracial=trace, given=tuple(number))
-    local = {name: tuple(p for q in family if (p := stated.local(q))) for name, family in kinds.items()}
+    statement = OperatorStatement(algebra, {}, sign, tracial=trace, given=tuple(number))
+    local = {name: tuple(p for q in family if (p := statement.local(q))) for name, family in kinds.items()}
     balls = [g for g in _balls(algebra) if g not in local["inequality"]]
-    stated = replace(
-        stated,
-        target=stated.local(target * sign),
+    statement = replace(
+        statement,
+        target=statement.local(target * sign),
         inequalities=(*local["inequality"], *balls),
         equalities=local["equality"],
         state_inequalities=local["state inequality"],
         state_equalities=local["state equality"],
     )
-    if algebra.star_of(stated.target) != stated.target:
+    if algebra.star_of(statement.target) != statement.target:
         raise ValueError(
             f"the objective {target!r} must equal its adjoint: its expectation is no real number"
         )
-    for g in (*stated.inequalities, *stated.state_inequalities):
+    for g in (*statement.inequalities, *statement.state_inequalities):
         if algebra.star_of(g) != g:
             raise ValueError(
                 f"{algebra.text(g)} >= 0: an inequality needs an operator that equals its adjoint"
             )
-    norms, hypotheses = _norms(stated)
-    stated = replace(stated, norms=norms, hypotheses=hypotheses)
-    return with_symmetry(stated, symmetry)
+    norms, hypotheses = _norms(statement)
+    statement = replace(statement, norms=norms, hypotheses=hypotheses)
+    return with_symmetry(statement, symmetry)
 
 
-def with_symmetry(stated: Stated, symmetry: Any) -> Stated:
+def with_symmetry(statement: OperatorStatement, symmetry: Any) -> OperatorStatement:
     """The statement with symmetries, after an exact check that they change nothing; letters of an orbit get
     one bound, since interval propagation need not treat them alike."""
-    moves = permutations(stated, symmetry)
+    moves = permutations(statement, symmetry)
     if not moves:
-        return stated
-    count = len(stated.norms)
+        return statement
+    count = len(statement.norms)
     from_, to = np.tile(np.arange(count), len(moves)), np.concatenate(moves)
-    group = tuple(checked_symmetry(stated, g) for g in moves)
+    group = tuple(checked_symmetry(statement, g) for g in moves)
     graph = sp.coo_matrix((np.ones(to.size), (from_, to)), shape=(count, count))
     orbit = connected_components(graph, directed=False)[1]
     largest = np.zeros(count)
-    np.maximum.at(largest, orbit, stated.norms)
-    return replace(stated, norms=tuple(largest[orbit].tolist()), group=group)
+    np.maximum.at(largest, orbit, statement.norms)
+    return replace(statement, norms=tuple(largest[orbit].tolist()), group=group)
 
 
 _MIXED = {
@@ -207,20 +207,22 @@ def by_kind(constraints: Any, about: type[WordPolynomial]) -> dict[str, list[Any
     return result
 
 
-def _norms(stated: Stated) -> tuple[tuple[float, ...], tuple[str, ...]]:
+def _norms(statement: OperatorStatement) -> tuple[tuple[float, ...], tuple[str, ...]]:
     """A bound on the norm of every letter: its own, or what operator constraints give; and the hypotheses.
 
     A constraint in which letters stand apart holds for their spectra: what intervals say of commuting
     variables in the place of letters is true of these (docs/proofs/operators.md).
     """
-    algebra, known = stated.algebra, list(stated.algebra.norms)
+    algebra, known = statement.algebra, list(statement.algebra.norms)
     wanted = {i for i, norm in enumerate(known) if not math.isfinite(norm)}
-    equations = [h for h in stated.equalities if algebra.star_of(h) == h]
+    equations = [h for h in statement.equalities if algebra.star_of(h) == h]
     rules = [(w, p) for w, p in algebra.rules.items() if not wanted.isdisjoint(w)]
     equations += [{**p, w: (Fraction(-1), Fraction(0))} for w, p in rules]
     equations += [{w: (-c[0], -c[1]) for w, c in h.items()} for h in equations]
     ids = [variable_id(f"sosdp_letter_{k}") for k in range(len(known))]
-    rows = [q for g in (*stated.inequalities, *equations) if (q := _apart(algebra, g, ids)) is not None]
+    rows = [
+        q for g in (*statement.inequalities, *equations) if (q := _in_letters(algebra, g, ids)) is not None
+    ]
     ranges = {v: (-norm, norm) for v, norm in zip(ids, known, strict=True) if math.isfinite(norm)}
     largest = deduce_bounds((), tuple(rows), (), VariableBounds({}, (), ranges), frozenset(ids)).largest
     deduced = [largest.get(v, math.inf) for v in ids]
@@ -236,7 +238,7 @@ def _norms(stated: Stated) -> tuple[tuple[float, ...], tuple[str, ...]]:
     return tuple(known), tuple(said)
 
 
-def _apart(algebra: Words, g: Terms, ids: list[int]) -> Polynomial | None:
+def _in_letters(algebra: Words, g: Terms, ids: list[int]) -> Polynomial | None:
     """A sum of polynomials in one Hermitian letter each, and of multiples of x* x, with the variables ``ids``
     in the place of letters; None for other polynomials. Terms -a w* w with a > 0 are left out."""
     rows: list[list[int]] = []
@@ -273,24 +275,24 @@ def _balls(algebra: Words) -> list[Terms]:
     return [g for g in result if any(g)]  # not the numbers alone
 
 
-def permutations(stated: Stated, symmetry: Any) -> list[tuple[int, ...]]:
+def permutations(statement: OperatorStatement, symmetry: Any) -> list[tuple[int, ...]]:
     """Permutations of letters by the number of each image; ValueError for what is none."""
     if symmetry is None:
         return []
     listed = [symmetry] if isinstance(symmetry, Mapping) else list(symmetry)
     single = listed and not any(isinstance(g, Mapping | Sequence) for g in listed)
-    return [_letters_of(stated, g) for g in ([listed] if single else listed)]
+    return [_letters_of(statement, g) for g in ([listed] if single else listed)]
 
 
-def _letters_of(stated: Stated, given: Any) -> tuple[int, ...]:
+def _letters_of(statement: OperatorStatement, given: Any) -> tuple[int, ...]:
     """A permutation of letters from a mapping of operators (or tuples of them), or the images in their
     order."""
-    count = len(stated.algebra.letters)
+    count = len(statement.algebra.letters)
     images = [] if isinstance(given, Mapping) else list(given)
     if len(images) == count and all(isinstance(j, int | np.integer) for j in images):
         return tuple(int(j) for j in images)
     if len(images) == count and all(isinstance(p, OperatorPolynomial) for p in images):
-        given = {stated.shown((i,)): p for i, p in enumerate(images)}
+        given = {statement.shown((i,)): p for i, p in enumerate(images)}
     if not isinstance(given, Mapping):
         raise ValueError(
             f"a symmetry is a mapping {{operator: image}} or the numbers of the images of all {count} letters"
@@ -299,7 +301,7 @@ def _letters_of(stated: Stated, given: Any) -> tuple[int, ...]:
 
     pairs = [pair for both in given.items() for pair in zip(*map(flat, both), strict=True)]
     for source, target in pairs:
-        u, v = (list(stated.local(p).items()) for p in (source, target))
+        u, v = (list(statement.local(p).items()) for p in (source, target))
         if not all(len(p) == 1 and len(p[0][0]) == 1 for p in (u, v)):
             raise ValueError(f"a symmetry permutes single operators, not {source!r} to {target!r}")
         (((i,), c),), (((j,), d),) = u, v
@@ -308,16 +310,16 @@ def _letters_of(stated: Stated, given: Any) -> tuple[int, ...]:
                 f"a symmetry permutes operators without factors: {source!r} to {target!r} does not"
             )
     for i, j in list(image.items()):  # an adjoint goes where its operator goes
-        image.setdefault(stated.algebra.letters[i].star[1], stated.algebra.letters[j].star[1])
+        image.setdefault(statement.algebra.letters[i].star[1], statement.algebra.letters[j].star[1])
     return tuple(image.get(i, i) for i in range(count))
 
 
-def checked_symmetry(stated: Stated, g: tuple[int, ...]) -> tuple[int, ...]:
+def checked_symmetry(statement: OperatorStatement, g: tuple[int, ...]) -> tuple[int, ...]:
     """The permutation, after an exact check that nothing stated changes; ValueError says what does."""
-    a = stated.algebra
+    a = statement.algebra
     if sorted(g) != list(range(len(a.letters))):
         raise ValueError("a symmetry must be a permutation of all letters")
-    if stated.squares is not None and not {g[i] for i in stated.squares} <= {*stated.squares}:
+    if statement.squares is not None and not {g[i] for i in statement.squares} <= {*statement.squares}:
         raise ValueError("a symmetry takes variables to conjugates")
     parties_of(a, g)
     for i, letter in enumerate(a.letters):
@@ -333,11 +335,11 @@ def checked_symmetry(stated: Stated, g: tuple[int, ...]) -> tuple[int, ...]:
         if a.normal(tuple(g[i] for i in word)) != image(value):
             raise ValueError(f"a symmetry changes the relation of {a.show(word)}")
     families = (
-        (stated.target,),
-        stated.inequalities,
-        stated.equalities,
-        stated.state_inequalities,
-        stated.state_equalities,
+        (statement.target,),
+        statement.inequalities,
+        statement.equalities,
+        statement.state_inequalities,
+        statement.state_equalities,
     )
     for family in families:
         moved = [image(p) for p in family]

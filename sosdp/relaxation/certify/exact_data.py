@@ -31,7 +31,7 @@ ROUNDINGS = 9 * UNIT  # of an entry of an identity, relative: one exact sum, and
 
 
 @dataclass(frozen=True, eq=False)
-class Stated:
+class ExactData:
     """A program, by what its entries are off from those stated, beside their own size: nothing, or
     ``ROUNDINGS`` (``target_off``: those of the target), and the number that the target was multiplied by."""
 
@@ -46,7 +46,7 @@ def as_stated(
     target: Iterable[Number],
     unknowns: Sequence[Iterable[Number]],
     parts: Sequence[Identity] = (),
-) -> Stated:
+) -> ExactData:
     """The program with every block, every equation, the target and every unknown times a positive number,
     each entry exactly what was stated times that number; or as it is, where this is not known.
 
@@ -55,7 +55,7 @@ def as_stated(
     """
     identity = program.identity
     if any(piece.rounded for piece in (identity, *parts)):
-        return Stated(program, ROUNDINGS, ROUNDINGS)
+        return ExactData(program, ROUNDINGS, ROUNDINGS)
     gram, free, unknown = identity.gram.copy(), identity.free.copy(), identity.unknown.copy()
     objective = program.objective.copy()
     try:
@@ -66,16 +66,16 @@ def as_stated(
         for k, coefs in enumerate(unknowns):
             every = list(coefs)
             _find(unknown, k, k + 1, every)
-            objective[k] = _found(objective[k : k + 1], every)[0]
+            objective[k] = _exact(objective[k : k + 1], every)[0]
     except _Rounded:
-        return Stated(program, ROUNDINGS, ROUNDINGS)
-    goal, stated = list(target), replace(identity, gram=gram, free=free, unknown=unknown)
-    program = replace(program, identity=stated, objective=objective)
+        return ExactData(program, ROUNDINGS, ROUNDINGS)
+    goal, statement = list(target), replace(identity, gram=gram, free=free, unknown=unknown)
+    program = replace(program, identity=statement, objective=objective)
     try:
-        aim = replace(stated, target=_found(identity.target, goal))
+        aim = replace(statement, target=_exact(identity.target, goal))
     except _Rounded:
-        return Stated(program, 0.0, ROUNDINGS)
-    return Stated(replace(program, identity=aim), 0.0, 0.0, _factor(goal))
+        return ExactData(program, 0.0, ROUNDINGS)
+    return ExactData(replace(program, identity=aim), 0.0, 0.0, _factor(goal))
 
 
 class _Rounded(Exception):
@@ -92,7 +92,7 @@ def _find(
     here = slice(matrix.indptr[first], matrix.indptr[last])
     lengths = np.diff(matrix.indptr[first : last + 1])
     factor = np.ones(int(lengths.sum())) if factors is None else np.repeat(factors, lengths)
-    matrix.data[here] = _found(matrix.data[here] / factor, coefs) * factor
+    matrix.data[here] = _exact(matrix.data[here] / factor, coefs) * factor
 
 
 def _are_floats(values: Iterable[Any]) -> bool:
@@ -118,7 +118,7 @@ def _factor(coefs: list[Number]) -> Fraction:
     return Fraction(common, 2 ** common.bit_length())
 
 
-def _found(values: np.ndarray, coefs: list[Number]) -> np.ndarray:
+def _exact(values: np.ndarray, coefs: list[Number]) -> np.ndarray:
     """Exact entries, times a positive number, from floats next to them; the same array where those are
     exact."""
     factor = _factor(coefs)
