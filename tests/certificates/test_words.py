@@ -265,7 +265,7 @@ def test_statements_are_true_of_random_matrices(name):
         letters = [1j * np.eye(len(letters[0])), *letters]
         for word, smaller in problem._rules.items():
             assert np.allclose(value([(word, 1)], letters), value(smaller, letters))
-        result = value(problem._asked, letters)  # what is claimed to be nonnegative
+        result = value(problem._question, letters)  # what is claimed to be nonnegative
         assert np.allclose(result, result.conj().T)
         least = np.trace(result).real if proof.claim["trace"] else np.linalg.eigvalsh(result).min()
         assert least >= -1e-9

@@ -117,7 +117,7 @@ def test_a_spectral_covariance_and_the_same_by_the_new_design():
 
 
 @pytest.fixture(scope="module")
-def wide():
+def broad():
     """Four records in one column, cells four deviations apart: some tables are not good."""
     return CoordinateScore(Search(4, 1, 2, Fraction(4), 1, 2.0))
 
