@@ -3,7 +3,8 @@
 If the labels z of a round are wrong at a share theta of either side and independent of the edges that are
 counted, the count at a vertex, with its true sign, is a difference of binomials; with the noise it is wrong
 at a share that is the theta of the next round, up to the fluctuation of n signs. Exact for one round given
-theta, a forecast for the whole, the mean of `PATHS` runs: the rounds of the Gaussian plan see the same edges.
+theta, a forecast for the whole, the mean of `PATHS` runs: the rounds of the Gaussian plan see the same edges,
+of which the forecast follows one return, from a sign to its neighbours and back.
 docs/proofs/sbm_rounds.md, section "Planning".
 """
 
@@ -13,6 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
@@ -25,11 +27,13 @@ from .rounds import WORD, GaussianRounds, Plan, SplitRounds, public_words
 PATHS = 1 << 14
 """Runs of which a forecast is the mean: their starts are quantiles, what comes after is drawn."""
 ROUGH_PATHS = 64
+STEP = 0.02  # of an overlap, for the slope of what a round makes of it
+LEAST_SIGNAL = 1e-6  # of gamma^2 d, to divide by: below it nothing is recovered
 
 SHARES = (0.0, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
 """Shares of wrong labels at which the law of a count is taken; between them it is linear."""
 
-EPSILON_SHARES = (0.2, 0.35, 0.5, 0.65, 0.8)
+EPSILON_SHARES = (0.2, 0.35, 0.5, 0.65, 0.8, 0.9)
 MOST_ROUNDS = 20
 CANDIDATES = 8
 """Plans that are forecast with the exact law, after a ranking by normal approximations."""
@@ -109,15 +113,23 @@ def random_overlaps(n: int, paths: int) -> np.ndarray:
     return np.asarray(ndtri((np.arange(paths) + 0.5) / paths) / math.sqrt(n))
 
 
-def walk(n: int, rounds: Sequence[Callable[[np.ndarray], np.ndarray]], paths: int) -> np.ndarray:
-    """|Overlap| of n signs, random at first, in so many runs: every round gives the share of wrong signs
-    that follows a given |overlap|, and n signs of that mean fluctuate about it."""
-    overlap = random_overlaps(n, paths)
+def walk(
+    n: int, rounds: Sequence[Callable[[np.ndarray], np.ndarray]], paths: int, memory: float
+) -> np.ndarray:
+    """|Overlap| that the next count sees after n signs, random at first, took these rounds, in so many runs.
+
+    Every round gives the share of wrong signs that follows a given |overlap|, and n signs of that mean
+    fluctuate about it. `memory` is 1 / (gamma^2 d) where all counts see the same edges: a sign has pulled
+    its neighbours' signs, which return it in the next count. Else it is 0.
+    """
+    overlap, returned = random_overlaps(n, paths), np.zeros(paths)
     for number, wrong in enumerate(rounds):
-        mean = np.sign(overlap) * (1.0 - 2.0 * wrong(np.abs(overlap)))
-        overlap = mean + fluctuations(number, paths) * np.sqrt((1.0 - mean**2) / n)
-        overlap = np.clip(overlap, -1.0, 1.0)
-    return np.abs(overlap)
+        seen = np.clip(overlap + returned, -1.0, 1.0)
+        share, more = wrong(np.abs(seen)), wrong(np.abs(seen) + STEP)
+        returned = memory * overlap * 2.0 * (share - more) / STEP
+        mean = np.sign(seen) * (1.0 - 2.0 * share)
+        overlap = np.clip(mean + fluctuations(number, paths) * np.sqrt((1.0 - mean**2) / n), -1.0, 1.0)
+    return np.minimum(np.abs(overlap + returned), 1.0)
 
 
 def gaussian_noise(epsilon: float, delta: float, queries: int) -> _Noise:
@@ -131,7 +143,8 @@ def forecast_rounds(
     """What a plan is expected to do on the block model with these public parameters."""
     model = int(n), float(average_degree), float(gamma)
     *rounds, vote = (_wrong_after(*model, *count) for count in _counts(epsilon, delta, plan))
-    exact, error = _means(int(n), vote(walk(int(n), rounds, PATHS)))
+    memory = isinstance(plan, GaussianRounds) / max(gamma * gamma * average_degree, LEAST_SIGNAL)
+    exact, error = _means(int(n), vote(walk(int(n), rounds, PATHS, memory)))
     return PlannedRounds(plan, float(exact), float(error))
 
 
@@ -146,7 +159,8 @@ def _rough_ranks(
         *rounds, vote = (
             _roughly_wrong(d, gamma, counts) for counts in zip(*map(counted.get, group), strict=True)
         )
-        means = np.transpose(_means(n, vote(walk(n, rounds, ROUGH_PATHS))))
+        memory = isinstance(group[0], GaussianRounds) / max(gamma * gamma * d, LEAST_SIGNAL)
+        means = np.transpose(_means(n, vote(walk(n, rounds, ROUGH_PATHS, memory))))
         result |= {plan: _rank(PlannedRounds(plan, *mean)) for plan, mean in zip(group, means, strict=True)}
     return result
 
@@ -226,16 +240,12 @@ def _gaussian_plans(by_degree: bool) -> list[GaussianRounds]:
 
 
 def _split_plans() -> list[Plan]:
-    plans: list[Plan] = []
-    for again in ((0, 1), (1, 4), (1, 2)):
-        for rounds in range(1, 9):
-            for rough in (0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.0):
-                for middle in (0.0, 0.1, 0.2, 0.3):
-                    if rough + middle > (0.95 if again[0] == 0 else 1.0):
-                        continue
-                    parts = (rough / rounds,) * rounds + ((middle,) if middle else ())
-                    plans.append(SplitRounds(parts, again))
-    return plans
+    agains, roughs = ((0, 1), (1, 4), (1, 2)), (0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.0)
+    return [
+        SplitRounds((rough / rounds,) * rounds + ((middle,) if middle else ()), again)
+        for again, rounds, rough, middle in product(agains, range(1, 9), roughs, (0.0, 0.1, 0.2, 0.3))
+        if rough + middle <= (1.0 if again[0] else 0.95)
+    ]
 
 
 def _best(

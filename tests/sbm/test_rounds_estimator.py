@@ -93,9 +93,10 @@ def test_laws_of_counts_by_simulation():
 
 @pytest.mark.parametrize(
     "n, d, gamma, epsilon, rounds_, share, exact, error",
-    [(1000, 100, 0.8, 0.75, 11, 0.65, 0.83, 0.0085), (1000, 50, 0.8, 1.5, 10, 0.65, 0.61, 0.022),
-     (10_000, 200, 0.8, 0.5, 18, 0.65, 0.98, 0.0002), (10_000, 100, 0.8, 0.75, 18, 0.8, 0.0, 0.0062),
-     (10_000, 500, 0.8, 0.25, 17, 0.5, 1.0, 0.0001), (10_000, 200, 0.3, 2.0, 14, 0.5, 0.80, 0.0018)],
+    [(1000, 100, 0.8, 0.75, 11, 0.65, 0.85, 0.0071), (1000, 50, 0.8, 1.5, 10, 0.65, 0.68, 0.017),
+     (10_000, 200, 0.8, 0.5, 17, 0.65, 0.98, 0.0002), (10_000, 100, 0.8, 0.75, 17, 0.8, 0.0, 0.0055),
+     (10_000, 500, 0.8, 0.25, 18, 0.5, 1.0, 0.0002), (10_000, 200, 0.3, 2.0, 14, 0.5, 0.84, 0.0008),
+     (1_000_000, 20, 0.8, 4.0, 20, 0.9, 0.0, 0.107)],
 )  # fmt: skip
 def test_plans_and_forecasts(n, d, gamma, epsilon, rounds_, share, exact, error):
     """A share of wrong labels is the criterion where all are right less often than not."""
@@ -105,17 +106,20 @@ def test_plans_and_forecasts(n, d, gamma, epsilon, rounds_, share, exact, error)
     assert count_law.cache_info().hits > count_law.cache_info().misses  # one law for all noises
 
 
-@pytest.mark.parametrize("d, epsilon, runs", [(100, 0.75, 24), (60, 1.0, 48)])
-def test_measured_shares_stay_near_the_forecast(d, epsilon, runs):
-    """The second: one run in ten ends near chance, and the others have one label in a hundred wrong."""
+@pytest.mark.parametrize(
+    "n, d, epsilon, runs", [(1000, 100, 0.75, 24), (1000, 60, 1.0, 48), (20_000, 20, 4.0, 24)]
+)
+def test_measured_shares_stay_near_the_forecast(n, d, epsilon, runs):
+    """The second: one run in ten ends near chance, and the others have one label in a hundred wrong. The
+    third: without what neighbours return .093 is expected, not .039."""
     wrong = []
     for seed in range(runs):
-        sample = StochasticBlockModel(1000, d, 0.8).sample_edges(seed % 6)
+        sample = StochasticBlockModel(n, d, 0.8).sample_edges(seed % 6)
         fitted = RoundsRecovery(epsilon, 1e-6, 0.8, d, insecure_seed=seed).fit(sample.edges)
         wrong.append(error_rate(fitted.labels_, sample.labels))
-    planned = plan_rounds(1000, d, 0.8, epsilon, 1e-6)
+    planned = plan_rounds(n, d, 0.8, epsilon, 1e-6)
     assert abs(np.mean(np.equal(wrong, 0)) - planned.exact) < 0.2 + 1.25 / math.sqrt(runs)
-    assert planned.error / 3 - 0.01 < np.mean(wrong) < 2 * planned.error + 0.02 > np.median(wrong)
+    assert 0.6 * planned.error - 0.01 < np.mean(wrong) < 2 * planned.error + 0.02 > np.median(wrong)
 
 
 # ------------------------------------------------------------------------------------------------------------
