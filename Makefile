@@ -28,7 +28,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo   run the demonstration; writes $(OUT)/report.html"
-	@echo "make test   run the tests, five minutes (SLOW=1 for all of them, as .ci/run does; PYTEST=--campaigns for hours of random cases)"
+	@echo "make test   run the tests, six minutes (SLOW=1 for all of them, as .ci/run does; PYTEST=--campaigns for hours of random cases)"
 	@echo "make test-kernels   the numerical tests again with OpenBLAS's kernels of other processors"
 	@echo "make docs   the documentation site, docs/_build/html"
 	@echo "make lint   formatter, linter and type checker"
