@@ -577,7 +577,8 @@ def plain(value: Any) -> Any:
         return {_is(key, str): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
-    good = type(value) in (bool, int, str, Fraction, type(None)) or type(value) is float and isfinite(value)
+    good = type(value) in (bool, str, Fraction, type(None)) or type(value) is float and isfinite(value)
+    good = good or type(value) is int and value.bit_length() < 13_000
     _need(good, f"{brief(value)} is no JSON", Malformed)
     return value
 
@@ -933,8 +934,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def decimal(text: str) -> Any:
     """A numeral of a JSON file: an integer where it is one, else a fraction."""
-    value = number(text)
-    return value.numerator if value.denominator == 1 else value
+    return value.numerator if (value := number(text)).denominator == 1 else value
 
 
 def load(path: str, most: int = BYTES) -> Any:

@@ -58,13 +58,13 @@ def _is(value: Any, kind: type, length: int | None = None) -> Any:
 
 def _pick(listed: Any, k: Any) -> Any:
     good = k in listed if type(k) is str and type(listed) is dict else type(k) is int and 0 <= k < len(listed)
-    _need(good, f"{ascii(k)[:60]} is no place in a list, or no name", Malformed)
+    _need(good, "this is no place in a list, or no name", Malformed)
     return listed[k]
 
 
 def number(value: Any) -> Fraction:
     """An integer or text such as "-1/3", exactly; floats are refused."""
-    text = str(value) if type(value) is int else _is(value, str)
+    text = str(value) if type(value) is int and value.bit_length() < 13_000 else _is(value, str)
     match = _NUMBER.fullmatch(text)
     _need(match, f"{ascii(text)[:60]} is no number", Malformed)
     top, bottom = _is(match, re.Match).groups("1")
@@ -86,7 +86,7 @@ class Problem:
     def __init__(self, claim: Any) -> None:
         try:
             s = _EMPTY | json.loads(json.dumps(_is(claim, dict)), object_pairs_hook=_once)
-        except (TypeError, RecursionError) as why:
+        except (TypeError, ValueError, RecursionError) as why:
             raise Malformed(f"a claim is made of JSON: {why}") from None
         known = s.keys() == {*_EMPTY, "kind", "letters", "bound"}
         _need(known, "a claim has a key that is not known, or no kind, letters or bound")
@@ -291,7 +291,9 @@ class Problem:
 
 def replay(proof: Any) -> str:
     """The claim of {"claim": ..., "lines": [[rule, argument, ...], ...]}, which the last line settles."""
-    good = _is(proof, dict).get("format", "sosdp-words/1") == "sosdp-words/1"
+    good = _is(proof, dict).get("format", "sosdp-words/1") == "sosdp-words/1" and {
+        type(proof.get(key, "")) for key in ("note", "digest")
+    } == {str}
     _need(good and {"claim", "lines"} <= proof.keys(), "this is no proof about operators", Malformed)
     _need(not (others := proof.keys() - _KEYS), f"unknown key {ascii(min(others, default=''))}", Malformed)
     try:
@@ -301,12 +303,8 @@ def replay(proof: Any) -> str:
     for line in _is(proof["lines"], list):
         _need(line and _is(line, list), "a line has a rule", Malformed)
         rule = _is(line[0], str)
-        known = rule in vars(Problem) and rule[0] != "_"
-        _need(
-            known and getattr(Problem, rule).__code__.co_argcount == len(line),
-            "there is no such rule",
-            Malformed,
-        )
+        count = rule in vars(Problem) and rule[0] != "_" and getattr(Problem, rule).__code__.co_argcount
+        _need(count == len(line), "there is no such rule", Malformed)
         said = getattr(problem, rule)(*line[1:])
     _need(type(said) is str, "a proof ends where it settles the claim")
     return str(said)

@@ -78,6 +78,7 @@ def _in_subprocess(said: str, run: Run, program: ConicProgram, wanted: SolverOpt
             [sys.executable, "-c", f"from {__name__} import answer_from_input; answer_from_input()"],
             input=pickle.dumps((run, program, wanted)),
             stdout=subprocess.PIPE,
+            stderr=1 if verbose else None,  # where the remarks of a fork go
             timeout=seconds,
             env={**os.environ, "PYTHONPATH": paths},
             check=False,

@@ -144,7 +144,10 @@ PROOFS = [
         [[{}], [[1]], 0])],
     *[(("lines", 0), line)
       for line in (["weighted_sum", [[1]]], ["weighted_sum", 1], ["average", 7], ["assume", "a", 0])],
-    *[((key,), v) for key, v in (("format", GONE), ("claim", []), ("claim", GONE), ("a", 1))],
+    *[((key,), v)
+      for key, v in
+      (("format", GONE), ("claim", []), ("claim", GONE), ("a", 1), ("note", 0.5), ("digest", 1))],
+    *[(path, 10**4200) for path in (("claim", "bound"), ("lines", 0, 1, "x"), ("lines", 1, 1), ("note",))],
 ]  # fmt: skip
 
 
@@ -189,15 +192,15 @@ def test_what_is_malformed_is_so_at_every_door(name, tmp_path, capsys):
         with pytest.raises(sd.ProblemFileError):
             sd.load_problem(files[0])
     for path, value in [change[1:] for change in CERTIFICATES if change[0] == name]:
-        files = written(tmp_path, problem, changed(proof, path, value))
-        assert doors(tmp_path, capsys, kernel.main, files) == [2, 2, 2], (path, value)
+        codes = doors(tmp_path, capsys, kernel.main, written(tmp_path, problem, changed(proof, path, value)))
+        assert codes == [2, 2, 2], (path, value)
 
 
 def test_malformed_proofs_about_operators(tmp_path, capsys):
     assert doors(tmp_path, capsys, kernel_words.main, written(tmp_path, WORDS)) == [0, 0, 0]
     for path, value in PROOFS:
-        files = written(tmp_path, changed(WORDS, path, value))
-        assert doors(tmp_path, capsys, kernel_words.main, files) == [2, 2, 2], (path, value)
+        codes = doors(tmp_path, capsys, kernel_words.main, written(tmp_path, changed(WORDS, path, value)))
+        assert codes == [2, 2, 2], path
 
 
 def test_without_memory_nothing_is_said(tmp_path):
