@@ -46,7 +46,7 @@ STEPS = (
         may_centre,
         centred,
         "a relaxation does not change under x = c + u; the digits of a solver do",
-        "a quartic far from 0 without a set, at every door: moved 1, moved 6",
+        "a polynomial that varies little beside its terms, without a set or in a box of 1e9: unit 0, unit 4",
     ),
     Step(
         "other form",
@@ -67,7 +67,7 @@ STEPS = (
         lambda s: s.deadline == math.inf,
         small,
         "CVXOPT and SDPA on programs that take a moment",
-        "equations with coefficients of 1e34, a set empty by 1e-8 of its terms: finite 19, named 28",
+        "equations with coefficients of 1e34, an objective of 26 digits: finite 19, planted 1",
     ),
     Step(
         "exact",
