@@ -145,7 +145,7 @@ def test_the_estimator_ignores_a_far_record(broad):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["wide", "plane"])
+@pytest.mark.parametrize("name", ["broad", "plane"])
 def test_levels_and_laws_of_all_tables_and_neighbours(name, request):
     score = request.getfixturevalue(name)
     epsilon, base = 1.0, rational_base(1.0, 1)
