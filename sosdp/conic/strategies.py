@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .brackets import Bracket, bounded_lower_bound, is_empty, lower_bound, upper_bound
-from .clock import gave_up
+from .clock import gave_up, otherwise
 from .exact.dual_face import exact_face
 from .exact.dual_program import dual_program, ray_program
 from .exact.guesses import lifted, primal_face, relaxed
@@ -153,6 +153,7 @@ def _on_faces(best: Bracket, inner: Restricted | None, solve: Solve, relative: f
     return best
 
 
+@otherwise(-np.inf)
 def _exact_lower(program: ConicProgram, upper: float, solve: Solve, relative: float) -> float:
     """A lower bound from points of the dual program that are proven in exact arithmetic."""
     dual = dual_program(program)
@@ -262,6 +263,7 @@ def is_unbounded(program: ConicProgram, solve: Solve, cost: float = 0.0) -> bool
     return point is not False and is_dual_infeasible(program, solve, cost=cost)
 
 
+@otherwise(False)
 def is_dual_infeasible(program: ConicProgram, solve: Solve, relative: float = 0.0, cost: float = 0.0) -> bool:
     """Whether a direction is proven that leads from any feasible point to others of ever lower value: then
     the dual program has no point. (Whether this one has any is not asked.) ``relative``: what entries of A
