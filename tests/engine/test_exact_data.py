@@ -3,6 +3,7 @@
 from fractions import Fraction as F
 
 import numpy as np
+import pytest
 
 import sosdp as sd
 from sosdp.relaxation.certify.exact_data import as_stated
@@ -35,3 +36,10 @@ def test_equations_that_only_floats_make_alike_are_kept():
     identity = relax.minimize(x).identity
     assert {e.index for e in identity.equalities} == {0, 1}
     assert np.array_equal(*(e.polynomial.as_float().coefs for e in identity.equalities))
+
+
+@pytest.mark.parametrize("a", [0.1 + 1.1 + 0.3, 0.1 * 3 * 10, 1.75 - 2**-52])
+def test_a_point_of_numbers_that_are_stored_as_short_ones(a):
+    """1.5000000000000002 and 1.5 are one float times sqrt(2): x = 1 / a was proven not to be there."""
+
+    assert sd.feasible([(a * x).equals(1), a * x >= 1], 4).status != "infeasible"

@@ -111,3 +111,11 @@ def test_a_multiple_of_the_unknown_is_bounded_by_what_it_is(level):
         program.minimize(mu(x**3), 3),
     ):
         assert result.status == "optimal" and -1 / level - 1e-6 <= result.certified_bound <= -1 / level
+
+
+def test_the_constants_of_a_program_that_fixes_a_quotient_are_charged():
+    """Multiples c g: the moment of g is 1/c. The least value is 0, at x = -13; 5e-15 was certified."""
+    g = sd.polynomial("g")
+    for c in (49, 10):
+        answer = sd.SosProgram([g]).require((x + 13) * (y - 1) ** 2 - c * g, [x >= -13], degree=4).maximize(g)
+        assert answer.certified_bound is None or answer.certified_bound <= 0

@@ -9,6 +9,7 @@ proven to exist does.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,7 +26,7 @@ from ...conic.strategies import Solve, dual_bound, find_point, is_dual_infeasibl
 from ...conic.svec import SQRT2, triangle
 from ..assemble.identity import GramProgram, RawSolution
 from ..candidate import Candidate, State
-from ..certify.exact_data import ExactData, as_stated
+from ..certify.exact_data import ROUNDINGS, ExactData, as_stated
 from ..change import Built, Change, build
 from ..solve.forms import gram_form, moment_form
 from ..statement import FEASIBLE
@@ -170,16 +171,20 @@ def exact_bound(built: Built, time_limit: float | None) -> float | None:
     program = GramProgram(identity, np.ones(1), np.full(1, np.inf))
     statement = as_stated(program, demand.parts[0].coefs.tolist(), [[*demand.parts[1].coefs.tolist(), 1]])
     form = moment_form(statement.program)
-    conic = form.conic
+    conic, target = form.conic, statement.program.identity.target
+    (column,) = np.flatnonzero(form.fixed)
+    mass, data = Fraction(float(form.fixed[column])), statement.program.identity.unknown.data
+    # b is a multiple of the fixed moment, a quotient: both are exact where that is a power of two
+    whole = mass * Fraction(float(data[0])) == -Fraction(float(statement.program.objective[0]))
+    off = 0.0 if whole and abs(math.frexp(mass)[0]) == 0.5 else ROUNDINGS
     errors = None
-    if statement.target_off:
+    if statement.target_off or off:
         A, b, q = abs(conic.A).toarray(), np.abs(conic.b), np.abs(conic.q)
-        errors = A * statement.off, b * statement.off, q * statement.target_off
+        errors = A * statement.off, b * (statement.off + off), q * statement.target_off
     with opinion(conic, time_limit) as solve:
         result = dual_bound(conic, errors, solve)
     if not np.isfinite(result):
         return None
-    target, (column,) = statement.program.identity.target, np.flatnonzero(form.fixed)
-    constant = Fraction(float(target[column])) * Fraction(float(form.fixed[column]))
-    least = Fraction(result) + constant - abs(constant) * Fraction(statement.target_off)
+    constant = Fraction(float(target[column])) * mass
+    least = Fraction(result) + constant - abs(constant) * Fraction(statement.target_off + off)
     return rounded(least / statement.factor, -1)
