@@ -231,8 +231,8 @@ def _settled(
     names = order(program) if solver == "auto" else (solver,)
     if solver == "auto" and multiprecision.suits(program):
         # where the interior points of doubles end early, a first-order method gets no further
-        stopped_early = [n for n in names if n in ("clarabel", "sdpa")]
-        names = (*stopped_early, multiprecision.NAME, *(n for n in names if n not in stopped_early))
+        first = [n for n in names if n in ("clarabel", "sdpa")]
+        names = (*first, multiprecision.NAME, *(n for n in names if n not in first))
     best: ConicSolution | None = None
     for name in names:
         try:

@@ -65,8 +65,8 @@ def _is_implied(program: ConicProgram, face: Face, z: np.ndarray) -> bool:
         return False
     # what one unit of every number of the face adds to A'z and b'z
     width, scalars = program.q.size + 1, np.array(face.scalars, dtype=int)
-    statement = np.column_stack([program.A[scalars].toarray(), program.b[scalars]]).tolist()
-    effects = [{i: fmpq(*v.as_integer_ratio()) for i, v in enumerate(row) if v} for row in statement]
+    table = np.column_stack([program.A[scalars].toarray(), program.b[scalars]]).tolist()
+    effects = [{i: fmpq(*v.as_integer_ratio()) for i, v in enumerate(row) if v} for row in table]
     numbers = dyadic(z[scalars], _DIGITS)
     for k, (side, rows) in enumerate(zip(program.cones.psd, program.cones.psd_slices(), strict=True)):
         power, factors = 1 << data.exponents[k], np.where(np.equal(*triangle(side)), 1, 2).tolist()
