@@ -279,14 +279,11 @@ def is_dual_infeasible(program: ConicProgram, solve: Solve, relative: float = 0.
     )
     if not relative:
         best = find_point(falls, solve)
-        return (
-            not isinstance(best, bool)
-            and cost
-            * sum(
-                abs(Fraction(c) * v) for c, v in zip(program.q.tolist(), best[0].point(best[1]), strict=True)
-            )
-            < 1
-        )
+        if isinstance(best, bool):
+            return False
+        inner, at = best
+        terms = (abs(Fraction(c) * v) for c, v in zip(program.q.tolist(), inner.point(at), strict=True))
+        return cost * sum(terms) < 1
     if falls.A.shape[0] * falls.q.size > _GUESSED:
         return False
     errors = (abs(falls.A).toarray() * relative, np.zeros(falls.b.size))
