@@ -134,17 +134,13 @@ def _closer(
 
 def _on_faces(best: Bracket, inner: Restricted | None, solve: Solve, relative: float) -> Bracket:
     """The bracket with what the faces prove that a solver's numbers suggest."""
-    if inner is not None and inner.program.A.shape[0] * inner.program.q.size > _GUESSED:
+    if inner is None or inner.program.A.shape[0] * inner.program.q.size > _GUESSED:
         return best
     for _ in range(_ROUNDS):
-        seen = None if inner is None else primal_face(inner.program, solve(relaxed(inner.program)))
-        if inner is None or seen is None:
-            break
-        narrow = restrict(inner.whole, lifted(seen, inner))
-        if narrow is True:
-            return EMPTY
+        seen = primal_face(inner.program, solve(relaxed(inner.program)))
+        narrow = False if seen is None else restrict(inner.whole, lifted(seen, inner))
         if not isinstance(narrow, Restricted):
-            break
+            return EMPTY if narrow is True else best
         above = _Side(narrow.program, _answer(narrow.program, solve), narrow.errors, narrow)
         best = _closer(best, above, above, solve, relative)
         if best.agrees(relative):
