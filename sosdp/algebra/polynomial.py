@@ -16,7 +16,7 @@ from sosdp.algebra import evaluate as at_points
 from sosdp.algebra import monomials as mono
 from sosdp.algebra import terms as merging
 from sosdp.algebra.coefficients import INTEGER_BITS, Number, Scale, as_number
-from sosdp.algebra.sparse import Sparse, item, summed, to_variable_id
+from sosdp.algebra.sparse import Sparse, summed, to_variable_id
 from sosdp.algebra.variables import variable_ids, variable_name
 
 _CHAIN = 64  # from so many terms on, sums with far smaller polynomials are merged later, many at once
@@ -90,7 +90,7 @@ class Polynomial(Sparse):
         if position < self.keys.size and self.keys[position] == wanted.keys[0]:
             if not mono.same(self.monos[position : position + 1], wanted.monos)[0]:
                 return 0  # another monomial with the same key: no two are in one polynomial
-            return item(self.coefs, position)
+            return self.coefs.item(position)
         return 0
 
     def terms(self) -> Iterator[tuple[Number, dict[str, int]]]:

@@ -246,10 +246,8 @@ class Sparse:
     @property
     def constant(self) -> Number:
         """Coefficient of the monomial 1."""
-        position = int(np.searchsorted(self.keys, np.uint64(0)))
-        if position < self.keys.size and self.keys[position] == 0 and not self.monos[position].any():
-            return item(self.coefs, position)
-        return 0
+        first = self.keys.size > 0 and self.keys.item(0) == 0 and not self.monos[0].any()
+        return self.coefs.item(0) if first else 0
 
     def as_float(self: P) -> P:
         """The same polynomial with float64 coefficients; ValueError if one is too large for a float."""
@@ -260,12 +258,6 @@ class Sparse:
     def as_exact(self: P) -> P:
         """The same polynomial with integers and Fractions in the place of floats."""
         return self if self.is_exact else self._make(self.monos, binary(self.coefs).copy(), self.keys)
-
-
-def item(coefs: np.ndarray, position: int) -> Number:
-    """One coefficient as a Python number."""
-    value = coefs[position]
-    return value if coefs.dtype == object else value.item()
 
 
 def display_order(monos: np.ndarray) -> np.ndarray:

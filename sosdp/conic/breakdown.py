@@ -49,16 +49,12 @@ def call(solver: str, program: ConicProgram, run: Callable[[], T], noisy: Descri
         except (Breakdown, MemoryError, SolverUnavailable):
             raise
         except BaseException as error:
-            if not (isinstance(error, Exception) or is_panic(error)):
+            # solvers written in Rust panic with an exception that is no `Exception`
+            if not (isinstance(error, Exception) or type(error).__name__ == "PanicException"):
                 raise
             drop()
             said = str(error).splitlines() or [type(error).__name__]
             raise Breakdown(f"{solver} broke down ({said[0]}); {OTHER_UNITS}") from None
-
-
-def is_panic(error: BaseException) -> bool:
-    """Whether this is a panic of a solver written in Rust: an exception that is no `Exception`."""
-    return type(error).__name__ == "PanicException"
 
 
 class Descriptor:

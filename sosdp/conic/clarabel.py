@@ -78,9 +78,7 @@ def solve(
     # many 2 x 2 blocks are cheaper as second-order cones; for a few, the matrix cone is the more accurate one
     # (a nilpotent equation, a single point: values wrong by 1e-4 as second-order cones)
     turning = cones.psd.count(2) > _MANY_PAIRS
-    blocks = _blocks(cones, turning)
-    columns = program.q.size
-    quadratic = program.P if program.P is not None else _nothing(columns)
+    quadratic = program.P if program.P is not None else _nothing(program.q.size)
     turn = _rotation(cones) if turning else None
     A, b = program.A if program.A.has_sorted_indices else program.A.sorted_indices(), program.b
     if turn is not None:
@@ -94,7 +92,7 @@ def solve(
     with interruptible() as interrupted:
 
         def run() -> Any:
-            solver = clarabel.DefaultSolver(quadratic, program.q, A, b, blocks, settings)
+            solver = clarabel.DefaultSolver(quadratic, program.q, A, b, _blocks(cones, turning), settings)
             solver.set_termination_callback(_Ends(interrupted, tolerance is None))
             return solver.solve()
 

@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl
 
+TINY_SIDE = 40
+_WORK = 34  # numbers a column with which LAPACK works in blocks
+
 
 def eigenvalues_between(matrix: np.ndarray, first: int, last: int) -> np.ndarray:
     """Eigenvalues number first..last, ascending, of a dense symmetric matrix, without vectors.
@@ -38,5 +41,11 @@ def _between(matrix: np.ndarray, first: int, last: int, vectors: bool) -> np.nda
 
 
 def least_eigenvalue(matrix: np.ndarray) -> float:
-    """The least eigenvalue, in floating point: a guess, not a bound (`rigorous` has bounds)."""
+    """The least eigenvalue, in floating point: a guess, not a bound (`rigorous` has bounds). One of many is
+    cheaper only where the matrix is not tiny. Raises LinAlgError or ValueError."""
+    side = matrix.shape[0]
+    if side <= TINY_SIDE:
+        values, _, failed = sl.lapack.dsyevd(matrix, compute_v=0, lower=1, lwork=_WORK * side)
+        if not failed:
+            return float(values[0])
     return float(eigenvalues_between(matrix, 0, 0)[0])

@@ -16,12 +16,11 @@ import scipy.linalg as la
 import scipy.sparse as sp
 import scipy.sparse.linalg as sla
 
-from .eigenvalues import eigenvectors_between, least_eigenvalue
+from .eigenvalues import TINY_SIDE, eigenvectors_between, least_eigenvalue
 
 UNIT = 2.0**-53
 _UNDERFLOW = 1e-290
 _OVERFLOW = 1e150  # beyond it eigenvalue routines may overflow
-_STACK_SIDE = 40  # above it one matrix at a time is as fast
 
 
 def _cholesky_succeeds(matrix: np.ndarray) -> bool:
@@ -44,8 +43,8 @@ def least_eigenvalue_bound(matrix: np.ndarray) -> float:
         return float(matrix[0, 0]) if math.isfinite(scale) else -np.inf
     if not scale <= _OVERFLOW:  # nor where it is not a number
         return -np.inf
-    try:  # one eigenvalue of many is cheaper only where the matrix is not tiny
-        guess = float(np.linalg.eigvalsh(matrix)[0]) if side <= _STACK_SIDE else least_eigenvalue(matrix)
+    try:
+        guess = least_eigenvalue(matrix)
     except (np.linalg.LinAlgError, ValueError):
         guess = -scale
     margin = 4.0 * side * UNIT * scale
@@ -127,7 +126,7 @@ def least_eigenvalue_bounds(stack: np.ndarray) -> np.ndarray:
     judged.
     """
     count, side = stack.shape[:2]
-    if side <= 1 or side > _STACK_SIDE or count < 4:
+    if side <= 1 or side > TINY_SIDE or count < 4:  # then one matrix at a time is as fast
         return np.array([least_eigenvalue_bound(matrix) for matrix in stack], dtype=float).reshape(count)
     result = np.full(count, -np.inf)
     scale = np.abs(stack).sum(axis=2).max(axis=1, initial=0.0) + _UNDERFLOW

@@ -50,7 +50,10 @@ def bracket(
     faces that numbers suggest. Cost: a dense factorisation of the columns, and at most as many solves as
     there are sizes of shrinking, on the program and on each face.
     """
-    as_found = _as_found(program, solution)
+    # what floats prove: often nothing, at little cost beside exact arithmetic
+    side = _Side(program, solution)
+    upper = side.upper()
+    as_found = Bracket(side.lower() if upper < np.inf else -np.inf, upper)
     if as_found.agrees(relative):
         return as_found
     inner = restrict(program)
@@ -61,7 +64,7 @@ def bracket(
         if ray or _has_exact_ray(program, solve):
             return EMPTY
         return Bracket(-np.inf, np.inf, reason="the ray of infeasibility could not be proven")
-    above = start = _Side(program, solution)
+    above = start = side
     if isinstance(inner, Restricted) and inner.changed:
         above = _Side(inner.program, _answer(inner.program, solve), inner.errors, inner)
         # what is exact shows its face; a program whose entries were rounded shows none
@@ -97,13 +100,6 @@ def bracket(
     return replace(best, reason=reason)
 
 
-def _as_found(program: ConicProgram, solution: ConicSolution) -> Bracket:
-    """What floats prove of the answer as it is: often nothing, at little cost beside exact arithmetic."""
-    side = _Side(program, solution)
-    upper = side.upper()
-    return Bracket(side.lower() if upper < np.inf else -np.inf, upper)
-
-
 def _answer(program: ConicProgram, solve: Solve) -> ConicSolution:
     """A solver's answer; where there are no variables, the only point, which is not looked at here."""
     if program.q.size:
@@ -134,13 +130,17 @@ def _closer(
 
 def _on_faces(best: Bracket, inner: Restricted | None, solve: Solve, relative: float) -> Bracket:
     """The bracket with what the faces prove that a solver's numbers suggest."""
-    if inner is None or inner.program.A.shape[0] * inner.program.q.size > _GUESSED:
+    if inner is not None and inner.program.A.shape[0] * inner.program.q.size > _GUESSED:
         return best
     for _ in range(_ROUNDS):
-        seen = primal_face(inner.program, solve(relaxed(inner.program)))
-        narrow = False if seen is None else restrict(inner.whole, lifted(seen, inner))
+        seen = None if inner is None else primal_face(inner.program, solve(relaxed(inner.program)))
+        if inner is None or seen is None:
+            break
+        narrow = restrict(inner.whole, lifted(seen, inner))
+        if narrow is True:
+            return EMPTY
         if not isinstance(narrow, Restricted):
-            return EMPTY if narrow is True else best
+            break
         above = _Side(narrow.program, _answer(narrow.program, solve), narrow.errors, narrow)
         best = _closer(best, above, above, solve, relative)
         if best.agrees(relative):
@@ -275,11 +275,14 @@ def is_dual_infeasible(program: ConicProgram, solve: Solve, relative: float = 0.
     )
     if not relative:
         best = find_point(falls, solve)
-        if isinstance(best, bool):
-            return False
-        inner, at = best
-        terms = (abs(Fraction(c) * v) for c, v in zip(program.q.tolist(), inner.point(at), strict=True))
-        return cost * sum(terms) < 1
+        return (
+            not isinstance(best, bool)
+            and cost
+            * sum(
+                abs(Fraction(c) * v) for c, v in zip(program.q.tolist(), best[0].point(best[1]), strict=True)
+            )
+            < 1
+        )
     if falls.A.shape[0] * falls.q.size > _GUESSED:
         return False
     errors = (abs(falls.A).toarray() * relative, np.zeros(falls.b.size))

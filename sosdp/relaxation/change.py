@@ -27,7 +27,7 @@ from .assemble.identity import GramProgram, Identity
 from .assemble.program_units import program_scalings
 from .assemble.scaling import Scaling, find_scaling, power_of_two, scale
 from .assemble.stack import stack
-from .descent import centre_of_forms, low_points, moved_polynomial
+from .descent import centre_of_forms, low_points, moved_polynomial, near
 from .solve.solve import with_margin
 from .statement import PROOF, Demand, Statement, tallest
 
@@ -161,7 +161,8 @@ def centre_of_descent(demand: Demand) -> dict[int, Fraction]:
     """Where a polynomial is least, or the centre of its highest form, which has short digits and wells on all
     sides: where its terms are smallest, if they are much smaller there; by variable without a box."""
     p, ends = demand.parts[0], demand.bounds.ranges
-    leads, every = p.coefs[p.monos.all(axis=1)].tolist(), p.coefs.tolist()  # no move changes the first
+    every = p.coefs.tolist()
+    leads = (c for c, v in zip(every, p.monos[:, 0].tolist(), strict=True) if v)  # no move changes these
     if max(map(abs, leads), default=0) * _LIGHTER >= max(map(abs, every), default=0):
         return {}
     boxed = {v: Fraction(sum(r)) / 2 for v, r in ends.items() if np.isfinite(r).all()}
@@ -283,6 +284,15 @@ class Built:
     def slopes(self) -> np.ndarray:
         """What an unknown of the program is multiplied by in the given units."""
         return self.scalings[0].unknowns_of(np.ones(len(self.statement.prices)))
+
+    @cached_property
+    def at_origin(self) -> float:
+        """The value at the origin of the given variables; minus infinity where this does not satisfy every
+        constraint."""
+        mass, demand = self.given.mass, self.given.demands[0]
+        if mass is None or demand.halves or not demand.has_origin:
+            return -math.inf
+        return near(self.given.constant + mass * Fraction(demand.parts[0].constant))
 
     def parts_of(self, gram: np.ndarray, free: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """Multipliers of the program, by demand."""

@@ -17,6 +17,7 @@ from flint import fmpq, fmpq_mat
 
 from ..algebra.monomials import degrees
 from ..algebra.polynomial import Polynomial
+from ..conic.eigenvalues import least_eigenvalue
 from ..conic.judge import AGREE
 from ..conic.rigorous import UNIT
 from ..conic.svec import smat
@@ -105,21 +106,9 @@ def tolerance(built: Built, value: float, best: float = math.inf) -> float:
     """What counts as closed: relative to the value and to one, but never more than the objective varies: its
     constant is no reason to be content with less, but for the last digits that floats of its size have.
     ``best``: what is found, beside which a bracket is narrow if it is by what is gained on the origin."""
-    height = min(ENOUGH * min(max(abs(value), 1.0), built.height), _OF_GAIN * _gain(built, best))
-    return max(height, _DIGITS * abs(value))
-
-
-def _gain(built: Built, value: float) -> float:
-    """By how much a value is better than that at the origin of the given variables; infinite where this does
-    not satisfy every constraint, or is as good."""
-    mass, demand = built.given.mass, built.given.demands[0]
-    system = demand.system
-    if mass is None or demand.halves or system.matrices or system.foralls:
-        return math.inf
-    inside = not any(h.constant for h in system.equalities)
-    inside = inside and all(g.constant >= 0 for g in system.inequalities)
-    better = near(built.given.constant + mass * Fraction(demand.parts[0].constant)) - value
-    return better if inside and better > 0 else math.inf
+    gain = built.at_origin - best
+    height = ENOUGH * min(max(abs(value), 1.0), built.height)
+    return max(min(height, _OF_GAIN * gain) if gain > 0 else height, _DIGITS * abs(value))
 
 
 def outwards(value: Fraction, sign: int) -> float | None:
@@ -176,7 +165,7 @@ def violation(built: Built, raw: RawSolution) -> float:
             continue
         matrix = smat(values[rows], block.side)
         length = np.sqrt(np.maximum(np.abs(matrix.diagonal()), 1.0))
-        worst = max(worst, -float(np.linalg.eigvalsh(matrix / (length[:, None] * length))[0]))
+        worst = max(worst, -least_eigenvalue(matrix / (length[:, None] * length)))
     return worst
 
 
@@ -311,7 +300,7 @@ def own_misfit(built: Built, raw: RawSolution) -> float:
                 for a, b in zip(squares.indptr[:-1], squares.indptr[1:], strict=True)
             ]
             length = np.sqrt(np.maximum(np.abs(np.diag(matrix)), np.where(np.isfinite(terms), terms, 1.0)))
-            worst = max(worst, -float(np.linalg.eigvalsh(matrix / np.outer(length, length))[0]))
+            worst = max(worst, -least_eigenvalue(matrix / np.outer(length, length)))
     return worst if math.isfinite(worst) else math.inf
 
 
@@ -407,9 +396,9 @@ def is_wide(built: Built, raw: RawSolution) -> bool:
         return False
     given = zip(built.statement.demands, built.given.demands, built.change.origins, strict=True)
     for k, ((demand, wanted, origin), known) in enumerate(zip(given, means(built, raw), strict=True)):
-        system, ranges = demand.system, demand.bounds.ranges
         if not demand.constrained:
             continue
+        ranges = demand.bounds.ranges
         lengths: dict[int, float] = {}
         piece = demand.identity
         if not known and built.statement.kind == MEASURES and built.has_no_mass(raw.moments, k):
@@ -419,8 +408,8 @@ def is_wide(built: Built, raw: RawSolution) -> bool:
             lengths = dict(enumerate(np.sqrt(np.abs(y[(piece.columns > 0).sum(axis=1) == 2])).tolist()))
             if not lengths:  # all of them are rewritten
                 lengths = dict(enumerate(demand.bounds.magnitude(np.unique(piece.columns)[:, None]).tolist()))
-        for v in () if piece.hermitian else system.variable_ids.tolist():
-            middle = float(origin.get(v, 0.0))
+        for v in () if piece.hermitian else demand.first.system.variable_ids.tolist():
+            middle = float(origin[v]) if v in origin else 0.0
             mean, spread = known.get(v, (0.0, math.inf))
             if math.isinf(spread):  # its square is no column
                 if v in demand.fixed or all(map(math.isfinite, ranges.get(v, (math.inf,)))):

@@ -212,12 +212,12 @@ def closed(candidate: Candidate) -> Candidate:
         )
         return replace(candidate, status="inaccurate", reason=text, value=max(value, lower))
     by_moments = (
-        candidate.missed <= enough and candidate.violated <= 10 * SATISFIED and abs(value - lower) <= enough
+        (raw.status == "optimal" or proven is not None)
+        and candidate.missed <= enough
+        and candidate.violated <= 10 * SATISFIED
+        and abs(value - lower) <= enough
+        and candidate.above > candidate.value - enough  # a point below the value contradicts it
     )
-    by_moments = by_moments and (raw.status == "optimal" or proven is not None)
-    by_moments = (
-        by_moments and candidate.above > candidate.value - enough
-    )  # a point below the value contradicts it
     if by_moments and not is_wide(built, raw):
         why = ""
         if proven is None and candidate.theorem is not None:

@@ -101,7 +101,7 @@ class Demand:
     @cached_property
     def similar(self) -> Structure | None:
         """The last structure whose plan, but for the numbers of inequalities, is that of this demand."""
-        return None if self.key is None else recalled(self.key[0])
+        return self.shared or (None if self.key is None else recalled(self.key[0]))
 
     @cached_property
     def bounds(self) -> VariableBounds:
@@ -238,7 +238,7 @@ class Statement:
                 total -= self.curves[k] * u * u
         return total
 
-    @property
+    @cached_property
     def mass(self) -> Fraction | None:
         """The mass of the one measure that pairs with a statement about a bound, by whatever door: the
         objective is
@@ -252,7 +252,7 @@ class Statement:
         level = demand.parts[1]
         if demand.in_expectation or demand.labels or demand.equations or not level.is_constant:
             return None
-        return price / -Fraction(level.constant) if price > 0 and level.constant < 0 else None
+        return price / -Fraction(level.constant) if price.numerator > 0 > level.constant else None
 
     @property
     def lowest(self) -> Statement | None:

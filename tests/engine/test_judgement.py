@@ -202,7 +202,8 @@ def test_multipliers_fit_in_the_identity_and_in_the_cone():
     identity, gram = built.program.identity, raw.gram.copy()
     (row,) = [r.start for b, r in zip(identity.blocks, identity.slices()) if b.kind == "inequality"]
     gram[row] = -0.1
-    gram = absorbed(identity, gram, raw.free, raw.unknowns)  # the identity holds, with a negative multiplier
+    # the identity holds, with a negative multiplier
+    gram = absorbed(identity, np.concatenate([gram, raw.free, raw.unknowns]))[: gram.size]
     assert judge.own_misfit(built, replace(raw, gram=gram)) > 0.01
 
 

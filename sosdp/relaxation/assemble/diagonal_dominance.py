@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...algebra import monomials as mono
+from ...conic.eigenvalues import least_eigenvalue
 from ...conic.svec import SQRT2, smat, svec_length, triangle
 from .identity import ONE, Block, Identity, by_side
 
@@ -145,7 +146,7 @@ def _least(stack: np.ndarray) -> np.ndarray:
     """The least eigenvalue of each matrix; minus infinity for all where the numbers are too large."""
     if not np.abs(stack).max(initial=0.0) < _OVERFLOW:
         return np.full(stack.shape[0], -np.inf)
-    return np.linalg.eigvalsh(stack)[:, 0]
+    return np.linalg.eigvalsh(stack)[:, 0] if len(stack) > 1 else np.array([least_eigenvalue(stack[0])])
 
 
 def _all(pieces: list[tuple[sp.csr_matrix, tuple[int, ...]]]) -> sp.csr_matrix:

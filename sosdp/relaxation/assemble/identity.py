@@ -213,7 +213,7 @@ class Identity(PickledByName):
         result.__dict__.update(self.__dict__, target=target, _own=self._own)
         return result
 
-    @property
+    @cached_property
     def sides(self) -> list[int]:
         """Sides of the Gram matrices."""
         return [b.side for b in self.blocks]

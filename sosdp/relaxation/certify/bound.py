@@ -78,9 +78,8 @@ def certify(
     settled = in_cones(identity, gram)
     if isinstance(settled, str):
         return Certified(gram, free, np.inf, -np.inf, settled)
-    gram, inexact = settled
-    gram = absorbed(identity, gram, free, unknowns)
-    every = np.concatenate([gram, free, unknowns])
+    every, inexact = absorbed(identity, np.concatenate([settled[0], free, unknowns])), settled[1]
+    gram = every[: gram.size]
     uncertain = np.abs(parts.residual(target, every))
     uncertain += parts.error(target, every)
     if parts.null is not None:
@@ -117,12 +116,13 @@ def in_cones(identity: Identity, gram: np.ndarray) -> tuple[np.ndarray, float] |
     return gram, inexact
 
 
-def absorbed(identity: Identity, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray) -> np.ndarray:
-    """Gram matrices of which the plain ones have absorbed the residual of the identity."""
-    parts, every = identity.derive(make_parts), np.concatenate([gram, free, unknowns])
+def absorbed(identity: Identity, every: np.ndarray) -> np.ndarray:
+    """All multipliers (entries of Gram matrices, free ones, unknowns), of which the plain Gram matrices have
+    absorbed the residual of the identity, in place."""
+    parts = identity.derive(make_parts)
     for _ in range(2):  # the second pass removes the rounding of the first
         every[parts.plain] += parts.absorb @ (parts.inverse * parts.residual(identity.target, every))
-    return every[: gram.size]
+    return every
 
 
 def _least_after(group: Group, gram: np.ndarray, broad: np.ndarray) -> np.ndarray:
@@ -244,7 +244,7 @@ class _Parts:
     absorb_size: Table
     unreached: np.ndarray
     inverse: np.ndarray
-    terms: np.ndarray
+    rounding: np.ndarray
     squares: list[Group]
     others: list[Group]
     null: NullConditions | None
@@ -260,8 +260,7 @@ class _Parts:
         size = np.abs(target) + self.size @ multipliers
         if not size.min(initial=np.inf) > _UNDERFLOW:  # products may have vanished that are not zero
             size += _UNDERFLOW / UNIT * ((self.size != 0) @ (multipliers > 0))
-        # one rounding a product, one a sum, one for each coefficient converted to double, one for sqrt(2)
-        return (self.terms + 8) * UNIT * size * _OUTWARD
+        return self.rounding * size * _OUTWARD
 
 
 def make_parts(identity: Identity) -> _Parts:
@@ -286,7 +285,8 @@ def make_parts(identity: Identity) -> _Parts:
         inverse=np.divide(
             1.0, weight, out=np.zeros(weight.size), where=reached
         ),  # of nothing they are integers
-        terms=np.bincount(np.concatenate(terms), minlength=gram.shape[1]),
+        # one rounding a product, one a sum, one for each coefficient converted to double, one for sqrt(2)
+        rounding=(np.bincount(np.concatenate(terms), minlength=gram.shape[1]) + 8) * UNIT,
         squares=plain_groups,
         others=other_groups,
         null=null_conditions(identity),

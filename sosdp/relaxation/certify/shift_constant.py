@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy.linalg as la
 
 from ...conic.rigorous import UNIT
 from ...reduction.bounds import VariableBounds
@@ -35,7 +36,7 @@ def lift_constant(
     settled = in_cones(identity, gram)
     if isinstance(settled, str):
         return None
-    gram = absorbed(identity, settled[0], free, unknowns)
+    gram = absorbed(identity, np.concatenate([settled[0], free, unknowns]))[: gram.size]
     scale = 1.0 + float(np.abs(gram).max(initial=0.0))
     if not math.isfinite(scale):
         return None
@@ -77,7 +78,8 @@ def _amounts(group: Group, gram: np.ndarray, margin: float) -> np.ndarray | None
     needed = 2.0 * margin - matrices.take(corner)
     if group.side > 1:
         body, edge = matrices.take(rest) - 2.0 * margin * np.eye(group.side - 1), matrices.take(edges)
-        if not (np.linalg.eigvalsh(body)[:, 0] > 0).all():
-            return None
-        needed += (edge * np.linalg.solve(body, edge[:, :, None])[:, :, 0]).sum(axis=1)
+        for k, (matrix, column) in enumerate(zip(body, edge, strict=True)):
+            if la.lapack.dpotrf(matrix, lower=1, clean=0)[1]:
+                return None
+            needed[k] += (column * la.lapack.dgesv(matrix, column)[2]).sum()
     return np.maximum(needed, 0.0)

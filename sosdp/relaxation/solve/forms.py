@@ -102,12 +102,13 @@ def read_gram_form(program: GramProgram, solution: ConicSolution) -> RawSolution
     """Translate a solution of ``gram_form``."""
     solution = _finite(solution)
     identity = program.identity
-    gram, free, unknowns = np.split(solution.x, np.cumsum([identity.gram.shape[0], identity.free.shape[0]]))
+    rows, others = identity.gram.shape[0], identity.gram.shape[0] + identity.free.shape[0]
+    unknowns = solution.x[others:]
     status = {"infeasible": "unbounded", "unbounded": "infeasible"}.get(solution.status, solution.status)
     return RawSolution(
         status=status,
-        gram=gram,
-        free=free,
+        gram=solution.x[:rows],
+        free=solution.x[rows:others],
         unknowns=unknowns,
         moments=solution.z[: identity.columns.shape[0]],
         value=program.value(unknowns),

@@ -181,22 +181,20 @@ def _solve_with(program: GramProgram, name: Any, options: dict) -> RawSolution:
 def unproducible(identity: Identity) -> RawSolution | None:
     """A coefficient of the target or the unknowns that no block and no equality can produce: the functional
     that reads it decides, without a solver. None where there is no such coefficient."""
-    unproduced, wanted = identity.derive(_unproduced)
-    missing = np.flatnonzero(unproduced & (wanted | (identity.target != 0)))
-    if not missing.size:
+    column = next((k for k, wanted in identity.derive(_unproduced) if wanted or identity.target[k]), None)
+    if column is None:
         return None
-    column = int(missing[0])
     moments = np.zeros(identity.columns.shape[0])
     moments[column] = -np.sign(identity.target[column])
     known = "a monomial of the polynomial is not a product of two basis elements"
     return replace(unanswered(identity, "unbounded", known), moments=moments, value=-np.inf)
 
 
-def _unproduced(identity: Identity) -> tuple[np.ndarray, np.ndarray]:
-    """Which coefficients no block and no equality can produce, and which unknowns ask for, shape (columns,)
-    each."""
-    count, made = identity.columns.shape[0], np.concatenate([identity.gram.indices, identity.free.indices])
-    return np.bincount(made, minlength=count) == 0, np.bincount(identity.unknown.indices, minlength=count) > 0
+def _unproduced(identity: Identity) -> list[tuple[int, bool]]:
+    """The coefficients that no block and no equality can produce, and whether an unknown asks for them."""
+    made = np.concatenate([identity.gram.indices, identity.free.indices])
+    missing = np.setdiff1d(np.arange(identity.columns.shape[0]), made)
+    return list(zip(missing.tolist(), np.isin(missing, identity.unknown.indices).tolist(), strict=True))
 
 
 def with_margin(identity: Identity, keep_unknowns: bool = False) -> Identity:
