@@ -150,23 +150,23 @@ class _Method:
                 return ray
         else:
             self._begin(start)
-        since, result = 0, self._note("start")
+        since, point = 0, self._note("start")
         large = max(self.program.cones.psd, default=0) > _LARGE_SIDE
         for _ in range(_MULTIPLIERS):
             before, y, z = self.best.error if self.best else np.inf, self.y, self.z
             late = large and self.products >= _FIRST_PRODUCTS
             patience = _AT_THE_FLOOR if before <= _SOLVED else _NEAR if start else _PATIENCE
-            hopeless = late and min(before, result.error) > _ON_ITS_WAY
-            if result.error <= self.limits.tolerance or since > patience or hopeless or self._over():
+            hopeless = late and min(before, point.error) > _ON_ITS_WAY
+            if point.error <= self.limits.tolerance or since > patience or hopeless or self._over():
                 break
             self._minimise()
-            result = self._note("Newton")
+            point = self._note("Newton")
             enough = _FLOOR_GAIN * before if before <= _SOLVED else before
-            since = 0 if result.error < enough else since + 1
+            since = 0 if point.error < enough else since + 1
             ray = self._ray(self.y - y, self.z - z)
             if ray is not None:
                 return ray
-            self._retune(result)
+            self._retune(point)
         return self._answer()
 
     def _begin(self, start: ConicSolution) -> None:
@@ -272,11 +272,11 @@ class _Method:
     def _lagrangian(self, part: PositivePart, y: np.ndarray) -> float:
         return float(self.scaled.q @ y + (part.value @ part.value - self.z @ self.z) / (2 * self.sigma))
 
-    def _retune(self, result: _Point) -> None:
+    def _retune(self, point: _Point) -> None:
         """The weight follows the larger error: a larger one makes the multipliers move faster."""
-        if result.dual < result.primal:
-            self.sigma *= 3.0 if 10 * result.dual < result.primal else 2.0
-        elif result.dual > 2 * result.primal:
+        if point.dual < point.primal:
+            self.sigma *= 3.0 if 10 * point.dual < point.primal else 2.0
+        elif point.dual > 2 * point.primal:
             self.sigma /= 1.5
 
     def _note(self, what: str) -> _Point:
@@ -287,16 +287,16 @@ class _Method:
         unit = p.size_q * p.size_b
         value, bound = unit * float(p.q @ self.y), -unit * float(p.b @ self.z)
         gap = abs(value - bound) / (1.0 + abs(value + self.program.constant))
-        result = _Point(self.y, self.z, self.s, dual, primal, gap)
-        if not np.isfinite(result.error):
+        point = _Point(self.y, self.z, self.s, dual, primal, gap)
+        if not np.isfinite(point.error):
             raise FloatingPointError("the iterates are not finite")
-        if self.best is None or result.error < self.best.error:
-            self.best = result
+        if self.best is None or point.error < self.best.error:
+            self.best = point
         if self.limits.verbose:
             errors = f"dual {dual:.1e} primal {primal:.1e} gap {gap:.1e}"
             work = f"{self.projections} projections {self.products} products"
             print(f"{NAME} {what:6s} {errors} weight {self.sigma:.1e} {work}")
-        return result
+        return point
 
     def _ray(self, y: np.ndarray, z: np.ndarray) -> ConicSolution | None:
         """An answer where the directions in which the iterates went prove that there is no solution."""

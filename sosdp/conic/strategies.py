@@ -130,17 +130,13 @@ def _closer(
 
 def _on_faces(best: Bracket, inner: Restricted | None, solve: Solve, relative: float) -> Bracket:
     """The bracket with what the faces prove that a solver's numbers suggest."""
-    if inner is not None and inner.program.A.shape[0] * inner.program.q.size > _GUESSED:
+    if inner is None or inner.program.A.shape[0] * inner.program.q.size > _GUESSED:
         return best
     for _ in range(_ROUNDS):
-        seen = None if inner is None else primal_face(inner.program, solve(relaxed(inner.program)))
-        if inner is None or seen is None:
-            break
-        narrow = restrict(inner.whole, lifted(seen, inner))
-        if narrow is True:
-            return EMPTY
+        seen = primal_face(inner.program, solve(relaxed(inner.program)))
+        narrow = False if seen is None else restrict(inner.whole, lifted(seen, inner))
         if not isinstance(narrow, Restricted):
-            break
+            return EMPTY if narrow is True else best
         above = _Side(narrow.program, _answer(narrow.program, solve), narrow.errors, narrow)
         best = _closer(best, above, above, solve, relative)
         if best.agrees(relative):
@@ -275,14 +271,11 @@ def is_dual_infeasible(program: ConicProgram, solve: Solve, relative: float = 0.
     )
     if not relative:
         best = find_point(falls, solve)
-        return (
-            not isinstance(best, bool)
-            and cost
-            * sum(
-                abs(Fraction(c) * v) for c, v in zip(program.q.tolist(), best[0].point(best[1]), strict=True)
-            )
-            < 1
-        )
+        if isinstance(best, bool):
+            return False
+        inner, at = best
+        terms = (abs(Fraction(c) * v) for c, v in zip(program.q.tolist(), inner.point(at), strict=True))
+        return cost * sum(terms) < 1
     if falls.A.shape[0] * falls.q.size > _GUESSED:
         return False
     errors = (abs(falls.A).toarray() * relative, np.zeros(falls.b.size))

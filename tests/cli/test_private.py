@@ -180,13 +180,13 @@ def test_the_default_method_follows_public_facts(tmp_path, capsys):
     path.write_text(
         "# a comment\n" + "".join(f"{u} {v}\n" for u, v in two_cliques(8).edges), encoding="utf-8"
     )
-    statement = [str(path), "--epsilon", "1", "--nodes", "16"]
-    assert released(capsys, *statement, "--delta", "1e-6")["mechanism"] == "sbm.randomized_response"
-    assert released(capsys, *statement)["mechanism"] == "sbm.randomized_response"
+    arguments = [str(path), "--epsilon", "1", "--nodes", "16"]
+    assert released(capsys, *arguments, "--delta", "1e-6")["mechanism"] == "sbm.randomized_response"
+    assert released(capsys, *arguments)["mechanism"] == "sbm.randomized_response"
     for n, method in ((57, "randomized_response"), (58, "certificate")):  # a slack of 28.7 is needed
         known = [str(path), *BUDGET, "--nodes", str(n)]
         assert released(capsys, *known)["mechanism"] == f"sbm.{method}"
-    model = released(capsys, *statement, "--average-degree", "7", "--gamma", "0.9")
+    model = released(capsys, *arguments, "--average-degree", "7", "--gamma", "0.9")
     assert model["mechanism"] == "sbm.exponential" and model["value"]["nodes"] == list(range(16))
     learnt = released(
         capsys, str(path), "--epsilon", "1", "--nodes", "30000"
@@ -210,12 +210,12 @@ def test_a_large_edge_list_goes_through_in_blocks(tmp_path, capsys):
 def test_a_weighted_graph_has_communities_too(tmp_path, capsys):
     path = tmp_path / "g.txt"
     path.write_text("".join(f"{u} {v} 2.5\n" for u, v in two_cliques(60).edges), encoding="utf-8")
-    statement = [str(path), *BUDGET, "--nodes", "120", "--weight-bound", "2.5"]
-    release = released(capsys, *statement)
+    arguments = [str(path), *BUDGET, "--nodes", "120", "--weight-bound", "2.5"]
+    release = released(capsys, *arguments)
     assert release["value"]["labels"] == [1] * 60 + [-1] * 60
     assert release["guarantee"]["adjacency"] == "one edge (replace)"
     assert (
-        main(["private", "sbm", *statement[:3], "--weight-bound", "2", "--method", "randomized-response"])
+        main(["private", "sbm", *arguments[:3], "--weight-bound", "2", "--method", "randomized-response"])
         == 2
     )
     assert "--weight-bound: only --method auto" in capsys.readouterr().err

@@ -44,11 +44,11 @@ def test_mixed_polynomials_are_bounded_as_they_were_stated(seed):
                 (sum([e, f, e]), [2 * b + a for a, b in zip(low, high, strict=True)]),
             ]
         )
-        statement = [value(p, t) for t in POINTS]
-        assert small or statement == wanted
+        values = [value(p, t) for t in POINTS]
+        assert small or values == wanted
         answer = sd.minimize(p, CUBE, 6 if p.degree > 2 else 4)
         assert answer.certified_bound is not None, answer
-        proven, truth = Fraction(answer.certified_bound), min(statement)
+        proven, truth = Fraction(answer.certified_bound), min(values)
         size = max([Fraction(1), *(abs(Fraction(c)) for c, _ in p.terms())])
         assert truth - size / 10**4 <= proven <= truth
 

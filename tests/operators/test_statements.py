@@ -72,10 +72,10 @@ def test_refusals(letters, ask, error, said):
 
 def test_relations_are_confluent_completed_or_refused():
     x, y = free()
-    statement = [sd.relation(x * x, 1), sd.relation(y * y, 1), sd.relation(y * x * y, x)]
+    relations = [sd.relation(x * x, 1), sd.relation(y * y, 1), sd.relation(y * x * y, x)]
     with pytest.raises(ValueError, match=r"x\*y - y\*x = 0 follows"):
-        sd.minimize(x * y + y * x, statement, level=2)
-    r = sd.minimize(x * y + y * x, statement, level=2, complete=True)
+        sd.minimize(x * y + y * x, relations, level=2)
+    r = sd.minimize(x * y + y * x, relations, level=2, complete=True)
     assert r.bound == pytest.approx(-2, abs=1e-6)
     assert all(1 <= norm <= 1 + 1e-11 for norm in r.stated.norms)
     with pytest.raises(ValueError, match="1 = 0 follows"):

@@ -115,7 +115,7 @@ def read_cbf(path: str | Path) -> ConicProgram:
     second-order, exponential and power cones), OSError for a file that cannot be read.
     """
     lines = Lines(path, comment="#")
-    result = _File()
+    file = _File()
     if not lines.more() or lines.next() != "VER":
         raise lines.error("a CBF file begins with VER")
     (version,) = integers(lines, lines.next("the version").split()[:1], "the version")
@@ -125,30 +125,30 @@ def read_cbf(path: str | Path) -> ConicProgram:
         name = lines.next()
         if name == "CHANGE":
             raise lines.error("a file with several programs (CHANGE) cannot be read: split it at CHANGE")
-        if name in result.seen:
+        if name in file.seen:
             raise lines.error(f"the section {name} occurs twice")
-        result.seen.add(name)
-        _section(lines, name, result)
-    if result.maximise is None:
+        file.seen.add(name)
+        _section(lines, name, file)
+    if file.maximise is None:
         raise lines.error("the section OBJSENSE is missing")
-    return _assemble(result)
+    return _assemble(file)
 
 
-def _section(lines: Lines, name: str, result: _File) -> None:
+def _section(lines: Lines, name: str, file: _File) -> None:
     if name == "OBJSENSE":
         word = lines.next("MIN or MAX")
         if word not in ("MIN", "MAX"):
             raise lines.error(f"OBJSENSE must be MIN or MAX, not {word[:40]!r}")
-        result.maximise = word == "MAX"
+        file.maximise = word == "MAX"
     elif name in ("VAR", "CON"):
-        setattr(result, "variables" if name == "VAR" else "constraints", _cones(lines, name))
+        setattr(file, "variables" if name == "VAR" else "constraints", _cones(lines, name))
     elif name in ("PSDVAR", "PSDCON"):
         kind = "matrix_variables" if name == "PSDVAR" else "matrix_constraints"
-        setattr(result, kind, _sides(lines, name))
+        setattr(file, kind, _sides(lines, name))
     elif name == "OBJBCOORD":
-        (result.constant,) = numbers(lines, lines.next("the constant").split()[:1], name)
+        (file.constant,) = numbers(lines, lines.next("the constant").split()[:1], name)
     elif name in _TABLES:
-        result.tables[name] = _coordinates(lines, name, result)
+        file.tables[name] = _coordinates(lines, name, file)
     elif name == "INT":
         raise lines.error("integer variables (INT) are not taken; only continuous programs are")
     elif name in ("POWCONES", "POW*CONES"):
@@ -193,7 +193,7 @@ def _sides(lines: Lines, name: str) -> list[int]:
     return sides
 
 
-def _coordinates(lines: Lines, name: str, result: _File) -> tuple[np.ndarray, np.ndarray]:
+def _coordinates(lines: Lines, name: str, file: _File) -> tuple[np.ndarray, np.ndarray]:
     """Indices (entries as row, column with row <= column) and values of a table."""
     layout = _TABLES[name]
     width = len(layout) + (layout[-1] == "entry")
@@ -214,8 +214,8 @@ def _coordinates(lines: Lines, name: str, result: _File) -> tuple[np.ndarray, np
                     raise lines.error(f"{name}: entry ({i}, {j}) outside a matrix of side {side}")
                 place[-2:] = sorted((i, j))
                 continue
-            sizes = getattr(result, what)
-            top = len(sizes) if what.startswith("matrix") else result.count(what)
+            sizes = getattr(file, what)
+            top = len(sizes) if what.startswith("matrix") else file.count(what)
             if not 0 <= index < top:
                 label = what.replace("_", " ")
                 raise lines.error(f"{name}: index {index} outside the {top} {label} declared so far")
@@ -240,13 +240,13 @@ def _entries(place: np.ndarray, value: np.ndarray, start: np.ndarray) -> tuple[n
     return start + high * (high + 1) // 2 + low, value * np.where(low == high, 1.0, SQRT2)
 
 
-def _assemble(result: _File) -> ConicProgram:
+def _assemble(file: _File) -> ConicProgram:
     empty = {name: (np.zeros((0, 5), dtype=np.int64), np.zeros(0)) for name in _TABLES}
-    tables = {**empty, **result.tables}
-    plain, rows = result.count("variables"), result.count("constraints")
-    column = _starts(result.matrix_variables, plain)
+    tables = {**empty, **file.tables}
+    plain, rows = file.count("variables"), file.count("constraints")
+    column = _starts(file.matrix_variables, plain)
     columns = int(column[-1])
-    sign = -1.0 if result.maximise else 1.0
+    sign = -1.0 if file.maximise else 1.0
     q = np.zeros(columns)
     place, value = tables["OBJACOORD"]
     np.add.at(q, place[:, 0], value)
@@ -262,14 +262,14 @@ def _assemble(result: _File) -> ConicProgram:
     right = np.zeros(rows)
     np.add.at(right, tables["BCOORD"][0][:, 0], tables["BCOORD"][1])
     # bounds of variables are constraints of the same kinds
-    kinds = [k for k, n in [*result.constraints, *result.variables] for _ in range(n)]
+    kinds = [k for k, n in [*file.constraints, *file.variables] for _ in range(n)]
     E = sp.vstack([E, sp.eye_array(plain, columns, format="csr")], format="csr")
     right = np.concatenate([right, np.zeros(plain)])
     kind = np.array(kinds, dtype="U2")
     zero, up, down = (np.flatnonzero(kind == k) for k in ("L=", "L+", "L-"))
     order = np.concatenate([zero, up, down])
     flip = np.concatenate([np.ones(zero.size + up.size), -np.ones(down.size)])
-    H, D = _matrix_rows(result, tables, columns)
+    H, D = _matrix_rows(file, tables, columns)
     own = int(column[-1]) - plain
     A = sp.vstack(
         [-sp.diags_array(flip) @ E[order], -H, -sp.eye_array(own, columns, k=plain)],
@@ -282,15 +282,15 @@ def _assemble(result: _File) -> ConicProgram:
         cones=Cones(
             zero=zero.size,
             nonnegative=up.size + down.size,
-            psd=(*result.matrix_constraints, *result.matrix_variables),
+            psd=(*file.matrix_constraints, *file.matrix_variables),
         ),
-        constant=sign * result.constant,
+        constant=sign * file.constant,
     )
 
 
-def _matrix_rows(result: _File, tables: dict, columns: int) -> tuple[sp.csr_matrix, np.ndarray]:
+def _matrix_rows(file: _File, tables: dict, columns: int) -> tuple[sp.csr_matrix, np.ndarray]:
     """Matrix constraints  H x + D psd  in vector form."""
-    start = _starts(result.matrix_constraints, 0)
+    start = _starts(file.matrix_constraints, 0)
     place, value = tables["HCOORD"]
     row, value = _entries(place, value, start[place[:, 0]])
     H = sp.csr_matrix((value, (row, place[:, 1])), shape=(int(start[-1]), columns))

@@ -63,10 +63,10 @@ def _entries(program: ConicProgram) -> list[list]:
         parts.append((np.full(svec_length(side), block), *triangle(side), 1.0 / roots(side)))
     blocks, rows, columns, scales = (np.concatenate(part) for part in zip(*parts, strict=True))
     at = stacked.row
-    result = stacked.col, blocks[at], rows[at] + 1, columns[at] + 1, stacked.data * scales[at]
-    kept = np.flatnonzero(result[4])
-    order = kept[np.lexsort([part[kept] for part in result[3::-1]])]
-    return [part[order].tolist() for part in result]
+    entries = stacked.col, blocks[at], rows[at] + 1, columns[at] + 1, stacked.data * scales[at]
+    kept = np.flatnonzero(entries[4])
+    order = kept[np.lexsort([part[kept] for part in entries[3::-1]])]
+    return [part[order].tolist() for part in entries]
 
 
 def read_sdpa(path: str | Path) -> ConicProgram:
@@ -103,22 +103,22 @@ def _header(lines: Lines) -> float:
 def _counts(lines: Lines, count: int, what: str, signed: bool = False) -> list[int]:
     """The first ``count`` integers of a line; whatever follows them is a remark."""
     words = re.sub(r"[,(){}=]", " ", lines.next(what)).split()
-    result = integers(lines, words[:count], what)
-    if len(result) < count:
-        raise lines.error(f"{what}: {count} integers expected, {len(result)} found")
-    if any(n == 0 or (n < 0 and not signed) or abs(n) > _LARGEST for n in result):
+    values = integers(lines, words[:count], what)
+    if len(values) < count:
+        raise lines.error(f"{what}: {count} integers expected, {len(values)} found")
+    if any(n == 0 or (n < 0 and not signed) or abs(n) > _LARGEST for n in values):
         raise lines.error(f"{what}: must be {'nonzero' if signed else 'positive'} and below {_LARGEST}")
-    return result
+    return values
 
 
 def _cost(lines: Lines, columns: int) -> np.ndarray:
-    result: list[float] = []
-    while len(result) < columns:
+    values: list[float] = []
+    while len(values) < columns:
         words = re.sub(r"[,(){}=]", " ", lines.next("the objective")).split()
-        result += numbers(lines, words, "the objective")
-        if len(result) > columns:
-            raise lines.error(f"the objective: {columns} numbers expected, {len(result)} found")
-    return np.array(result)
+        values += numbers(lines, words, "the objective")
+        if len(values) > columns:
+            raise lines.error(f"the objective: {columns} numbers expected, {len(values)} found")
+    return np.array(values)
 
 
 def _matrix_entries(lines: Lines, columns: int, blocks: list[int]) -> tuple[np.ndarray, np.ndarray]:
