@@ -30,8 +30,6 @@ from certificates.checker.words import FORMAT as WORDS
 from certificates.checker.words import sentence as sentence_of_words
 from certificates.into_kernel import problem_of, values_of
 from certificates.kernel import Malformed, NotProven
-from certificates.kernel_words import Malformed as MalformedWords
-from certificates.kernel_words import NotProven as NotProvenWords
 from certificates.kernel_words import replay as replay_words
 from certificates.refute import separates
 
@@ -81,16 +79,16 @@ def check_certificate(
     """
     said: list[str] = []
     try:
-        certificate, against = kernel.plain(certificate), kernel.plain(against)
+        certificate, against = kernel.shaped(certificate), kernel.shaped(against)
         operators = isinstance(certificate, dict) and certificate.get("format") == WORDS
         with kernel.within(work):
             (_operators if operators else _polynomials)(certificate, against, said)
         if "digest" in certificate and certificate["digest"] != digest(certificate):
             raise NotProven("the file was changed after it was written: its digest does not match")
         status, reason = "valid", ""
-    except (Malformed, MalformedWords) as error:
+    except Malformed as error:
         status, reason = "unreadable", str(error)
-    except (NotProven, NotProvenWords) as error:
+    except NotProven as error:
         status, reason = "invalid", str(error)
     except _MALFORMED as error:
         status, reason = "unreadable", f"{type(error).__name__}: {str(error)[:200]}"
@@ -151,7 +149,7 @@ def sentence(certificate: kernel.Certificate, goal: kernel.Goal) -> str:
 
 
 def _operators(certificate: dict, against: Any, said: list[str]) -> None:
-    """The same for a certificate about operators, by the kernel of words, which counts its own work."""
+    """The same for a certificate about operators, by the kernel of words."""
     replay_words(certificate)
     said.append(sentence_of_words(certificate["claim"]))  # names are names once the kernel has read them
     if against is not None:
@@ -175,7 +173,7 @@ def check_file(
     """Verdict on the certificate file `path`; with `against`, also that it is about that problem file."""
     try:
         certificate = kernel.load(os.fspath(path), max_bytes)
-        problem = None if against is None else kernel.load(os.fspath(against), max_bytes)
+        problem = None if against is None else kernel.load(os.fspath(against), max_bytes, problem=True)
     except (Malformed, MemoryError) as error:
         return Verdict("unreadable", "", str(error))
     return check_certificate(certificate, problem, work, longest)

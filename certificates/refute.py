@@ -15,8 +15,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any
 
-from certificates.checker.semidefinite import rank_of
-from certificates.kernel import LONG, ONE, Certificate, Goal, NotProven, Polynomial, spelled, spend
+from certificates.kernel import LONG, ONE, Certificate, Goal, NotProven, Polynomial, rank, spelled, spend
 
 Monomial = tuple[str, ...]  # sorted names, with repetition: of the kernel
 Values = dict[Monomial, int]  # a functional times a positive number
@@ -100,4 +99,4 @@ def _localizing_is_semidefinite(
     places = [(e, b) for e, basis in enumerate(bases) for b in basis]
     spend(4 * len(places) ** 2)
     rows = [[_pairing(matrix[e][f], values, a + b) for f, b in places] for e, a in places]
-    return rank_of(rows) is not None
+    return rank(rows) is not None

@@ -7,8 +7,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from certificates.checker.semidefinite import definite, rank_of
-from certificates.kernel import Certificate, NotProven, Polynomial, assume, number, polynomial, spend
+from certificates.kernel import Certificate, NotProven, Polynomial, assume, number, polynomial, rank, spend
 
 Point = Mapping[str, Fraction]
 
@@ -42,7 +41,7 @@ def attained(certificate: Certificate) -> None:
         if value_at(p, point) < 0:
             raise NotProven(f"the point does not satisfy inequality {k}")
     for k, matrix in enumerate(claim.get("psd", [])):
-        if rank_of([[value_at(p, point) for p in row] for row in matrix]) is None:
+        if rank([[value_at(p, point) for p in row] for row in matrix]) is None:
             raise NotProven(f"matrix {k} is not positive semidefinite at the point")
     value = value_at(claim["objective"], point)
     for weight, p in claim.get("squares", []):
@@ -69,7 +68,7 @@ def determined(certificate: Certificate) -> None:
             if sorted(entry) != list(range(len(matrix))):
                 continue
             row = next((i for i in range(len(matrix)) if _pinned(claim, matrix[i][i], point)), None)
-            if row is not None and definite(_without(gram, entry.index(row))):
+            if row is not None and _definite(_without(gram, entry.index(row))):
                 known.update(n for entries in matrix for p in entries for n in _solved_by(p))
     missing = [name for name in certificate.names if name not in known]
     if missing:
@@ -80,9 +79,9 @@ def _fixed_by_kernel(basis: list, gram: list[list[Fraction]], names: list[str], 
     """Variables that Q b(z) = 0 fixes: those with x - c in the row space of Q."""
     one = basis.index([])
     linear = [(i, names[m[0][0]], m[0][1]) for i, m in enumerate(basis) if len(m) == 1 and m[0][1] % 2]
-    if definite(_without(gram, one)):
+    if _definite(_without(gram, one)):
         return [n for _, n, _ in linear]
-    rank = rank_of(gram)
+    side = rank(gram)
 
     def inside(chosen: list[tuple[int, str, int]]) -> bool:
         """Whether functionals f are in the row space: Q plus all f f^T then has the rank of Q."""
@@ -93,7 +92,7 @@ def _fixed_by_kernel(basis: list, gram: list[list[Fraction]], names: list[str], 
             f = {i: Fraction(1), one: -(point[n] ** power)}
             for (j, a), (k, b) in product(f.items(), repeat=2):
                 total[j][k] += a * b
-        return rank_of(total) == rank
+        return rank(total) == side
 
     every = inside(linear)
     return [at[1] for at in linear if every or inside([at])]
@@ -103,6 +102,10 @@ def _solved_by(p: Polynomial) -> set[str]:
     """The variable that the value of a polynomial fixes: of a x + b with a != 0."""
     result = [m for m, _ in p.pairs if m]
     return {result[0][0]} if len(result) == 1 and len(result[0]) == 1 else set()
+
+
+def _definite(matrix: list[list[Fraction]]) -> bool:
+    return rank(matrix) == len(matrix)
 
 
 def _without(matrix: list[list[Fraction]], row: int) -> list[list[Fraction]]:

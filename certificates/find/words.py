@@ -22,7 +22,8 @@ from certificates.find.numbers import exact_number
 from certificates.find.rounding import NotCertifiable
 from certificates.find.word_claims import BITS, Claimed, Terms, Word
 from certificates.find.word_classes import WordClasses, stages
-from certificates.kernel_words import ONE, NotProven, Problem
+from certificates.kernel import NotProven, within
+from certificates.kernel_words import ONE, WORK, Problem
 from certificates.words import WordProof
 
 Gram = list[list[Fraction]]
@@ -47,7 +48,8 @@ class WordCertificate:
             raise NotCertifiable(f"there are no multipliers to round: {result.reason or result.status}")
         wanted = None if bound is None else exact_number(bound)
         try:
-            return _Writer(Claimed(result.stated, result.status == "infeasible"), result).proof(wanted)
+            with within(2 * WORK):  # the claim is read for the search, and again for the lines
+                return _Writer(Claimed(result.stated, result.status == "infeasible"), result).proof(wanted)
         except NotProven as error:
             raise NotCertifiable(f"the kernel does not take it: {error}") from error
 

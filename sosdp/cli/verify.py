@@ -97,7 +97,7 @@ def replayed(file: str, against: str | None) -> str:
 
     if about_operators(file):
         return replay_words(load(file))
-    problem = None if against is None else load(against)
+    problem = None if against is None else load(against, problem=True)
     try:
         return replay(load(file), problem).show()
     except NotProven as error:

@@ -16,7 +16,6 @@ import pytest
 
 from certificates import kernel
 from certificates.check import check_certificate, check_file, digest, main
-from certificates.checker.semidefinite import definite, is_positive_semidefinite
 from tests.certificates.classics import CLASSICS, ONE, X, Y, certificate
 from tests.certificates.forgeries import get
 from tests.certificates.independent import semidefinite as opinion
@@ -47,8 +46,7 @@ def changed(name, change):
 def test_a_wrong_coefficient_is_named():
     verdict = changed("square", lambda c: c["claim"]["objective"].append(["1/7", X]))
     assert verdict.status == "invalid"
-    assert "monomial x:" in verdict.reason
-    assert "1/7" in verdict.reason
+    assert "at the monomial x:" in verdict.reason
 
 
 def test_an_indefinite_gram_matrix_is_invalid_even_when_the_identity_holds():
@@ -144,22 +142,22 @@ def test_semidefinite_corner_cases():
         *([[-1]], [[0, 1], [1, 5]], [[1, 2], [2, 1]], [[1, 1, 1], [1, 1, 2], [1, 2, 9]]),
         [[10**400, 10**200 + 1], [10**200 + 1, 1]],
     ]
-    assert all(map(is_positive_semidefinite, good)) and not any(map(is_positive_semidefinite, bad))
-    assert definite([[2, 1], [1, 1]]) and not definite([[1, 1], [1, 1]])
+    assert None not in map(kernel.rank, good) and {*map(kernel.rank, bad)} == {None}
+    assert kernel.rank([[2, 1], [1, 1]]) == 2 and kernel.rank([[1, 1], [1, 1]]) == 1
 
 
 @pytest.mark.parametrize("size, rank", [(1, 1), (5, 2), (12, 12), (13, 5), (20, 19), (30, 3), (40, 40)])
 def test_random_gramians_and_their_tiniest_perturbation(size, rank):
     generator = random.Random(f"{size} {rank}")
     matrix = gramian(size, rank, generator)
-    assert is_positive_semidefinite(matrix)
+    assert kernel.rank(matrix) is not None
     if rank < size:
         # a singular matrix minus the smallest possible amount on a diagonal entry is indefinite
         scaled = [[v * 10**40 for v in row] for row in matrix]
-        assert is_positive_semidefinite(scaled)
+        assert kernel.rank(scaled) is not None
         k = generator.randrange(size)
         scaled[k][k] -= 1
-        assert not is_positive_semidefinite(scaled)
+        assert kernel.rank(scaled) is None
 
 
 def test_agrees_with_rational_elimination():
@@ -171,7 +169,7 @@ def test_agrees_with_rational_elimination():
             i, j = generator.randrange(size), generator.randrange(size)
             matrix[i][j] = matrix[j][i] = matrix[i][j] + generator.randint(-1, 1)
         answers.append(opinion([[Fraction(v) for v in row] for row in matrix]))
-        assert is_positive_semidefinite(matrix) == answers[-1], matrix
+        assert (kernel.rank(matrix) is not None) == answers[-1], matrix
     assert {*answers} == {True, False}
 
 
@@ -183,9 +181,9 @@ def test_the_quick_test_never_accepts_an_indefinite_matrix():
         scaled = [[v << 60 for v in row] for row in matrix]
         plus = [[v + (i == j) for j, v in enumerate(row)] for i, row in enumerate(scaled)]
         minus = [[v - (i == j) for j, v in enumerate(row)] for i, row in enumerate(scaled)]
-        assert is_positive_semidefinite(plus)
-        assert not is_positive_semidefinite(minus)
-        assert kernel.rank(minus, kernel.PLACES) is None and definite(plus)
+        assert kernel.rank(plus) is not None
+        assert kernel.rank(minus) is None
+        assert kernel.eliminated(minus, kernel.PLACES) is None and kernel.rank(plus) == size
 
 
 def hilbert(size):
@@ -199,14 +197,14 @@ def test_matrices_beyond_doubles_need_no_elimination(size):
     """Rounded elimination decides matrices whose smallest eigenvalue is 1e-22 to 1e-59 of the largest, and
     refuses them just beyond the boundary of the cone."""
     matrix = [[v << 40 for v in row] for row in hilbert(size)]
-    assert kernel.rank(matrix, kernel.PLACES) == size
-    assert definite(matrix)
+    assert kernel.eliminated(matrix, kernel.PLACES) == size
+    assert kernel.rank(matrix) == size
     # the inverse of the Hilbert matrix begins with size^2: less 1 / size^2 there it is singular, and less
     # another unit of the last place indefinite
     matrix[0][0] -= matrix[0][0] // size**2 + 1
-    assert kernel.rank(matrix, kernel.PLACES) is None
+    assert kernel.eliminated(matrix, kernel.PLACES) is None
     if size < 40:
-        assert not is_positive_semidefinite(matrix)
+        assert kernel.rank(matrix) is None
 
 
 def test_what_a_rounded_elimination_accepts_is_semidefinite():
@@ -222,12 +220,12 @@ def test_what_a_rounded_elimination_accepts_is_semidefinite():
             rank = 3 if whole else 2 if any(minors[3:]) else int(any(map(any, matrix)))
             assert kernel.rank(matrix) == (rank if good else None)
             for places in range(3):
-                rounded = kernel.rank(matrix, places)
+                rounded = kernel.eliminated(matrix, places)
                 passed += rounded is not None
                 assert rounded is None or (good and rounded <= rank), (matrix, places)
     assert passed > 500
     ones = [[10, 3, 3, 3], [3, 1, 0, 0], [3, 0, 1, 0], [3, 0, 0, 1]]  # 9/10 is rounded to 0 in nine entries
-    assert kernel.rank(ones, 0) is None and kernel.rank(ones) is None
+    assert kernel.eliminated(ones, 0) is None and kernel.rank(ones) is None
 
 
 def test_numbers_of_a_matrix_far_from_semidefinite_stay_short():
@@ -235,7 +233,7 @@ def test_numbers_of_a_matrix_far_from_semidefinite_stay_short():
     elimination would double their length."""
     size = 40
     matrix = [[1 << 100_000 if i != j else 1 for j in range(size)] for i in range(size)]
-    assert kernel.rank(matrix, kernel.PLACES) is None and kernel.rank(matrix) is None
+    assert kernel.eliminated(matrix, kernel.PLACES) is None and kernel.rank(matrix) is None
 
 
 # --------------------------------------------------------------------------------------------------- files
@@ -276,7 +274,7 @@ def test_command_line_prints_claim_and_verdict(tmp_path, capsys):
         ('{"a": ' + "9" * 10**5 + "}", "4300 digits"),
         ('{"a": 1, "a": 1}', "same key twice"),
         ("[1, 2", "not JSON"),
-        ("\ufeff{}", "'claim' is unknown or missing"),
+        ("\ufeff{}", "not JSON"),
     ],
 )
 def test_hostile_files_are_unreadable(tmp_path, text, about):

@@ -34,7 +34,11 @@ X, Y = polynomial({("x",): 1}), polynomial({("y",): 1})
 ONE = kernel.ONE
 
 
-@pytest.mark.parametrize("module, most", [(kernel, 976), (kernel_words, 335)])
+def gram(matrix, vector):
+    return kernel.quadratic_form([[ONE]], vector, matrix, [0] * len(vector))
+
+
+@pytest.mark.parametrize("module, most", [(kernel, 908), (kernel_words, 260)])
 def test_it_is_short_and_needs_the_standard_library_only(module, most):
     source = Path(module.__file__).read_text(encoding="utf-8")
     assert len(source.splitlines()) <= most
@@ -57,7 +61,7 @@ def test_a_theorem_cannot_be_made_changed_or_copied():
     ):
         with pytest.raises(TypeError):
             refused()
-    with pytest.raises(TypeError):
+    with pytest.raises(AttributeError):
         real.conclusion = polynomial({(): -1})
     with pytest.raises(TypeError):
         real.conclusion.terms[()] = Fraction(-1)
@@ -113,10 +117,10 @@ def test_every_rule_refuses_what_it_does_not_cover():
         lambda: assume("<=", X),
         lambda: kernel.quadratic_form([[ONE, X], [Y, ONE]], [ONE, ONE]),
         lambda: kernel.quadratic_form([[ONE, X]], [ONE, ONE]),
-        lambda: kernel.gram([[1, 2], [2, 1]], [ONE, X]),
-        lambda: kernel.gram([[1, 0], [1, 1]], [ONE, X]),
-        lambda: kernel.gram([[0, 1], [1, 0]], [ONE, X]),
-        lambda: kernel.gram([[1, 1, 1], [1, 1, 2], [1, 2, 1]], [ONE, X, Y]),
+        lambda: gram([[1, 2], [2, 1]], [ONE, X]),
+        lambda: gram([[1, 0], [1, 1]], [ONE, X]),
+        lambda: gram([[0, 1], [1, 0]], [ONE, X]),
+        lambda: gram([[1, 1, 1], [1, 1, 2], [1, 2, 1]], [ONE, X, Y]),
         lambda: kernel.quadratic_form([[ONE, X], [X, ONE]], [ONE, X], [[1, 2], [2, 1]]),
         lambda: kernel.quadratic_form([[ONE, X], [X, ONE]], [ONE], [[1]], [-1]),
         lambda: kernel.quadratic_form([[ONE, X], [X, ONE]], [ONE]),
@@ -139,7 +143,7 @@ def test_rules_conclude_what_their_docstrings_say():
     )
     form = kernel.quadratic_form([[ONE, X], [X, ONE]], [ONE, Y])
     assert form.conclusion == ONE + Y * Y + X * Y + X * Y and len(form.hypotheses) == 1
-    assert kernel.gram([[2, -1], [-1, 1]], [ONE, X]).conclusion == ONE + (ONE - X) * (ONE - X)
+    assert gram([[2, -1], [-1, 1]], [ONE, X]).conclusion == ONE + (ONE - X) * (ONE - X)
     mean = kernel.average(assume(">=", X - ONE), "mu")
     assert str(mean.conclusion) == "- mu[1] + mu[x]" and mean.hypotheses == {("on mu", (">=", X - ONE))}
     assert str(kernel.average(square(X - ONE)).conclusion) == "- 2 E[x] + E[x^2] + 1"
@@ -243,13 +247,9 @@ def test_the_weight_of_a_square_is_that_of_the_problem():
     """A certificate with weight 0 was a division by 0."""
     statement = {"variables": ["x"], "minimize": "0", "squares": [["1", "x"]]}
     block = {"kind": "square", "index": [0], "polynomial": [["1", []]]}
+    x = [["1", [[0, 1]]]]
     for weight in ("0", "-1", "2"):
-        claim = {
-            "kind": "lower_bound",
-            "objective": [],
-            "bound": "0",
-            "squares": [[weight, [["1", [[0, 1]]]]]],
-        }
+        claim = {"kind": "lower_bound", "objective": [], "bound": "0", "squares": [[weight, x]]}
         with pytest.raises(NotProven):
             kernel.replay(statement, {"variables": ["x"], "claim": claim, "multipliers": [block]})
 
@@ -413,14 +413,14 @@ CLAIMED = f'{{"format": "sosdp-certificate/1", {CLAIM}}}'
 @pytest.mark.parametrize(
     ("program", "files", "said"),
     [
-        (kernel, [], "it takes two files"),
+        (kernel, [], "it takes 2 file"),
         (kernel, [None, None], "No such file"),
         (kernel, ["{}", "{}"], "format"),
         (kernel, ["{}", "[" * 100_000 + "]" * 100_000], "recursion"),
         (kernel, [f"{{{PROBLEM}}}", '{"format": "sosdp-words/1"}'], "sosdp-words"),
         (kernel, [f'{{{PROBLEM}, "variables": [], "operators": {{}}}}', CLAIMED], "operators"),
-        (kernel_words, [], "it takes one file"),
-        (kernel_words, ['{"format": "sosdp-certificate/1"}'], "no proof about operators"),
+        (kernel_words, [], "it takes 1 file"),
+        (kernel_words, ['{"format": "sosdp-certificate/1"}'], "expected 'sosdp-words/1'"),
     ],
 )
 def test_what_a_program_is_not_for_it_says(program, files, said, tmp_path):
@@ -440,9 +440,10 @@ LONG_FACT = assume("==", polynomial({("x",) * k: k for k in range(1, 200)}))
     [
         (1000, lambda: state({"variables": ["x"], "minimize": "(x" + " " * 10_000})),
         (10_000, lambda: [kernel.average(kernel.multiple(LONG_FACT, kernel.ZERO)) for _ in range(100)]),
+        (2000, lambda: kernel.semidefinite([[7 ** (i + j) for j in range(30)] for i in range(30)])),
     ],
-    ids=["tokens", "averages"],
+    ids=["tokens", "averages", "elimination"],
 )
-def test_reading_and_averages_are_paid_for(work, done):
-    with kernel.within(work), pytest.raises(kernel.TooLong):
+def test_what_takes_long_is_paid_for(work, done):
+    with kernel.within(work), pytest.raises(kernel.Malformed, match="more work"):
         done()

@@ -353,7 +353,7 @@ def test_the_forgeries_that_were_possible():
         lambda: kernel.settle(goal, [kernel.square(kernel.polynomial({}) + Like())]),
         lambda: kernel.settle(goal, [kernel.square(X * Like())]),
         lambda: kernel.settle(goal, [kernel.quadratic_form(Twice(), [ZERO, ONE])]),
-        lambda: kernel.settle(goal, [kernel.gram(Numbers(), [ONE, X])]),
+        lambda: kernel.settle(goal, [kernel.quadratic_form([[ONE]], [ONE, X], Numbers(), [0, 0])]),
     ):
         with pytest.raises((NotProven, TypeError)):
             attempt()

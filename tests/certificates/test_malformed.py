@@ -115,7 +115,7 @@ CERTIFICATES = [
     *[("plain", ("multipliers", 0, "basis"), v)
       for v in ([X], [X, [[2, 1]]], [X, "y"], [X, Y, []], None, GONE)],
     *[("plain", ("multipliers", 0, key), v)
-      for key, v in (("index", [0]), ("target", 1), ("target", -1), ("scale", 1))],
+      for key, v in (("index", [0]), ("target", 1), ("target", -1), ("target", 0.0), ("scale", 1))],
     *[("program", ("claim", "unknowns"), v) for v in ([], [2], [-1], [1, 1], "c", None)],
     *[("program", ("claim", "values"), v) for v in ([], ["1", "2"], [1], "1", None)],
     *[("program", ("claim", "on"), v)
@@ -136,7 +136,8 @@ PROOFS = [
     *[(("claim", "relations"), v) for v in ({"x": 1}, {"x": {"x x": 1}}, {"y": {}}, [], None)],
     *[(("claim", "objective"), v) for v in ({"y": 1}, {"x": 1.5}, {"x": "1/0"}, {"x": None}, [], None)],
     *[(("claim", key), v)
-      for key, v in (("kind", "sos"), ("kind", GONE), ("bound", GONE), ("trace", 1), ("level", 1))],
+      for key, v in (("kind", "sos"), ("kind", GONE), ("bound", GONE), ("bound", 0.0), ("trace", 1),
+                     ("level", 1))],
     *[(("lines",), v)
       for v in (GONE, None, [[]], ["square"], [["no"]], [["square"]], [["square", {}, {}]], [["_sum", []]])],
     *[(("lines", 0), ["quadratic_form", "", 0, *v]) for v in (
@@ -201,6 +202,14 @@ def test_malformed_proofs_about_operators(tmp_path, capsys):
     for path, value in PROOFS:
         codes = doors(tmp_path, capsys, kernel_words.main, written(tmp_path, changed(WORDS, path, value)))
         assert codes == [2, 2, 2], path
+
+
+def test_a_problem_may_begin_with_a_byte_order_mark_and_a_proof_may_not(tmp_path, capsys):
+    problem, proof = written(tmp_path, PLAIN, SQUARE)
+    problem.write_text(problem.read_text(), encoding="utf-8-sig")
+    assert doors(tmp_path, capsys, kernel.main, [problem, proof]) == [0, 0, 0]
+    proof.write_text(proof.read_text(), encoding="utf-8-sig")
+    assert doors(tmp_path, capsys, kernel.main, [problem, proof]) == [2, 2, 2]
 
 
 def test_without_memory_nothing_is_said(tmp_path):
