@@ -27,7 +27,7 @@ _HOME = {
     "decide": "find.extract",
     "with_proof": "find.extract",
     "FloatCertificate": "find.float_certificate",
-    "Outcome": "find.float_certificate",
+    "Outcome": "find.ways",
     "attained": "find.optimum",
     "InExpectation": "identity",
     "MeasureCertificate": "find.program",
@@ -90,10 +90,11 @@ if TYPE_CHECKING:
     from .derive.calculus import Derivation, NotDerived, Upper, assume, from_proof, square, sum_of_squares
     from .derive.convex import nearest_correlation_bound, semidefinite_bound, unique_labels
     from .find.extract import decide, extract, with_proof
-    from .find.float_certificate import FloatCertificate, Outcome
+    from .find.float_certificate import FloatCertificate
     from .find.optimum import attained
     from .find.program import MeasureCertificate, ProgramCertificate
     from .find.rounding import CertificateError, NotCertifiable
+    from .find.ways import Outcome
     from .identity import Claim, InExpectation, Multiplier
     from .into_kernel import replay
     from .proof import Proof

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Any
 from certificates.check import Verdict, check_certificate, digest
 from certificates.checker.words import FORMAT, ingredients, refutes, sentence
 from certificates.kernel_words import number
-from sosdp.write import write_whole
+from certificates.write.json import save
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +36,8 @@ class WordProof:
         return check_certificate(self.to_dict())
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the certificate file, ASCII JSON, one line of the proof a line."""
-        content = self.to_dict()
-        body = ",\n".join(json.dumps(line, separators=(",", ":")) for line in content.pop("lines"))
-        write_whole(path, f'{json.dumps(content)[:-1]}, "lines": [\n{body}\n]}}\n')
+        """Write the certificate file."""
+        save(self, path)
 
     def describe(self) -> str:
         """The claim, what the proof is made of, and the verdict."""

@@ -8,13 +8,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from certificates.find.float_certificate import FloatCertificate, Outcome
+from certificates.find.float_certificate import FloatCertificate
 from certificates.find.for_all import matrix_of
 from certificates.find.numbers import dyadic, exact_number
 from certificates.find.program import MeasureCertificate, ProgramCertificate
 from certificates.find.rounding import CertificateError, NotCertifiable
 from certificates.find.series import of_chebyshev, of_circle
 from certificates.find.univariate import critical_points
+from certificates.find.ways import Outcome, outcome
 from certificates.find.words import WordCertificate
 from certificates.identity import Claim, InExpectation
 from certificates.proof import Proof
@@ -131,10 +132,7 @@ def decide(result: Any, bound: Any = None, slack: float | None = None) -> Outcom
     if isinstance(best, WordCertificate):
         return best.decide(bound)
     if isinstance(best, ProgramCertificate | MeasureCertificate):  # which answer no bound
-        try:
-            return Outcome("proved", best.exact(), "")
-        except NotCertifiable as error:
-            return Outcome("undecided", None, str(error))
+        return outcome(best.exact)
     return best.decide(bound=bound, slack=slack)
 
 

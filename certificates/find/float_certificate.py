@@ -20,12 +20,11 @@ from certificates.find.refine import refined_proof
 from certificates.find.rounding import NotCertifiable, Rounder
 from certificates.find.separation import separate
 from certificates.find.univariate import is_univariate, univariate_proof
-from certificates.find.ways import SLACKS, Way, first, proven
+from certificates.find.ways import SLACKS, Outcome, Way, first, outcome, proven
 from certificates.find.zeros import MOST_ZEROS, refined
 from certificates.find.zeros import minimisers as minimisers_of
 from certificates.identity import Claim
 from certificates.proof import Proof
-from certificates.words import WordProof
 from sosdp.algebra.pickled_by_name import PickledByName
 from sosdp.progress import shown
 from sosdp.reduction.facial import find_zeros
@@ -41,18 +40,6 @@ _NICE_WORK, _LITTLE_WORK = 5e8, 1e6  # sum of R^3 over the blocks up to which th
 _PLACES = 20  # to which minimisers are refined
 _HIGH = 30  # degree in one variable from which squares are made of roots first
 _CHAIN = 50  # blocks from which multipliers that the engine proved are tried before another solve
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a claim: `status` is "proved", "refuted" or "undecided"; `reason` in words.
-
-    `proof`: of the claim, or of the claim that there is no certificate of this degree; None when undecided.
-    """
-
-    status: str
-    proof: Proof | WordProof | None
-    reason: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,13 +160,15 @@ class FloatCertificate(PickledByName):
             multiplied = partial(self.products, self.result, self.claim)
             ways.append(("with products of inequalities", lambda: first(multiplied, slacks)))
         # perhaps no multipliers are positive definite at any bound
-        ways.append(("on a face of the cone", lambda: first(self._on_face_near, slacks)))
+        ways.append(("on a face of the cone", lambda: first(lambda s: self.on_face(self._below(s)), slacks)))
         if is_univariate(self.claim):
             # doubles hardly factor matrices of high powers
             high = self.claim.objectives[0].degree >= _HIGH
-            ways.insert(
-                1 if high else len(ways), ("in one variable", lambda: first(self._univariate_near, slacks))
+            squares: Way = (
+                "in one variable",
+                lambda: first(lambda s: univariate_proof(self._below(s)), slacks),
             )
+            ways.insert(1 if high else len(ways), squares)
         return proven(ways)
 
     def _optimum_within(self, slack: float) -> Proof | None:
@@ -203,16 +192,6 @@ class FloatCertificate(PickledByName):
             except NotCertifiable:
                 continue
         return None
-
-    def _univariate_near(self, slack: float) -> Proof:
-        assert self.value is not None
-        chosen = self._bound(slack * self.size(self.value))
-        return univariate_proof(replace(self.claim, bound=self._sign * chosen))
-
-    def _on_face_near(self, slack: float) -> Proof:
-        assert self.value is not None
-        chosen = self._bound(slack * self.size(self.value))
-        return self.on_face(replace(self.claim, bound=self._sign * chosen))
 
     def _fromproven(self, slacks: tuple[float, ...]) -> Proof | None:
         """A proof from the multipliers that the certified bound rests on, or None: where they were moved
@@ -250,9 +229,8 @@ class FloatCertificate(PickledByName):
                 reason = _no_interior(inner)
                 continue
             for slack in slacks:
-                chosen = self._bound(slack * scale)
-                claim = replace(self.claim, bound=self._sign * chosen)
-                weight = min(1.0, (value - float(chosen)) / (depth * scale))
+                claim = self._below(slack)
+                weight = min(1.0, (value - self._sign * float(claim.bound or 0)) / (depth * scale))
                 try:
                     return self._round(claim, mixture(self.dual, inner, weight), places)
                 except NotCertifiable as error:
@@ -314,26 +292,25 @@ class FloatCertificate(PickledByName):
         Refuted means that no certificate of the relaxation's degree exists, which is not to say that the
         claim is false.  ValueError for arguments that make no sense.
         """
-        try:
-            return Outcome("proved", self.exact(bound=bound, slack=slack), "")
-        except NotCertifiable as error:
-            reason = str(error)
+        answer = outcome(lambda: self.exact(bound=bound, slack=slack))
+        if answer.proof is not None or (self.claim.bound is not None and bound is None):
+            return answer
         claim = self.claim if bound is None else replace(self.claim, bound=exact_number(bound))
-        if self.claim.bound is None or bound is not None:
-            try:
-                return Outcome("refuted", separate(self.result, claim), reason)
-            except NotCertifiable as error:
-                reason = f"neither proven ({reason}) nor refuted exactly ({error})"
-        return Outcome("undecided", None, reason)
+        try:
+            return Outcome("refuted", separate(self.result, claim), answer.reason)
+        except NotCertifiable as error:
+            said = f"neither proven ({answer.reason}) nor refuted exactly ({error})"
+            return Outcome("undecided", None, said)
 
-    def _bound(self, room: float) -> Fraction:
-        """The shortest decimal below the solver's value (minimisation form) by `room` / 2 to `room`."""
+    def _below(self, slack: float) -> Claim:
+        """The claim at the shortest decimal that is half a slack to a slack worse than the solver's value."""
         assert self.value is not None
-        value = self._sign * self.value
+        value, room = self._sign * self.value, slack * self.size(self.value)
         proven = self.result.certified_bound
         if proven is not None and 0 < value - self._sign * proven <= room:
             value = self._sign * proven
-        return short_decimal(value - room, value - room / 2)
+        chosen = short_decimal(value - room, value - room / 2)
+        return replace(self.claim, bound=self._sign * chosen)
 
     def _at(self, claim: Claim, places: tuple[int, ...]) -> Proof:
         """A proof of exactly this bound."""

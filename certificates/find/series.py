@@ -20,11 +20,10 @@ from typing import Any
 from flint import fmpq, fmpq_poly, fmpz_poly
 
 from certificates.exact import Terms, add_to, polynomial_of, rational
-from certificates.find.float_certificate import Outcome
 from certificates.find.numbers import exact_number, nice_fraction, short_decimal
 from certificates.find.rounding import NotCertifiable, checked
 from certificates.find.univariate import multipliers, on_the_circle, sum_of_squares, univariate_proof
-from certificates.find.ways import SLACKS, proven
+from certificates.find.ways import SLACKS, Outcome, outcome, proven
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra.polynomial import Polynomial
@@ -62,10 +61,7 @@ class SeriesCertificate:
 
     def decide(self, bound: Any = None, slack: float | None = None) -> Outcome:
         """`exact` without exceptions."""
-        try:
-            return Outcome("proved", self.exact(bound, slack), "")
-        except NotCertifiable as error:
-            return Outcome("undecided", None, str(error))
+        return outcome(lambda: self.exact(bound, slack))
 
     def _proof(self, bound: Fraction) -> Proof:
         degree = max(len(self.cosines) - 1, len(self.sines))

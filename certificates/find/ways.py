@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from certificates.find.rounding import NotCertifiable
 from certificates.proof import Proof
+from certificates.words import WordProof
 
 SLACKS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # relative to the value or the size of the objective, see `exact`
 Way = tuple[str, Callable[[], Proof | None]]  # in words, and None or NotCertifiable where it has no proof
@@ -16,6 +18,26 @@ _ADVICE = (
     "rational or not visible; the data are badly scaled (rescale the variables); the slack is below "
     "the solver's accuracy (ask for a larger one: exact(slack=1e-3))"
 )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a claim: `status` is "proved", "refuted" or "undecided"; `reason` in words.
+
+    `proof`: of the claim, or of the claim that there is no certificate of this degree; None when undecided.
+    """
+
+    status: str
+    proof: Proof | WordProof | None
+    reason: str
+
+
+def outcome(way: Callable[[], Proof | WordProof]) -> Outcome:
+    """Proved by this way, or undecided with the reason."""
+    try:
+        return Outcome("proved", way(), "")
+    except NotCertifiable as error:
+        return Outcome("undecided", None, str(error))
 
 
 def proven(ways: Sequence[Way]) -> Proof:

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from certificates.find.float_certificate import Outcome
 from certificates.find.numbers import exact_number
 from certificates.find.rounding import NotCertifiable
+from certificates.find.ways import Outcome, outcome
 from certificates.find.word_claims import BITS, Claimed, Terms, Word
 from certificates.find.word_classes import WordClasses, stages
 from certificates.kernel import NotProven, within
@@ -55,10 +55,7 @@ class WordCertificate:
 
     def decide(self, bound: Any = None) -> Outcome:
         """Proved, or undecided with the reason."""
-        try:
-            return Outcome("proved", self.exact(bound), "")
-        except NotCertifiable as error:
-            return Outcome("undecided", None, str(error))
+        return outcome(lambda: self.exact(bound))
 
 
 class _Writer:

@@ -117,10 +117,9 @@ def to_dict(proof: Identity) -> dict[str, Any]:
     return content | {"digest": digest(content)}
 
 
-def save(proof: Identity, path: str | os.PathLike[str]) -> None:
+def save(proof: Any, path: str | os.PathLike[str]) -> None:
     """Write the certificate file `path`, ASCII JSON, one multiplier a line."""
-    content = to_dict(proof)
-    multipliers = content.pop("multipliers")
-    text = json.dumps(content, separators=(", ", ": "))
-    body = ",\n".join(json.dumps(m, separators=(",", ":")) for m in multipliers)
-    write_whole(path, f'{text[:-1]}, "multipliers": [\n{body}\n]}}\n')
+    content = proof.to_dict()
+    key = "lines" if "lines" in content else "multipliers"
+    body = ",\n".join(json.dumps(part, separators=(",", ":")) for part in content.pop(key))
+    write_whole(path, f'{json.dumps(content)[:-1]}, "{key}": [\n{body}\n]}}\n')
