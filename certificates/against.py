@@ -45,7 +45,7 @@ def compare(certificate: kernel.Certificate, here: Goal, problem: Any) -> None:
     given = [h for _, _, h in there.parts]
     if kind == "no_certificate":
         _same_certificates(here, claim, problem)
-        if problem.get("products", "putinar") != "putinar":
+        if problem.get("products", "auto") not in ("auto", "putinar"):
             given = [_with_products(h, claim["degree"], len(here.parts[0][2])) for h in given]
     if {h for _, _, h in here.parts} != {*given} and kind != "program":
         raise NotProven(f"{_OTHER}the constraints differ")

@@ -623,7 +623,7 @@ _MEASURE = _SET | {"variables?": [str], "mass?": object}
 _PROBLEM = {
     **dict.fromkeys(("name?", "description?", "comment?", "source?"), str),
     "format?": {"sosdp-problem/1"}, "variables": [str], "unknowns?": [str], "degree?": object,
-    "products?": {"putinar", "schmudgen"}, "options?": dict,
+    "products?": {"auto", "putinar", "intervals", "schmudgen"}, "options?": dict,
     "minimize?": object, "maximize?": object, "feasible?": {True}, "sos?": object,
 }  # fmt: skip
 _MEAN = _PROBLEM | _SET | {"in_expectation?": _SET, "squares?": [(object, object)]}

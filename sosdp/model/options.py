@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from numbers import Real
 from typing import Any, Literal, Protocol, TypedDict, TypeVar
@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol, TypedDict, TypeVar
 from ..progress import stage as stage_begins
 from .option_names import check_options
 
-PRODUCTS = ("putinar", "schmudgen")
+PRODUCTS = ("auto", "putinar", "intervals", "schmudgen")
 SPARSITY = ("auto", "dense", "correlative", "term", "chordal", "correlative+term", "correlative+chordal")
 SYMMETRY = ("sign", "none", "permutation", "auto")
 REDUNDANT = (None, "ball", "box")
@@ -50,7 +50,7 @@ class Reduces(Protocol):
 class BuildOptions(TypedDict, total=False):
     """The building half of `Options`, as type checkers see the keywords of a function that takes it."""
 
-    products: Literal["putinar", "schmudgen"]
+    products: Literal["auto", "putinar", "intervals", "schmudgen"]
     sparsity: Literal[
         "auto", "dense", "correlative", "term", "chordal", "correlative+term", "correlative+chordal"
     ]
@@ -190,7 +190,9 @@ class Options:
     Building:
 
     products
-        ``putinar`` or ``schmudgen`` (products of inequalities up to the degree).
+        ``putinar`` (none), ``intervals`` (``(x - a)*(b - x)`` for constraints ``x >= a`` and ``x <= b``),
+        ``schmudgen`` (of all inequalities, up to the degree) or ``auto``: ``intervals`` where no degree is
+        given, since there may be no bound without them, and ``putinar`` at a degree that is.
     sparsity
         ``auto`` (the full relaxation: cliques at degree 2, where they are exact, or where a point attains
         their bound; without either only where a dense block would take minutes), ``dense``,
@@ -232,7 +234,7 @@ class Options:
     """
 
     # products are a key of their own in a problem file
-    products: str = _option("putinar", "build", _one_of(*PRODUCTS), in_files=False)
+    products: str = _option("auto", "build", _one_of(*PRODUCTS), in_files=False)
     sparsity: str = _option("auto", "build", _one_of(*SPARSITY))
     symmetry: str = _option("sign", "build", _one_of(*SYMMETRY))
     prune: bool = _option(True, "build", _flag)
@@ -285,6 +287,10 @@ class Options:
         stage_begins(stage)
         if self.callback is not None:
             self.callback(stage, time.perf_counter() - started)
+
+    def at(self, degree: int | None) -> Options:
+        """The options at a degree, or where none is given."""
+        return replace(self, products="intervals") if degree is None and self.products == "auto" else self
 
     def solving(self) -> dict[str, Any]:
         """The options that a solver gets, by name."""

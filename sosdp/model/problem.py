@@ -53,7 +53,7 @@ class Problem:
     unknowns: tuple[str, ...] = ()
     system: System = field(default_factory=System)
     degree: int | None = None
-    products: str = "putinar"
+    products: str = "auto"
     options: dict[str, Any] = field(default_factory=dict)
     chebyshev: ChebyshevPolynomial | None = None
     direction: str = "minimize"
@@ -92,7 +92,8 @@ class Problem:
             ]
         if self.degree is not None:
             data["degree"] = self.degree
-        data["products"] = self.products
+        if self.products != "auto":
+            data["products"] = self.products
         if self.options:
             data["options"] = self.options
         return data

@@ -409,7 +409,7 @@ def _options(value: Any) -> dict[str, Any]:
 
 _SETTINGS: tuple[tuple[str, Callable[[Any], Any], Any], ...] = (
     ("degree", _degree, None),
-    ("products", _products, "putinar"),
+    ("products", _products, "auto"),
     ("options", _options, {}),
 )
 

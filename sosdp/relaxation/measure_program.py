@@ -128,7 +128,7 @@ class MeasureProgram:
         sign = _sign(sense)
         unknowns = variables("sosdp_multiplier_", len(self.constraints))
         program = SosProgram(unknowns) if len(self.constraints) else SosProgram([])
-        program.options = self.options
+        program.options = self.options.at(degree)
         degree = self._degree(objective) if degree is None else degree
         value = polynomial(objective.constant)
         for u, constraint in zip(unknowns, self.constraints, strict=True):
@@ -176,10 +176,11 @@ class MeasureProgram:
         signed = objective * _sign(sense)
         to_float(signed.constant)  # refused where no float is near it
         wanted = self._degree(objective) if degree is None else degree
-        state = State(self._statement(signed, sense, wanted), options, started)
+        building = self.options.at(degree)
+        state = State(self._statement(signed, sense, wanted, building), options, started)
         best = run(state)
         if best.status in ("failed", "inaccurate") and not state.late:
-            refuted = self._refuted(wanted, state.options)
+            refuted = self._refuted(wanted, building, state.options)
             if refuted is not None:
                 best = replace(best, status="infeasible", reason=_EMPTY, settled=True)
         built, raw = best.built, best.raw
@@ -209,10 +210,10 @@ class MeasureProgram:
             objective=objective,
         )
 
-    def _statement(self, signed: Integral, sense: str, degree: int) -> Statement:
+    def _statement(self, signed: Integral, sense: str, degree: int, building: Options) -> Statement:
         """The program as it was given."""
         wanted = self._in_unknowns(
-            [signed.of(m) for m in self.measures], self._rows(), degree, signed.constant
+            [signed.of(m) for m in self.measures], self._rows(), degree, building, signed.constant
         )
         wanted = replace(wanted, sign=_sign(sense))
         return replace(wanted, kind=FEASIBLE) if sense == "feasible" and wanted.single else wanted
@@ -225,7 +226,12 @@ class MeasureProgram:
         ]
 
     def _in_unknowns(
-        self, objective: list[Polynomial], rows: list[Row], degree: int, constant: Number = 0
+        self,
+        objective: list[Polynomial],
+        rows: list[Row],
+        degree: int,
+        building: Options,
+        constant: Number = 0,
     ) -> Statement:
         """One demand a measure, one unknown a constraint. An inequality has a multiplier >= 0, which is
         minus an unknown with the limit 0."""
@@ -238,14 +244,14 @@ class MeasureProgram:
         ):
             unknowns = [r.parts[k] if r.at_least else -r.parts[k] for r in rows]
             support = measure.support
-            if self.options.quotient == "groebner":
+            if building.quotient == "groebner":
                 support = with_groebner(support, degree)
-            demands.append(Demand((objective[k], *unknowns), support, degree, self.options, price=cap))
+            demands.append(Demand((objective[k], *unknowns), support, degree, building, price=cap))
         prices = [Fraction(-r.right if r.at_least else r.right) for r in rows]
         upper = tuple(0.0 if r.at_least else np.inf for r in rows)
         return Statement(MEASURES, tuple(demands), tuple(prices), upper, Fraction(constant))
 
-    def _refuted(self, degree: int, options: Options) -> Candidate | None:
+    def _refuted(self, degree: int, building: Options, options: Options) -> Candidate | None:
         """A proof that no measures meet the constraints, by a program that always has a bound; or None.
 
         Let mu_k meet them and let constraint j say sum_k mu_k(a_jk) = b_j, not 0. Then the total mass m is
@@ -264,7 +270,7 @@ class MeasureProgram:
             if r is not level
         ]
         whole = Row([polynomial(1)] * len(self.measures), 1, False)
-        best = run(State(self._in_unknowns([-q for q in ratio], [*others, whole], degree), options))
+        best = run(State(self._in_unknowns([-q for q in ratio], [*others, whole], degree, building), options))
         return best if best.proven is not None and best.proven >= 0 else None
 
 

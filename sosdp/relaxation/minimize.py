@@ -30,7 +30,7 @@ from .chebyshev import ChebyshevBound, minimize_chebyshev
 from .complex import ComplexExpectation, minimize_complex
 from .operators.answer import OperatorExpectation
 from .operators.minimize import minimize_operators
-from .operators.statement import is_about_operators
+from .operators.statement import flat, is_about_operators
 from .prove import prove_sum_of_squares
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import Relaxation, relaxation_for
@@ -66,7 +66,7 @@ def _of_file(
         what = "measures" if problem.operators is None else "operators"
         raise ValueError(f"the problem {problem.name!r} is about {what}: problem.solve()")
     building, solving = problem.engine_options()
-    if problem.chebyshev is not None and building.get("products") == "putinar":
+    if problem.chebyshev is not None and building.get("products") in ("auto", "putinar"):
         del building["products"]
     objective = problem.objective if problem.chebyshev is None else problem.chebyshev
     chosen = problem.degree if degree is None else degree
@@ -162,7 +162,7 @@ def minimize(
         Constraints (a System, one constraint, or None for all of R^n).
     degree
         Degree of the pseudo-expectation, even or odd; by default the least even one at which the program can
-        be stated.
+        be stated, with ``(x - a)*(b - x) >= 0`` for constraints ``x >= a`` and ``x <= b`` (``products``).
     solver, tolerance, time_limit, certify_bound, verbose
         ``"auto"`` (by sizes), ``"sos_cone"``, ``"low_rank"`` (our own), ``"clarabel"``, ``"scs"``; the
         solver's tolerance (1e-8); its time limit in seconds; False to skip the certified bound; True to print
@@ -241,6 +241,8 @@ def _bound(
     """``minimize`` or ``maximize``, by what kind of thing the objective is."""
     if isinstance(objective, Problem):
         objective, system, degree, given = _of_file(objective, sense, system, degree, given)
+    if not isinstance(system, System):
+        system = flat(system)  # what can be read once is read here
     if is_about_operators(objective, system):
         return minimize_operators(objective, system, sense, given, degree)
     if isinstance(objective, ChebyshevPolynomial):

@@ -319,4 +319,6 @@ def relaxation_for(
     """The relaxation of the given degree, or of the least degree at which the program can be stated."""
     if degree is None:
         degree = least_degree(system, [] if objective is None else [objective])
+        if options.get("products", "auto") == "auto":
+            options["products"] = "intervals"
     return Relaxation(system, degree, **options)

@@ -265,7 +265,7 @@ class SosProgram(PickledByName):
             if self.options.quotient == "groebner":
                 system = with_groebner(system, wanted)
             labels = tuple(int(v.variable_ids[0]) for v in self.labels.get(number, []))
-            options = replace(self._options_for(system, parts, images), cone=cone)
+            options = replace(self._options_for(system, parts, images).at(degree), cone=cone)
             if number in self.gram_bases:
                 options = replace(options, basis=self.gram_bases[number])
             demands.append(Demand(tuple(parts), system, wanted, options, closed=False, labels=labels))

@@ -33,6 +33,7 @@ from .assemble.assemble import assemble
 from .assemble.diagonal_dominance import with_cone
 from .assemble.forced_zeros import without_forced_zeros
 from .assemble.identity import Identity
+from .assemble.multipliers import has_products
 from .assemble.plan import Plan, plan
 from .assemble.splitting import split_by_terms
 from .assemble.structure import Structure, monomials, recalled, remember, written
@@ -85,7 +86,7 @@ class Demand:
         shapes = [monomials(target), *map(monomials, bodies)]
         shapes += [len(bodies), *(m.shape for m in system.matrices)]
         chosen = o.products, o.sparsity, o.symmetry, o.prune, o.quotient, o.term_steps, o.cone
-        fixed = numbers if o.products == "schmudgen" else ()  # terms of products may cancel
+        fixed = numbers if has_products(system, o) else ()  # whose terms may cancel
         return (exactly, tuple(shapes), fixed, degree, self.reduced, chosen), numbers
 
     @cached_property

@@ -279,6 +279,8 @@ def test_multiples_of_equations_are_exact_and_come_back():
         (x**4 - 3 * x + y**2, None, [x**2 + y**2 <= 1], -2.0442607),
         (2 * 10**12 * (x**2 - y**2) - F(3, 10) * (x**2 + y**2), None,
          [(x**2 - y**2).equals(0), (x**2 + y**2).equals(1)], -0.3),
+        (-(x**4), None, [x >= 0, 2 * x <= 2, x <= 3], -1),  # linear constraints alone allow no bound
+        (-x * y, None, [x >= 0, 1 - y >= 0, x <= 1, y >= 0], -1),
     ],
 )  # fmt: skip
 def test_three_doors_say_the_same(p, degree, system, value):

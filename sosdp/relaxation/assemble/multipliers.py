@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -29,6 +30,10 @@ def constraint_blocks(
         blocks += [Block("inequality", (index,), b, g) for b in bases([g], (degree - g.degree) // 2)]
     if options.products == "schmudgen":
         blocks += _products(system, degree, bases)
+    elif options.products == "intervals":
+        for ends in intervals(system.inequalities):
+            g = system.inequalities[ends[0]] * system.inequalities[ends[1]]
+            blocks += [Block("product", ends, b, g) for b in bases([g], (degree - 2) // 2)]
     for index, matrix in enumerate(system.matrices):
         listed = matrix.reshape(-1).tolist()
         of_degree = (degree - max(p.degree for p in listed)) // 2
@@ -62,6 +67,26 @@ def _of_matrix(
     side = entries.shape[0]
     rows, entry = np.repeat(basis, side, axis=0), np.tile(np.arange(side), basis.shape[0])
     return Block(kind, (index,), rows, entries, entry, null)
+
+
+def has_products(system: System, options: Options) -> bool:
+    """Whether products of inequalities are constraints."""
+    if options.products == "intervals":
+        return bool(intervals(system.inequalities))
+    return options.products == "schmudgen"
+
+
+def intervals(inequalities: Sequence[Polynomial]) -> list[tuple[int, int]]:
+    """The numbers of the closest bounds from below and from above of every variable that has both."""
+    ends: dict[tuple[int, bool], tuple[Fraction, int]] = {}
+    for index, g in enumerate(inequalities):
+        if g.degree == 1 and len(g.variable_ids) == 1:
+            slope = Fraction(g.coefs[-1])
+            side = (int(g.variable_ids[0]), slope > 0)
+            end = -Fraction(g.constant) / abs(slope), index
+            ends[side] = max(end, ends.get(side, end))
+    pairs = [(k, ends[v, False][1]) for (v, below), (_, k) in ends.items() if below and (v, False) in ends]
+    return [(min(pair), max(pair)) for pair in pairs]
 
 
 def _products(system: System, degree: int, bases: _Bases) -> list[Block]:
