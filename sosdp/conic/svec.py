@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 SQRT2 = float(np.sqrt(2.0))
+SHORT = 32  # binary digits of short numbers
 
 
 @lru_cache(maxsize=256)
@@ -35,6 +36,32 @@ def roots(side: int) -> np.ndarray:
     result = np.where(np.equal(*triangle(side)), 1.0, SQRT2)
     result.flags.writeable = False
     return result
+
+
+def shortened(values: np.ndarray) -> np.ndarray:
+    """The numbers of few binary digits next to the values."""
+    mantissa, exponent = np.frexp(values)
+    return np.ldexp(np.round(mantissa * 2.0**SHORT), exponent - SHORT)
+
+
+def stored(values: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """Entries times their factors. Neighbours may have one product with sqrt(2): what is no short number is
+    not stored as one is, but as the next float."""
+    result = values * factors
+    if (np.rint(values) == values).all() and np.abs(values).max(initial=0.0) < 2.0**SHORT:
+        return result
+    short = shortened(values)
+    taken = (short != values) & (short * factors == result)
+    return np.where(taken, np.nextafter(result, np.inf), result) if taken.any() else result
+
+
+def unstored(values: np.ndarray, factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The entries that were stored times their factors, and which of them are known: short numbers, and all
+    whose factor is 1. The others are within five roundings."""
+    result = values / factors
+    short = shortened(result)
+    known = short * factors == values
+    return np.where(known, short, result), known | (factors == 1)
 
 
 def units(sides: Iterable[int]) -> np.ndarray:

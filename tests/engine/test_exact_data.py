@@ -41,5 +41,32 @@ def test_equations_that_only_floats_make_alike_are_kept():
 @pytest.mark.parametrize("a", [0.1 + 1.1 + 0.3, 0.1 * 3 * 10, 1.75 - 2**-52])
 def test_a_point_of_numbers_that_are_stored_as_short_ones(a):
     """1.5000000000000002 and 1.5 are one float times sqrt(2): x = 1 / a was proven not to be there."""
+    (w,), (X, Y) = [sd.complex_variables("w")], sd.operators("X Y", hermitian=True, party="P")
+    real = w + w.conj()
+    for answer in (
+        sd.feasible([(a * x).equals(1), a * x >= 1], 4),
+        sd.minimize(real, [a * real == 2, a * real >= 2], 4),
+        sd.minimize(-Y, [a * X == 1, a * X >= 1], level=2),
+    ):
+        assert answer.status != "infeasible"
 
-    assert sd.feasible([(a * x).equals(1), a * x >= 1], 4).status != "infeasible"
+
+@pytest.mark.parametrize("a", ["1.7499999999999998", "1.5000000000000002", "0.7"])
+def test_a_file_with_numbers_that_are_stored_as_short_ones(tmp_path, a):
+    """[[1, a x], [a x, 1]] is semidefinite and a x - 1 not negative: x = 1 / a."""
+    text = f"1\n2\n-1 2\n1.0\n0 1 1 1 1.0\n1 1 1 1 {a}\n0 2 1 1 -1.0\n0 2 2 2 -1.0\n1 2 1 2 {a}\n"
+    path, again = tmp_path / "p.dat-s", tmp_path / "p.cbf"
+    path.write_text(text, encoding="utf-8")
+    sd.write_program(sd.read_program(path), again)
+    for answer in (sd.solve(path), sd.solve(again)):
+        assert answer.status != "infeasible" and answer.upper >= 1 / float(a) - 1e-15
+
+
+def test_a_mass_is_what_was_stated():
+    """A mass of 1/10 was a moment of 1/10 in floats, and the set was proven empty."""
+    g, on = sd.polynomial("g"), S((1000 * x).equals(7 * y), (7 * y).equals(11), 1000 * x >= 11)
+    measures = sd.MeasureProgram()
+    mu = measures.measure([x, y], on=on)
+    measures.require(10 * mu.mass == 1)
+    assert measures.minimize(mu(x**2), 2).status == "optimal"
+    assert sd.SosProgram([g]).require(x - 10 * g, on=on, degree=2).maximize(g).status == "optimal"

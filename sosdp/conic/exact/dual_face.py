@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from ..clock import otherwise, reserve
 from ..program import Cones, ConicProgram
 from ..rigorous import UNIT
-from ..svec import full_position, roots, smat, svec, triangle
+from ..svec import full_position, roots, smat, svec, triangle, unstored
 from .corrected import independent_columns
 from .integers import echelon, is_semidefinite, kernel, near_zero
 
@@ -92,13 +92,10 @@ class _State:
         self.exact[:-1] &= _rounded(program.q) == program.q
         self.matrices = []
         for side, rows in zip(cones.psd, cones.psd_slices(), strict=True):
-            stored, scale = whole[rows].toarray(), roots(side)[:, None]
-            result = _rounded(stored / scale)
-            # each entry carries one rounding of sqrt(2), and nothing else
-            here = (result * scale == stored).all(axis=0)
-            self.exact &= here
-            self.matrices.append(np.where(here, result, stored / scale).T[:, full_position(side)])
-        self.errors = [4 * UNIT * np.abs(stack) * ~self.exact[:, None, None] for stack in self.matrices]
+            entries, known = unstored(whole[rows].toarray(), roots(side)[:, None])
+            self.exact &= (known & (_rounded(entries) == entries)).all(axis=0)
+            self.matrices.append(entries.T[:, full_position(side)])
+        self.errors = [6 * UNIT * np.abs(stack) * ~self.exact[:, None, None] for stack in self.matrices]
         self.columns, self.rows = np.arange(program.q.size), np.arange(self.scalars.shape[0])
         self.bases: list[np.ndarray | None] = [None] * len(self.matrices)
         self.changed = False

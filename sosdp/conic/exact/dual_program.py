@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..program import Cones, ConicProgram
-from ..svec import SQRT2, roots
-from .integers import near_zero, shortened
+from ..svec import SQRT2, roots, unstored
+from .integers import near_zero
 
 _ROWS = 300  # of a program whose dual is stated: its variables
 
@@ -64,11 +64,11 @@ def _coefficients(program: ConicProgram) -> tuple[np.ndarray, np.ndarray, np.nda
     if not (np.isfinite(whole).all() and np.isfinite(program.q).all()):
         return None
     off = np.flatnonzero(_factors(program.cones) > 1)
-    short = shortened(whole[off] / SQRT2)
+    entries, known = unstored(whole[off], np.full((1, 1), SQRT2))
     lost = np.array([near_zero(row) for row in whole[off]], dtype=bool)
-    known = (short * SQRT2 == whole[off]).all(axis=1) & ~lost
-    whole[off] = np.where(known[:, None], 2 * short, 0.0)
-    return (whole[:, :-1], whole[:, -1], off[~known]) if np.isfinite(whole).all() else None
+    kept = known.all(axis=1) & ~lost
+    whole[off] = np.where(kept[:, None], 2 * entries, 0.0)
+    return (whole[:, :-1], whole[:, -1], off[~kept]) if np.isfinite(whole).all() else None
 
 
 def _factors(cones: Cones) -> np.ndarray:

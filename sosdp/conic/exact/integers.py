@@ -14,12 +14,11 @@ import numpy as np
 
 from ..clock import reserve
 from ..rigorous import UNIT, least_eigenvalue_bound
-from ..svec import triangle
+from ..svec import SHORT, triangle
 
 Rows = Sequence[Sequence[int]]
 
 _LEAST = 2.0**-900  # numbers nearer to zero may have lost digits, or all, to underflow
-_SHORT = 32  # binary digits of short numbers
 _TINY = 16  # side up to which a matrix on the boundary is decided in integers
 _WORD = 60.0  # binary digits
 _LONGEST = 8.0  # seconds that one step in integers may take, whatever the time that is left
@@ -78,12 +77,6 @@ def as_floats(table: Rows) -> np.ndarray:
     return np.array([[v / scale for v in row] for row in table])
 
 
-def shortened(values: np.ndarray) -> np.ndarray:
-    """The numbers of few binary digits next to the values."""
-    mantissa, exponent = np.frexp(values)
-    return np.ldexp(np.round(mantissa * 2.0**_SHORT), exponent - _SHORT)
-
-
 def near_zero(values: np.ndarray) -> bool:
     """Whether there are numbers so near to zero that their roundings are not small beside them."""
     sizes = np.abs(values)
@@ -98,7 +91,7 @@ def vanishes(exact: Sequence[int | Fraction], result: np.ndarray) -> bool:
 def is_readable(lines: Rows, diagonal: np.ndarray) -> bool:
     """Whether the entries of a matrix are still known when they are stored with their sqrt(2) and read again:
     off the diagonal neighbours of 53 digits may be stored as one float, those of few digits are not."""
-    widths = zip(lines, np.where(diagonal, 53, _SHORT).tolist(), strict=True)
+    widths = zip(lines, np.where(diagonal, 53, SHORT).tolist(), strict=True)
     numbers = (
         (abs(v).bit_length() - (v & -v).bit_length(), most) for line, most in widths for v in line if v
     )

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from ..clock import otherwise, reserve
 from ..program import Cones, ConicProgram
 from ..rigorous import UNIT
-from ..svec import SQRT2, roots, triangle
+from ..svec import roots, triangle, unstored
 from .integers import (
     absolute,
     as_floats,
@@ -41,7 +41,6 @@ from .integers import (
     primitive,
     reserve_product,
     rounded,
-    shortened,
     solutions,
     square,
     table_of,
@@ -94,17 +93,13 @@ def read(program: ConicProgram) -> ExactData:
     for side, rows in zip(program.cones.psd, program.cones.psd_slices(), strict=True):
         stored = whole[rows].toarray()
         off = np.not_equal(*triangle(side))
-        entries = stored / np.where(off, SQRT2, 1.0)[:, None]
-        lost = near_zero(stored[off])
-        short = shortened(entries[off])
-        exact = bool((short * SQRT2 == stored[off]).all())
-        if exact:
-            entries[off] = short
+        entries, known = unstored(stored, roots(side)[:, None])
+        lost, exact = near_zero(stored[off]), bool(known.all())
         table, exponent = over_one_power(entries.T.tolist())
         exponents.append(exponent)
         blocks.append(fmpz_mat(table) if table and table[0] else fmpz_mat(len(table), 0))
         digits.append(digits_of(table))
-        errors.append(np.inf if lost else 0.0 if exact else 4 * UNIT)
+        errors.append(np.inf if lost else 0.0 if exact else 6 * UNIT)
     return ExactData(scalars, blocks, exponents, errors, digits)
 
 

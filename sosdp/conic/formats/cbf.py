@@ -17,7 +17,7 @@ from sosdp.write import write_whole
 
 from ..lines import Lines, integers, numbers
 from ..program import Cones, ConicProgram
-from ..svec import SQRT2, svec_length, triangle
+from ..svec import SQRT2, stored, svec_length, triangle, unstored
 
 _LINEAR = ("F", "L+", "L-", "L=")
 _LARGEST = 10**8
@@ -55,12 +55,14 @@ def write_cbf(program: ConicProgram, path: str | Path, *, comment: str = "sosdp"
     if cones.psd:
         block = np.concatenate([np.full(svec_length(n), k) for k, n in enumerate(cones.psd)])
         low, high = (np.concatenate([triangle(n)[side] for n in cones.psd]) for side in (0, 1))
-        weight = np.where(low == high, 1.0, 1.0 / SQRT2)
+        weight = np.where(low == high, 1.0, SQRT2)
         matrix = rows[scalars:].tocoo()
         at = matrix.row
-        lines += _table("HCOORD", [block[at], matrix.col, high[at], low[at]], -matrix.data * weight[at])
+        entries = -unstored(matrix.data, weight[at])[0]
+        lines += _table("HCOORD", [block[at], matrix.col, high[at], low[at]], entries)
         at = np.flatnonzero(program.b[scalars:])
-        lines += _table("DCOORD", [block[at], high[at], low[at]], program.b[scalars:][at] * weight[at])
+        entries = unstored(program.b[scalars:][at], weight[at])[0]
+        lines += _table("DCOORD", [block[at], high[at], low[at]], entries)
     write_whole(path, "\n".join(lines).encode("ascii", "replace").decode() + "\n")
 
 
@@ -237,7 +239,7 @@ def _entries(place: np.ndarray, value: np.ndarray, start: np.ndarray) -> tuple[n
     """Where entries (row, column), the last two numbers of ``place``, of matrices that begin at ``start`` are
     in vector form, and their values there."""
     low, high = place[:, -2], place[:, -1]
-    return start + high * (high + 1) // 2 + low, value * np.where(low == high, 1.0, SQRT2)
+    return start + high * (high + 1) // 2 + low, stored(value, np.where(low == high, 1.0, SQRT2))
 
 
 def _assemble(file: _File) -> ConicProgram:

@@ -18,7 +18,7 @@ from sosdp.write import write_whole
 
 from ..lines import Lines, integers, numbers
 from ..program import Cones, ConicProgram
-from ..svec import SQRT2, roots, svec_length, triangle
+from ..svec import SQRT2, roots, stored, svec_length, triangle, unstored
 
 _NOTE = re.compile(r"add (\S+) to the optimal value")
 _LARGEST = 10**8  # more variables or rows than this is a malformed file, not a program
@@ -60,10 +60,10 @@ def _entries(program: ConicProgram) -> list[list]:
     diagonal, first = np.arange(scalars), 1 + bool(scalars)
     parts = [(np.ones(scalars, dtype=np.int64), diagonal, diagonal, np.ones(scalars))]
     for block, side in enumerate(cones.psd, first):
-        parts.append((np.full(svec_length(side), block), *triangle(side), 1.0 / roots(side)))
+        parts.append((np.full(svec_length(side), block), *triangle(side), roots(side)))
     blocks, rows, columns, scales = (np.concatenate(part) for part in zip(*parts, strict=True))
     at = stacked.row
-    entries = stacked.col, blocks[at], rows[at] + 1, columns[at] + 1, stacked.data * scales[at]
+    entries = stacked.col, blocks[at], rows[at] + 1, columns[at] + 1, unstored(stacked.data, scales[at])[0]
     kept = np.flatnonzero(entries[4])
     order = kept[np.lexsort([part[kept] for part in entries[3::-1]])]
     return [part[order].tolist() for part in entries]
@@ -167,7 +167,7 @@ def _assemble(
     inside = np.where(np.array([n <= 1 for n in blocks])[block], j, j * (j + 1) // 2 + i)
     row = np.array(starts, dtype=np.int64)[block] + inside
     # F_i = -A_i and F_0 = -b
-    data = -values * np.where(i == j, 1.0, SQRT2)
+    data = -stored(values, np.where(i == j, 1.0, SQRT2))
     whole = sp.csr_matrix((data, (row, matrix)), shape=(high, columns + 1))
     pairs, rest = opposite_rows(whole[:scalars])
     order = np.concatenate([pairs, rest, np.arange(scalars, high)])

@@ -13,7 +13,7 @@ from ...algebra.coefficients import binary, settle
 from ...algebra.polynomial import Polynomial
 from ...algebra.products import Products
 from ...algebra.word_tables import Combination
-from ...conic.svec import roots, triangle
+from ...conic.svec import roots, stored, triangle
 from ...reduction.quotient import NO_QUOTIENT, Quotient
 from ...reduction.rows import distinct_rows
 from .entries import Coefficients, Entries, merged
@@ -214,7 +214,8 @@ def merged_entries(collect: Collector, scale: np.ndarray) -> tuple[Entries, np.n
     if factor is None and (np.diff(rows) >= 0).all():
         # rows in order and no two terms of a row alike: this is the matrix already
         pointers = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=height))])
-        return Entries(values * scale[rows], column.astype(np.int32), pointers.astype(np.int32)), columns
+        data = stored(values, scale[rows])
+        return Entries(data, column.astype(np.int32), pointers.astype(np.int32)), columns
     kept = np.flatnonzero(column >= 0)
     source = kept if entry is None else entry[kept]
     factor = None if factor is None else factor[kept]
@@ -233,4 +234,4 @@ def merged_entries(collect: Collector, scale: np.ndarray) -> tuple[Entries, np.n
     elif factor is not None:
         values = values * factor
     result = merged(rows[source], column[kept], values, (height, columns.shape[0]), exact, numbers)
-    return replace(result, data=result.data * np.repeat(scale, np.diff(result.indptr))), columns
+    return replace(result, data=stored(result.data, np.repeat(scale, np.diff(result.indptr)))), columns

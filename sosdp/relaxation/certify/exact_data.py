@@ -22,12 +22,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...algebra.coefficients import Number
-from ...conic.exact.integers import shortened
 from ...conic.rigorous import UNIT
-from ...conic.svec import SQRT2, roots
+from ...conic.svec import roots, stored
 from ..assemble.identity import Block, GramProgram, Identity
 
-_ALIKE = 26  # binary digits of coefficients whose sums are short
 _DIGITS = 44  # of an integer that a float next to it shows
 ROUNDINGS = 9 * UNIT  # of an entry of an identity, relative: one exact sum, and factors sqrt(2)
 
@@ -62,8 +60,7 @@ def as_stated(
     objective = program.objective.copy()
     try:
         for block, part in zip(identity.blocks, identity.slices(), strict=True):
-            sums = not identity.quotient.trivial
-            _find(gram, part.start, part.stop, _coefficients(block), roots(block.side), sums)
+            _find(gram, part.start, part.stop, _coefficients(block), roots(block.side))
         for equality, part in zip(identity.equalities, identity.free_slices(), strict=True):
             _find(free, part.start, part.stop, equality.polynomial.coefs.tolist())
         for k, coefs in enumerate(unknowns):
@@ -91,38 +88,20 @@ def _find(
     last: int,
     coefs: list[Number],
     factors: np.ndarray | None = None,
-    sums: bool = False,
 ) -> None:
     """Write the exact entries of some rows, of which each has a factor in ``factors``, in place of those next
-    to them. ``sums``: whether an entry may be a sum of coefficients."""
+    to them."""
+    if _are_floats(coefs):
+        return
     here = slice(matrix.indptr[first], matrix.indptr[last])
     lengths = np.diff(matrix.indptr[first : last + 1])
     factor = np.ones(int(lengths.sum())) if factors is None else np.repeat(factors, lengths)
-    if _are_floats(coefs):
-        off = factor > 1
-        if off.any() and _is_confused(coefs, matrix.data[here][off & sums]):
-            raise _Rounded
-        return
-    matrix.data[here] = _exact(matrix.data[here] / factor, coefs) * factor
+    matrix.data[here] = stored(_exact(matrix.data[here] / factor, coefs), factor)
 
 
 def _are_floats(values: Iterable[Any]) -> bool:
     """Whether floats hold these numbers without rounding."""
     return all(isinstance(v, float) or abs(v) <= sys.float_info.max and float(v) == v for v in values)
-
-
-def _is_confused(coefs: list[Any], stored: np.ndarray) -> bool:
-    """Whether a number that is not short may be stored as a short one is, times sqrt(2): it would be read as
-    that (``conic.exact``): a coefficient, or one of the ``stored`` entries, that may be sums of them."""
-    values = np.array([float(c) for c in coefs])
-    units = np.ldexp(values, _ALIKE - np.frexp(values)[1].max(initial=0))
-    if (units == np.round(units)).all():
-        return False
-    short, sums = shortened(values), shortened(stored / SQRT2)
-    alike = np.nextafter(sums, np.inf) * SQRT2 == stored
-    alike |= np.nextafter(sums, -np.inf) * SQRT2 == stored
-    single = (short != values) & (short * SQRT2 == values * SQRT2)
-    return bool(single.any() or (alike & (sums * SQRT2 == stored)).any())
 
 
 def _coefficients(block: Block) -> list[Number]:

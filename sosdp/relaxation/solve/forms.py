@@ -141,7 +141,8 @@ def _bent(program: GramProgram) -> np.ndarray:
 
 
 def moment_form(program: GramProgram) -> MomentForm:
-    """The moment program: columns are the moments that are not fixed by ``unknown @ y = -objective``."""
+    """The moment program: columns are the moments that are not fixed by ``unknown @ y = -objective``, which
+    one is where no number of the program is rounded by it."""
     identity = program.identity
     scalar, matrix, sides = _row_split(identity)
     columns = identity.columns.shape[0]
@@ -151,13 +152,14 @@ def moment_form(program: GramProgram) -> MomentForm:
     equal = np.setdiff1d(np.flatnonzero(~np.isfinite(program.upper)), bent)
     fixed = np.zeros(columns)
     is_fixed = np.zeros(columns, dtype=bool)
+    tight = equal
     if equal.size == 1 and unknown[equal[0]].nnz == 1:
-        row = unknown[equal[0]]
-        fixed[row.indices[0]] = -program.objective[equal[0]] / row.data[0]
-        is_fixed[row.indices[0]] = True
-        tight = np.zeros(0, dtype=np.int64)
-    else:
-        tight = equal
+        row, wanted = unknown[equal[0]], -program.objective[equal[0]]
+        moment = wanted / row.data[0]
+        # 0 or a power of two: nothing is rounded, neither here nor where it is put in
+        if abs(np.frexp(moment)[0]) in (0.0, 0.5) and moment * row.data[0] == wanted:
+            fixed[row.indices[0]], is_fixed[row.indices[0]] = moment, True
+            tight = np.zeros(0, dtype=np.int64)
     kept = np.flatnonzero(~is_fixed)
     cost = identity.target.copy()
     for k in limited:

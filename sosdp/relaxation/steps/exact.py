@@ -9,7 +9,6 @@ proven to exist does.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,19 +19,20 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...conic.choose import opinion
-from ...conic.exact.integers import rounded, shortened
+from ...conic.exact.integers import rounded
 from ...conic.program import ConicProgram
 from ...conic.strategies import Solve, dual_bound, find_point, is_dual_infeasible, is_unbounded
-from ...conic.svec import SQRT2, triangle
+from ...conic.svec import SQRT2, triangle, unstored
 from ..assemble.identity import GramProgram, RawSolution
 from ..candidate import Candidate, State
-from ..certify.exact_data import ROUNDINGS, ExactData, as_stated
+from ..certify.exact_data import ExactData, as_stated
 from ..change import Built, Change, build
 from ..solve.forms import gram_form, moment_form
 from ..statement import FEASIBLE
 
 _PATIENCE = 10.0  # seconds that a proof gets at least
 _ROWS, _COLUMNS = 2500, 300  # larger programs are left alone: a minute
+_ROOT = np.array([SQRT2])
 UNPROVEN = "that could not be proven"
 EMPTY = "no moments meet the constraints, proven in exact arithmetic"
 _MOMENTS = "moments satisfy every constraint, proven in exact arithmetic, perhaps no point does"
@@ -133,15 +133,13 @@ def _plain(program: GramProgram) -> ConicProgram | None:
     identity, conic = program.identity, gram_form(program)
     sides = [np.not_equal(*triangle(n)) for n in identity.sides]
     off = np.flatnonzero(np.concatenate([*sides, np.zeros(0, dtype=bool)]))
-    factors = identity.gram[off].data
-    exact = shortened(factors / SQRT2)
-    if not (exact * SQRT2 == factors).all():
+    if not unstored(identity.gram[off].data, _ROOT)[1].all():
         return None
     columns = sp.csc_matrix(conic.A, copy=True)  # its pattern is sorted in place by whoever reads it
     inside = np.repeat(np.isin(np.arange(columns.shape[1]), off), np.diff(columns.indptr))
     equation = columns.indices < conic.cones.zero
     data = columns.data.copy()
-    data[inside & equation] = 2 * shortened(data[inside & equation] / SQRT2)
+    data[inside & equation] = 2 * unstored(data[inside & equation], _ROOT)[0]
     data[inside & ~equation] *= SQRT2
     return replace(conic, A=sp.csc_matrix((data, columns.indices, columns.indptr), shape=columns.shape))
 
@@ -171,20 +169,16 @@ def exact_bound(built: Built, time_limit: float | None) -> float | None:
     program = GramProgram(identity, np.ones(1), np.full(1, np.inf))
     statement = as_stated(program, demand.parts[0].coefs.tolist(), [[*demand.parts[1].coefs.tolist(), 1]])
     form = moment_form(statement.program)
-    conic, target = form.conic, statement.program.identity.target
-    (column,) = np.flatnonzero(form.fixed)
-    mass, data = Fraction(float(form.fixed[column])), statement.program.identity.unknown.data
-    # b is a multiple of the fixed moment, a quotient: both are exact where that is a power of two
-    whole = mass * Fraction(float(data[0])) == -Fraction(float(statement.program.objective[0]))
-    off = 0.0 if whole and abs(math.frexp(mass)[0]) == 0.5 else ROUNDINGS
-    errors = None
-    if statement.target_off or off:
+    conic, target, errors = form.conic, statement.program.identity.target, None
+    if statement.target_off:
         A, b, q = abs(conic.A).toarray(), np.abs(conic.b), np.abs(conic.q)
-        errors = A * statement.off, b * (statement.off + off), q * statement.target_off
+        errors = A * statement.off, b * statement.off, q * statement.target_off
     with opinion(conic, time_limit) as solve:
         result = dual_bound(conic, errors, solve)
     if not np.isfinite(result):
         return None
-    constant = Fraction(float(target[column])) * mass
-    least = Fraction(result) + constant - abs(constant) * Fraction(statement.target_off + off)
+    # what the fixed moment costs is no part of the program
+    fixed = np.flatnonzero(form.fixed).tolist()
+    constants = [Fraction(float(target[k])) * Fraction(float(form.fixed[k])) for k in fixed]
+    least = Fraction(result) + sum(c - abs(c) * Fraction(statement.target_off) for c in constants)
     return rounded(least / statement.factor, -1)
