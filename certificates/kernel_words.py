@@ -9,9 +9,8 @@ conclusion p and all v; a mean, that E[p] >= 0 (or = 0) in every state that meet
 is tracial, with `trace`).  Relations are used from left to right, and may be incomplete.  Polynomials are
 {word: rational number}, a word its letters with spaces between, 1 is "", and i is the imaginary unit.
 No floats, no tolerances.  Facts are lines of a problem, known by their numbers: those of another one have no
-name here, and none is changed.  Arguments have the types of JSON; no key stands twice.  Limits: 4000 digits
-of a numeral, `DEGREE` letters, `BITS` of a number, `WORK` steps (a microsecond each).
-(Private names break this.)
+name here, and none is changed (private names break this).  Arguments have the types of JSON; no key stands
+twice.  Limits: 4000 digits of a numeral, `DEGREE` letters, `BITS` of a number, `WORK` steps (microseconds).
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ from typing import Any
 if not __package__:  # a program: with the file beside it
     sys.path.insert(0, str(Path(__file__).parent))
 kernel: Any = import_module("certificates.kernel" if __package__ else "kernel")
-need, exactly, pick, NotProven, Malformed = (
-    kernel.need, kernel.exactly, kernel.pick, kernel.NotProven, kernel.Malformed)  # fmt: skip
+need, exactly, pick = kernel.need, kernel.exactly, kernel.pick
+NotProven, Malformed = kernel.NotProven, kernel.Malformed
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}(\[[0-9]{1,9}\]){0,9}(\.[A-Za-z]{1,9})?")
 _HYPOTHESES = ("inequality", "equality", "matrix", "state inequality", "state equality", "state matrix")
@@ -64,8 +63,8 @@ class Problem:
         lists = [["i"], *s["letters"]]
         self._names = {a: k for k, a in enumerate(a for names in lists for a in names)}
         self._party = [k for k, names in enumerate(lists) for _ in names]
-        need(len(self._names) == len(self._party), "a name stands twice")
-        need(all(map(NAME.fullmatch, self._names)), "names are not names")
+        good = len(self._names) == len(self._party) and all(map(NAME.fullmatch, self._names))
+        need(good, "names are no names, or stand twice")
         self._rules, self._known = dict[tuple, list](), dict[tuple, _Terms]()
         self._facts = list[tuple[str, tuple, bool]]()
         for text, p in [("i i", {"": -1}), *s["relations"].items()]:
@@ -160,11 +159,8 @@ class Problem:
         """The k-th "inequality" or "matrix" G (1, if the name is "") gives sum Q_ij v_i* H_ij v_j >= 0 for a
         semidefinite Q and H_ij (places[i], places[j]) of G; a "state ..." one so in the mean, v_i numbers."""
         rows = pick(pick(self._given, name), k) if exactly(name, str) else [[ONE]]
-        v, listed = (
-            [self._read(p) for p in exactly(vector, list)],
-            kernel.shaped(gram, [list], "a Gram matrix"),
-        )
-        q = kernel.semidefinite([[number(c) for c in row] for row in listed])
+        v = [self._read(p) for p in exactly(vector, list)]
+        q = kernel.semidefinite([[number(c) for c in row] for row in kernel.shaped(gram, [list], "gram")])
         need(len(q) == len(v) == len(exactly(places, list)), "a list has another length", Malformed)
         kind = name.removeprefix("state ")
         need(kind != "equality", "a form is of an inequality")
@@ -201,8 +197,7 @@ class Problem:
 
     def weighted_sum(self, pairs: Any) -> int:
         """p_k >= 0 and w_k >= 0 give sum w_k p_k >= 0; where p_k = 0, w_k is any number.  Of means too."""
-        listed = kernel.shaped(pairs, [(object, int)], "pairs")
-        result = [(number(w), *pick(self._facts, k)) for w, k in listed]
+        result = [(number(w), *pick(self._facts, k)) for w, k in kernel.shaped(pairs, [(object, int)])]
         need(all(w >= 0 or r == "=" for w, r, _, _ in result), "the weight of an inequality is negative")
         need(len({mean for *_, mean in result}) == 1, "operators and means are not mixed")
         total = self._sum((v, w * c) for w, _, p, _ in result for v, c in p)
@@ -210,9 +205,8 @@ class Problem:
 
     def image(self, k: int, letters: Any) -> int:
         """The fact of other letters in place of letters, where all that is given holds of these too."""
-        need(
-            exactly(letters, dict).keys() <= self._names.keys() - {"i"}, "there is no such letter", Malformed
-        )
+        known = exactly(letters, dict).keys() <= self._names.keys() - {"i"}
+        need(known, "there is no such letter", Malformed)
         to = [pick(self._names, letters.get(a, a)) for a in self._names]
 
         def moved(p: Any) -> tuple:
@@ -222,10 +216,9 @@ class Problem:
         (relation, p, mean), places = pick(self._facts, k), product(range(len(to)), repeat=2)
         crossed = [(w, [(w[::-1], 1)]) for w in places if self._party[w[0]] < self._party[w[1]]]
         good = all(moved([(w, 1)]) == moved(v) for w, v in [*self._rules.items(), *crossed])
-        stars = [(((a,), 1), (((b,), c),)) for a, (b, c) in enumerate(self._stars)]
-        good &= all(self._star(moved([a])) == moved(b) for a, b in stars)
-        given = [(h, listed) for listed in self._given.values() for h in listed]
-        good &= all([[moved(v) for v in row] for row in h] in listed for h, listed in given)
+        stars = enumerate(self._stars)
+        good &= all(self._star(moved([((a,), 1)])) == moved([((b,), c)]) for a, (b, c) in stars)
+        good &= all([[moved(v) for v in row] for row in h] in g for g in self._given.values() for h in g)
         need(good, "the other letters do not obey what is given")
         return self._prove(relation, moved(p), mean)
 
@@ -235,19 +228,18 @@ class Problem:
         return self._said
 
 
+@kernel.within(WORK)
 def replay(proof: Any) -> str:
     """The claim of {"claim": ..., "lines": [[rule, argument, ...], ...]}, which the last line settles."""
-    with kernel.within(WORK):
-        proof = kernel.shaped(proof, _FILE, "proof")
-        with kernel.within(WORK, reading=True):
-            problem, said = Problem(proof["claim"]), None
-        for line in proof["lines"]:
-            need(line, "a line has a rule", Malformed)
-            rule = exactly(line[0], str)
-            count = rule in vars(Problem) and rule[0] != "_" and getattr(Problem, rule).__code__.co_argcount
-            need(count == len(line), "there is no such rule", Malformed)
-            said = getattr(problem, rule)(*line[1:])
-        need(type(said) is str, "a proof ends where it settles the claim")
+    proof, said = kernel.shaped(proof, _FILE, "proof"), None
+    with kernel.within(WORK, reading=True):
+        problem = Problem(proof["claim"])
+    for line in proof["lines"]:
+        rule = exactly(line[0] if line else None, str)
+        count = rule in vars(Problem) and rule[0] != "_" and getattr(Problem, rule).__code__.co_argcount
+        need(count == len(line), "there is no such rule", Malformed)
+        said = getattr(problem, rule)(*line[1:])
+    need(type(said) is str, "a proof ends where it settles the claim")
     return str(said)
 
 
