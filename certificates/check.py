@@ -79,9 +79,9 @@ def check_certificate(
     """
     said: list[str] = []
     try:
-        certificate, against = kernel.shaped(certificate), kernel.shaped(against)
-        operators = isinstance(certificate, dict) and certificate.get("format") == WORDS
         with kernel.within(work):
+            certificate, against = kernel.shaped(certificate), kernel.shaped(against)
+            operators = isinstance(certificate, dict) and certificate.get("format") == WORDS
             (_operators if operators else _polynomials)(certificate, against, said)
         if "digest" in certificate and certificate["digest"] != digest(certificate):
             raise NotProven("the file was changed after it was written: its digest does not match")
