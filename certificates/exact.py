@@ -1,23 +1,29 @@
-"""Exact polynomial arithmetic for proofs: dictionaries from monomials to rationals, and rewriting rules.
+"""Exact arithmetic for proofs: dictionaries from monomials to rationals, rewriting rules, squares of Gram
+matrices.
 
 A monomial is the ascending tuple of its variable ids with repetitions, () being 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from math import prod
+from operator import mul
 from typing import Any
 
 import numpy as np
 from flint import arb, fmpq
 
+from certificates.kernel import NotProven
 from sosdp.algebra.polynomial import Polynomial
 
 Monomial = tuple[int, ...]
 Terms = dict[Monomial, Any]  # coefficients are flint.fmpq
+Square = tuple[Fraction, list[Fraction]]  # weight, and the vector that is squared
+_BITS = 46  # binary places of a factor
 
 _ONE = fmpq(1)
 
@@ -210,3 +216,68 @@ def _divide(row: Monomial, by: Monomial) -> Monomial | None:
             return None
         rest.remove(variable)
     return tuple(rest)
+
+
+def squares_of(gram: Sequence[Sequence[Any]]) -> list[Square]:
+    """Weights > 0 and vectors with sum of weight * v v^T the matrix; NotProven when there are none.
+
+    A definite matrix is M M^T + R with short dyadic numbers in M and R diagonally dominant, so that numbers
+    stay short; other matrices get an exact LDL^T.
+    """
+    matrix = [[Fraction(v) for v in row] for row in gram]
+    side = len(matrix)
+    if any(len(row) != side for row in matrix) or any(
+        matrix[i][j] != matrix[j][i] for i in range(side) for j in range(i)
+    ):
+        raise NotProven("a Gram matrix is not symmetric")
+    return _dominant(matrix) or exact_squares(matrix)
+
+
+def _dominant(matrix: list[list[Fraction]]) -> list[Square]:
+    """The squares of M M^T + R, in units that bring the diagonal near 1; [] where that way does not apply."""
+    side = len(matrix)
+    if side < 3 or any(matrix[i][i] <= 0 for i in range(side)):
+        return []
+    sizes = [row[i].numerator.bit_length() - row[i].denominator.bit_length() for i, row in enumerate(matrix)]
+    unit = [Fraction(2) ** (size // 2) for size in sizes]
+    rest = [
+        [v / (u * w) for v, w in zip(row, unit, strict=True)] for row, u in zip(matrix, unit, strict=True)
+    ]
+    if any(abs(v) > 4 for row in rest for v in row):
+        return []
+    try:
+        factor = np.linalg.cholesky(np.array(rest, dtype=float) - side * 2.0 ** (6 - _BITS) * np.eye(side))
+    except np.linalg.LinAlgError:
+        return []
+    whole = [[round(v) for v in row] for row in (factor * 2.0**_BITS).tolist()]
+    result = [(Fraction(1, 1 << 2 * _BITS), [Fraction(row[k]) for row in whole]) for k in range(side)]
+    for i, j in product(range(side), repeat=2):
+        rest[i][j] -= Fraction(sum(map(mul, whole[i], whole[j])), 1 << 2 * _BITS)
+    for i, row in enumerate(
+        rest
+    ):  # what a diagonally dominant matrix is: sums and differences of coordinates
+        ends = [(abs(v), {i: 1, j: 1 if v > 0 else -1}) for j, v in enumerate(row[:i])]
+        ends.append((2 * row[i] - sum(map(abs, row)), {i: 1}))
+        result += [(w, [Fraction(at.get(k, 0)) for k in range(side)]) for w, at in ends if w]
+    if any(w < 0 for w, _ in result):
+        return []
+    return [(w, [a * u for a, u in zip(v, unit, strict=True)]) for w, v in result]
+
+
+def exact_squares(matrix: Sequence[Sequence[Fraction]]) -> list[Square]:
+    """The same by an exact LDL^T: the squares that a person would find, of numbers that may grow long."""
+    rest = [list(row) for row in matrix]
+    out: list[Square] = []
+    for k in range(len(rest)):
+        pivot = rest[k][k]
+        if pivot < 0 or (pivot == 0 and any(rest[k][k:])):
+            raise NotProven("a Gram matrix is not positive semidefinite")
+        if pivot == 0:
+            continue
+        column = [Fraction(0)] * k + [v / pivot for v in rest[k][k:]]
+        out.append((pivot, column))
+        for i in range(k, len(rest)):
+            if column[i]:
+                step = pivot * column[i]
+                rest[i] = [v - step * c for v, c in zip(rest[i], column, strict=True)]
+    return out

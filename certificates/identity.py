@@ -12,8 +12,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from certificates.exact import Monomial, Terms, add_to, monos_of, polynomial_of, rational, terms_of
-from certificates.into_kernel import Square, exact_squares
+from certificates.exact import (
+    Monomial,
+    Square,
+    Terms,
+    add_to,
+    exact_squares,
+    monos_of,
+    polynomial_of,
+    rational,
+    terms_of,
+)
 from sosdp.algebra.pickled_by_name import PickledByName
 from sosdp.algebra.polynomial import Polynomial
 

@@ -12,9 +12,8 @@ import re
 from collections.abc import Iterable
 from fractions import Fraction
 
-from certificates.exact import monomials_of
+from certificates.exact import monomials_of, squares_of
 from certificates.identity import Identity
-from certificates.into_kernel import squares_of
 from certificates.summands import Summand, summands
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import variable_name
