@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement
 
 import numpy as np
 
 from sosdp.privacy.mechanisms.exponential import exact_law
 from sosdp.privacy.scores.levels import rational_base
+from tests.neighbours import neighbour_pairs
 
 
 def law_inside(score, data, base, top=None):
@@ -22,10 +23,7 @@ def law_inside(score, data, base, top=None):
 def largest_loss(score, rows, epsilon, top=None) -> float:
     """Of all tables of these rows, in any order, and all replacements of one record by another row."""
     base = rational_base(epsilon, score.sensitivity)
-    tables = list(combinations_with_replacement(range(len(rows)), score.records))
+    tables = combinations_with_replacement(range(len(rows)), score.records)
     laws = {table: law_inside(score, np.array([rows[k] for k in table]), base, top) for table in tables}
-    worst = 0.0
-    for table, (i, other) in product(tables, product(range(score.records), range(len(rows)))):
-        near = laws[tuple(sorted((*table[:i], other, *table[i + 1 :])))]
-        worst = max(worst, *(math.log(float(q / near[point])) for point, q in laws[table].items()))
-    return worst
+    near = neighbour_pairs(laws, range(len(rows)))
+    return max(math.log(float(q / two[point])) for one, two in near for point, q in one.items())

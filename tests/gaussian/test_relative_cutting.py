@@ -5,15 +5,15 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
 
 from sosdp.laboratory.packing_problem import PackingProblem
 from sosdp.laboratory.packing_sampler import DyadicBoxes
 from sosdp.laboratory.packing_score import PackingScore
-from sosdp.privacy.mechanisms.exponential import exact_law
 from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.scores.levels import rational_base
 from sosdp.privacy.scores.score import Lattice
+from tests.gaussian.laws import law_inside
+from tests.neighbours import p_value
 
 
 def covariance_score(n, spacing, diagonal, cross, domain):
@@ -27,19 +27,10 @@ def test_the_law_is_that_of_the_levels_whatever_the_cutting():
     score = covariance_score(6, Fraction(1, 2), (1, 6), 3, (0.4, 3.0))
     records = np.random.default_rng(1).normal(size=(6, 2)) * (0.6, 1.5)
     base = rational_base(4.0, score.sensitivity)
-    law = {p: q for p, q in exact_law(score, records, base).items() if score.admits(p)}
-    total = sum(law.values())
+    law = law_inside(score, records, base)
     draw = DyadicBoxes(evaluations=6, boxes=30).prepare(score, score.on(records), base, score.top)
     bits = open_bits(5, keystream=False)
-    count = 800
-    drawn = [draw(bits)[0] for _ in range(count)]
-    expected = {p: count * float(q / total) for p, q in law.items()}
-    large = [p for p in law if expected[p] >= 5]
-    rest = count - sum(expected[p] for p in large)
-    other = count - sum(drawn.count(p) for p in large)
-    statistic = sum((drawn.count(p) - expected[p]) ** 2 / expected[p] for p in large)
-    statistic += (other - rest) ** 2 / max(rest, 1e-9)
-    assert set(drawn) <= set(law) and chi2.sf(statistic, len(large)) > 1e-6
+    assert p_value((draw(bits)[0] for _ in range(800)), law) > 1e-6
 
 
 @pytest.mark.parametrize("domain", [(0.3, 2.0), (0.5, 1.5)])

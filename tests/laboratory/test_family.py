@@ -15,6 +15,7 @@ from sosdp.laboratory.family import Family, FamilyProgram, FixedSet, Part, score
 from sosdp.laboratory.identities import Facts, NoIdentity, nonnegative
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.scores.score import cube
+from tests.neighbours import neighbour_pairs
 
 F = Fraction
 THETA, V0, V1 = sd.variables("theta v0 v1")
@@ -200,13 +201,7 @@ def values(family, n, data, candidate=()):
 )
 def test_values_of_all_neighbours_differ_by_at_most_the_bound(family, marks, candidate):
     table = {d: values(family, 3, d, candidate) for d in itertools.product(marks, repeat=3)}
-    moved = [
-        abs(value - table[(*d[:i], y, *d[i + 1 :])])
-        for d, value in table.items()
-        for i in range(3)
-        for y in marks
-    ]
-    assert max(moved) == 1  # attained, and never more
+    assert max(abs(v - w) for v, w in neighbour_pairs(table, marks)) == 1  # attained, and never more
 
 
 def test_values_of_the_relaxation_differ_by_at_most_the_bound():

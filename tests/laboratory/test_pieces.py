@@ -13,6 +13,7 @@ from sosdp.laboratory.domain import Domain
 from sosdp.laboratory.means import Means
 from sosdp.laboratory.pieces import Largest, Piece, Ratio, SumOfPieces
 from sosdp.laboratory.release import STEPS, whole_value
+from tests.neighbours import neighbour_pairs
 
 F = Fraction
 UNIT = Domain(1, 0, 1)
@@ -42,12 +43,7 @@ LARGEST = Largest((sum, lambda r: sum(x * x for x in r) * 2 - 1), UNIT)
 def worst(value, n, marks, dimension=1):
     points = list(itertools.product(marks, repeat=dimension))
     table = {d: value(list(d)) for d in itertools.product(points, repeat=n)}
-    return max(
-        abs(v - table[(*d[:i], new, *d[i + 1 :])])
-        for d, v in table.items()
-        for i in range(n)
-        for new in points
-    )
+    return max(abs(v - w) for v, w in neighbour_pairs(table, points))
 
 
 CASES = {
@@ -129,13 +125,7 @@ def test_what_is_proven_is_released(program):
     assert sd.private_estimator(edited, epsilon=1.0).fit(data).guarantee_.kind == "heuristic"
     marks = (float("nan"), -9.0, 0.0, 0.3, 1.0, 9.0)
     table = {d: whole_value(report, list(d))[0] for d in itertools.product(marks, repeat=3)}
-    moved = [
-        abs(v - table[(*d[:i], new, *d[i + 1 :])])
-        for d, v in table.items()
-        for i in range(3)
-        for new in marks
-    ]
-    assert STEPS / 4 < max(moved) <= STEPS
+    assert STEPS / 4 < max(abs(v - w) for v, w in neighbour_pairs(table, marks)) <= STEPS
 
 
 def test_refusals():

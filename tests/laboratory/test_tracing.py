@@ -19,6 +19,7 @@ from sosdp.laboratory.family import FixedSet
 from sosdp.laboratory.release import STEPS, whole_value
 from sosdp.laboratory.tracing import MARKS, fingerprint, mentioned
 from sosdp.privacy.scores.score import Lattice
+from tests.neighbours import neighbour_pairs
 
 F = Fraction
 FLAG = {"lies": False}
@@ -261,10 +262,10 @@ def test_of_a_lie_that_is_not_found_the_traced_polynomial_is_proven_and_released
         released = sd.private_estimator(report, epsilon=1000.0, insecure_seed=1).fit([0.0, 0.5, 1.0])
     finally:
         FLAG["lies"] = False
-    moved = {
-        abs(v - table[(*d[:i], y, *d[i + 1 :])]) for d, v in table.items() for i in range(3) for y in marks
-    }
-    assert max(moved) == STEPS and abs(released.estimate_ - 1.5) < 0.1
+    assert (
+        max(abs(v - w) for v, w in neighbour_pairs(table, marks)) == STEPS
+        and abs(released.estimate_ - 1.5) < 0.1
+    )
 
 
 @pytest.mark.parametrize(

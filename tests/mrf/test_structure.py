@@ -12,6 +12,7 @@ from problems.mrf import ChowLiuTree, CorrelationGraph, VotedStructure, grid, ma
 from problems.mrf.structure import chow_liu, correlated_pairs, product_sums
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_profile
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import blocks_needed
+from tests.neighbours import neighbour_pairs, replaced
 
 
 def tree_of(rows):
@@ -34,8 +35,7 @@ def violations(answer, neighbours, step):
 def all_neighbours(p, n):
     every = list(itertools.product((-1, 1), repeat=p))
     for rows in itertools.combinations_with_replacement(every, n):
-        for place, other in itertools.product(range(n), every):
-            yield rows, (*rows[:place], other, *rows[place + 1 :])
+        yield from ((rows, other) for other in replaced(rows, every))
 
 
 def random_neighbours(p, most, count, seed):
@@ -152,12 +152,7 @@ def test_margins_of_votes_on_pairs(blocks):
     graphs = [tuple(itertools.compress(pairs, bits)) for bits in itertools.product((0, 1), repeat=3)]
     choices = [*graphs, "failed"]
     known = {votes: structure.pair_majority(votes, 3) for votes in itertools.product(choices, repeat=blocks)}
-    worst = 0
-    for votes, (edges, margin) in known.items():
-        for place, other in itertools.product(range(blocks), choices):
-            next_edges, next_margin = known[(*votes[:place], other, *votes[place + 1 :])]
-            moved = abs(margin - next_margin) if edges == next_edges else max(margin, next_margin)
-            worst = max(worst, moved)
+    worst = max(abs(m - k) if e == f else max(m, k) for (e, m), (f, k) in neighbour_pairs(known, choices))
     assert worst <= structure.VOTE_STEP and (worst == 2 or blocks == 1)
     assert structure.pair_majority(("failed",) * blocks, 3) == ((), 0)
     assert structure.pair_majority((), 1) == ((), float("inf"))

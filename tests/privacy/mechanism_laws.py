@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import pathlib
-from collections import Counter
 from fractions import Fraction
 
 import sosdp.privacy
@@ -40,16 +40,6 @@ HOSTILE = [
 ]
 
 
-def replaced(records: tuple, values) -> list[tuple]:
-    """All neighbours by replacing one record."""
-    return [
-        (*records[:i], new, *records[i + 1 :])
-        for i in range(len(records))
-        for new in values
-        if new != records[i]
-    ]
-
-
 def tail(j: int, scale: float) -> float:
     """P(L >= j) of the discrete Laplace law."""
     a = math.exp(-1 / scale)
@@ -66,19 +56,17 @@ def softmax(levels, rate: float) -> dict:
     return {i: w / math.fsum(weights) for i, w in enumerate(weights)}
 
 
+def flip_law(levels, rate: float) -> dict:
+    """Permute-and-flip as published: candidates in random order, the first head wins."""
+    law = dict.fromkeys(range(len(levels)), 0.0)
+    for order in itertools.permutations(law):
+        left = 1.0 / math.factorial(len(levels))
+        for i in order:
+            head = math.exp(-rate * levels[i])
+            law[i] += left * head
+            left *= 1.0 - head
+    return law
+
+
 def renyi(first: dict, second: dict, order: float) -> float:
     return math.log(math.fsum(p**order * second[y] ** (1 - order) for y, p in first.items())) / (order - 1)
-
-
-def chi_square_ok(counts: Counter, law: dict, draws: int) -> bool:
-    """Pearson's statistic within the 1 - 1e-9 quantile (outcomes expected at least five times)."""
-    from scipy.stats import chi2
-
-    kept = {y: p for y, p in law.items() if p * draws >= 5}
-    rest = 1 - math.fsum(kept.values())
-    statistic = sum((counts[y] - p * draws) ** 2 / (p * draws) for y, p in kept.items())
-    assert sum(counts[y] for y in kept) <= draws
-    if rest * draws >= 5:
-        other = draws - sum(counts[y] for y in kept)
-        statistic += (other - rest * draws) ** 2 / (rest * draws)
-    return statistic < chi2.ppf(1 - 1e-9, len(kept))

@@ -27,6 +27,7 @@ from sosdp.privacy.mechanisms import (
 from sosdp.privacy.mechanisms.basic import columns
 from sosdp.privacy.mechanisms.basic.quantile import grid, quantile_level, runs, tallied
 from sosdp.privacy.verification.release_check import check_release
+from tests.neighbours import of_unit
 
 RECORDS = (ONE_RECORD_REPLACED, ONE_RECORD_ADDED)
 USERS = (ONE_USER_REPLACED, ONE_USER_ADDED)
@@ -37,29 +38,6 @@ def tables(values, size, owners=None):
     """All tables of up to `size` rows (value, owner)."""
     rows = [(v, o) for v in values for o in (owners or [None])]
     return [t for k in range(size + 1) for t in itertools.product(rows, repeat=k)]
-
-
-def neighbours(every, unit):
-    """All pairs of neighbours among the tables, by the definition on the page."""
-    if unit.adjacency == ONE_RECORD_ADDED:
-        return [(t, t[:i] + t[i + 1 :]) for t in every for i in range(len(t))]
-    if unit.adjacency == ONE_RECORD_REPLACED:
-        return [
-            (t, s)
-            for t, s in itertools.combinations(every, 2)
-            if len(t) == len(s) and sum(a != b for a, b in zip(t, s, strict=True)) == 1
-        ]
-    rest = {}
-    for t in every:
-        for owner in "ab":
-            rest.setdefault((owner, tuple(r for r in t if r[1] != owner)), []).append(t)
-    pairs = []
-    for (_, others), group in rest.items():
-        if unit.adjacency == ONE_USER_ADDED:
-            pairs += [(others, t) for t in group if t != others]
-        else:
-            pairs += itertools.combinations(group, 2)
-    return pairs
 
 
 def counted(table, unit):
@@ -77,7 +55,7 @@ def worst(unit, statistics, scales, values=(-1.0, 2.0, None)):
     result = {t: statistics(counted(t, unit)) for t in every}
     return max(
         sum(abs(Fraction(x - y)) / s for x, y, s in zip(result[t], result[o], scales, strict=True))
-        for t, o in neighbours(every, unit)
+        for t, o in of_unit(every, unit.adjacency)
     )
 
 
@@ -155,7 +133,7 @@ def test_quantile_exhaustively(unit, share):
 
     def loss(moved=None):
         laws = {t: law(t, moved) for t in every}
-        return max(np.abs(np.log(laws[t] / laws[o])).max() for t, o in neighbours(every, unit))
+        return max(np.abs(np.log(laws[t] / laws[o])).max() for t, o in of_unit(every, unit.adjacency))
 
     assert loss() <= EPSILON + 1e-12
     sensitivity = quantile_level(share, 3, unit)[1]
@@ -173,7 +151,7 @@ def test_the_sensitivity_of_a_quantile_score_is_attained(unit, share):
         level, moved = quantile_level(share, len(entries), unit)
         return level(sum(v < 1 for v in entries), sum(v > 1 for v in entries)), moved
 
-    gap = max(abs(score(t)[0] - score(o)[0]) for t, o in neighbours(every, unit))
+    gap = max(abs(score(t)[0] - score(o)[0]) for t, o in of_unit(every, unit.adjacency))
     assert gap <= score(())[1]
     # a score never goes below zero, so replacing one of few records moves it by less than b
     assert unit.replaced or gap == score(())[1]

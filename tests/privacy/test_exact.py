@@ -13,6 +13,8 @@ import pytest
 from scipy import stats
 
 from sosdp.privacy.randomness import bits, exact
+from tests.neighbours import p_value
+from tests.privacy.mechanism_laws import flip_law
 
 FLOOR = 1e-4  # the streams are fixed, so nothing here flakes
 
@@ -32,18 +34,6 @@ class Scripted(bits.RandomBits):
             drawn = drawn << 1 | digit
         self.requested += count
         return drawn
-
-
-def _p_value(counts: dict[int, int], law: dict[int, float], total: int) -> float:
-    big = [k for k, p in law.items() if p * total >= 10]
-    observed = [counts.get(k, 0) for k in big]
-    expected = [law[k] * total for k in big]
-    rest = total - sum(expected)
-    if rest >= 5.0:
-        observed.append(total - sum(observed))
-        expected.append(rest)
-    expected = [value * sum(observed) / sum(expected) for value in expected]
-    return float(stats.chisquare(observed, expected).pvalue)
 
 
 def test_exp_bounds_contain_the_truth() -> None:
@@ -108,7 +98,7 @@ def test_bernoulli_and_integers() -> None:
             else dict.fromkeys(range(7), 1 / 7)
         )
         if n > 1:
-            assert _p_value(bins, law, 3000) > FLOOR
+            assert p_value(bins, law) > FLOOR
     # Every denominator up to 16, all words: exact counts.
     for denominator in range(1, 17):
         size = (denominator - 1).bit_length()
@@ -159,7 +149,7 @@ def test_categorical_laws() -> None:
     ):
         weights = {level: count * base**-level for level, count in counts.items()}
         law = {level: weight / sum(weights.values()) for level, weight in weights.items()}
-        assert _p_value(Counter(draw() for _ in range(4000)), law, 4000) > FLOOR
+        assert p_value((draw() for _ in range(4000)), law) > FLOOR
     assert exact.categorical_levels([(5, 1)], 2) == 5
     assert exact.categorical_levels({0: 1, 10**6: 1}, 2, Scripted(0, 0)) == 0
     for bad in ({0: 0}, {0: -1, 1: 2}, {}):
@@ -187,35 +177,11 @@ def test_bounds_that_are_too_wide_are_refined() -> None:
     assert len(required) == 12
 
 
-def _flip_law(levels: tuple[int, ...], rate: float) -> dict[int, float]:
-    """Permute-and-flip as published: candidates in random order, the first head wins."""
-    import itertools
-
-    law = dict.fromkeys(range(len(levels)), 0.0)
-    orders = list(itertools.permutations(range(len(levels))))
-    for order in orders:
-        left = 1.0 / len(orders)
-        for i in order:
-            head = math.exp(-rate * (max(levels) - levels[i]))
-            law[i] += left * head
-            left *= 1.0 - head
-    return law
-
-
-def test_permute_and_flip_is_the_published_law_and_private() -> None:
+def test_permute_and_flip_is_the_published_law() -> None:
     source = bits.InsecureBits(6)
     levels = (3, 1, 3, 0)
     drawn = Counter(exact.permute_and_flip(levels, Fraction(1, 2), source) for _ in range(6000))
-    assert _p_value(drawn, _flip_law(levels, 0.5), 6000) > FLOOR
-    import itertools
-
-    worst = 0.0
-    for first in itertools.product(range(4), repeat=3):
-        for move in itertools.product((-1, 0, 1), repeat=3):
-            second = tuple(a + b for a, b in zip(first, move, strict=True))
-            law, other = _flip_law(first, 0.5), _flip_law(second, 0.5)
-            worst = max(worst, *(abs(math.log(law[i] / other[i])) for i in law))
-    assert worst == pytest.approx(1.0)  # epsilon = 2 Delta rate, attained
+    assert p_value(drawn, flip_law([3 - level for level in levels], 0.5)) > FLOOR
     with pytest.raises(ValueError, match="level"):
         exact.permute_and_flip([], 1)
 
@@ -226,9 +192,9 @@ def test_laplace_law(scale: Fraction) -> None:
     ratio = math.exp(-1 / scale)
     law = {k: (1 - ratio) / (1 + ratio) * ratio ** abs(k) for k in range(-200, 201)}
     drawn = Counter(exact.discrete_laplace(scale, source) for _ in range(6000))
-    assert _p_value(drawn, law, 6000) > FLOOR
+    assert p_value(drawn, law) > FLOOR
     wrong = {k: (1 - ratio**0.8) / (1 + ratio**0.8) * ratio ** (0.8 * abs(k)) for k in law}
-    assert _p_value(drawn, wrong, 6000) < FLOOR  # the test can tell a scale 25 % off
+    assert p_value(drawn, wrong) < FLOOR  # the test can tell a scale 25 % off
 
 
 @pytest.mark.parametrize("sigma2", [Fraction(1, 4), Fraction(1), Fraction(40, 3)])
@@ -237,7 +203,7 @@ def test_gaussian_law(sigma2: Fraction) -> None:
     weights = {k: math.exp(-k * k / (2 * sigma2)) for k in range(-80, 81)}
     law = {k: weight / sum(weights.values()) for k, weight in weights.items()}
     drawn = Counter(exact.discrete_gaussian(sigma2, source) for _ in range(6000))
-    assert _p_value(drawn, law, 6000) > FLOOR
+    assert p_value(drawn, law) > FLOOR
 
 
 def test_huge_scales() -> None:

@@ -21,6 +21,7 @@ from sosdp.privacy.scores.location import (
 )
 from sosdp.privacy.scores.score import Lattice, cube
 from sosdp.privacy.verification.audit import epsilon_between
+from tests.neighbours import neighbour_pairs
 
 
 class Exhaustive:
@@ -29,19 +30,13 @@ class Exhaustive:
     def __init__(self, score, grid, n, points=None):
         self.points = list(score.lattice.points()) if points is None else points
         data = list(itertools.combinations_with_replacement(grid, n))
-        place = {x: i for i, x in enumerate(data)}
         rows = []
         for x in data:
             levels = score.on(np.array(x, dtype=float))
             rows.append([levels.level(p) for p in self.points])
         self.levels = np.array(rows)
-        pairs = {
-            tuple(sorted((place[x], place[tuple(sorted(x[:i] + (y,) + x[i + 1 :]))])))
-            for x in data
-            for i in range(n)
-            for y in grid
-        }
-        self.first, self.second = np.array([pair for pair in pairs if pair[0] != pair[1]]).T
+        near = set(neighbour_pairs({x: i for i, x in enumerate(data)}, grid))
+        self.first, self.second = np.array(sorted(near)).T
 
     def step(self):
         return int(np.abs(self.levels[self.first] - self.levels[self.second]).max())
@@ -110,12 +105,8 @@ def test_exact_laws_of_all_neighbours_in_rationals():
     base = rational_base(1.0)
     laws = {x: exact_law(score, np.array(x, float), base) for x in itertools.product(range(-2, 3), repeat=3)}
     assert all(sum(law.values()) == 1 for law in laws.values())
-    worst = Fraction(0)
-    for x, law in laws.items():
-        for i, y in itertools.product(range(3), range(-2, 3)):
-            other = laws[x[:i] + (y,) + x[i + 1 :]]
-            worst = max(worst, max(law[p] / other[p] for p in law))
-            assert epsilon_between(law, other) <= 1.0
+    assert max(epsilon_between(*near) for near in neighbour_pairs(laws, range(-2, 3))) <= 1.0
+    worst = max(law[p] / other[p] for law, other in neighbour_pairs(laws, range(-2, 3)) for p in law)
     assert 1 < worst <= base.inverse**2
 
 

@@ -20,6 +20,7 @@ from sosdp.privacy.mechanisms.integer_queries import (
     sum_deviation,
 )
 from sosdp.privacy.randomness.cube import cube_noise, kept
+from tests.neighbours import neighbour_pairs
 
 
 def level_law(
@@ -29,11 +30,6 @@ def level_law(
     levels = [next(k for k in range(cap + 1) if lows[k] <= t <= highs[k]) for t in range(size)]
     weights = [math.exp(-rate * epsilon * level) for level in levels]
     return [w / sum(weights) for w in weights]
-
-
-def neighbours(values: tuple[int, ...], size: int):
-    for i, new in itertools.product(range(len(values)), range(size)):
-        yield (*values[:i], new, *values[i + 1 :])
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
@@ -52,17 +48,17 @@ def test_levels_count_the_values_to_replace(rank):
 
 @pytest.mark.parametrize("cap", [1, 2, 4])
 def test_order_statistics_keep_their_epsilon_for_all_neighbours(cap):
-    epsilon, worst, control = 0.7, 0.0, 0.0
-    for values in itertools.product(range(5), repeat=3):
-        own = level_law(values, 2, 5, epsilon, cap, 0.5)
-        loud = level_law(values, 2, 5, epsilon, cap, 1.0)
-        for other in neighbours(values, 5):
-            theirs = level_law(other, 2, 5, epsilon, cap, 0.5)
-            worst = max(worst, *(math.log(a / b) for a, b in zip(own, theirs, strict=True)))
-            theirs = level_law(other, 2, 5, epsilon, cap, 1.0)
-            control = max(control, *(math.log(a / b) for a, b in zip(loud, theirs, strict=True)))
-    assert worst <= epsilon + 1e-12
-    assert control > epsilon  # twice the rate is not epsilon-DP
+    epsilon = 0.7
+
+    def worst(rate):
+        every = itertools.product(range(5), repeat=3)
+        laws = {values: level_law(values, 2, 5, epsilon, cap, rate) for values in every}
+        return max(
+            math.log(a / b) for law in neighbour_pairs(laws, range(5)) for a, b in zip(*law, strict=True)
+        )
+
+    assert worst(0.5) <= epsilon + 1e-12
+    assert worst(1.0) > epsilon  # twice the rate is not epsilon-DP
 
 
 def test_an_order_statistic_has_the_law_of_its_levels():

@@ -20,7 +20,8 @@ from sosdp.privacy.scores.levels import rational_base
 from sosdp.privacy.scores.location import coordinate_max, l_statistic, median_weights, trimmed_weights
 from sosdp.privacy.scores.sampling import HitAndRun, PermuteAndFlip
 from sosdp.privacy.scores.score import Lattice, cube
-from sosdp.privacy.verification.audit import delta_between
+from sosdp.privacy.verification.audit import delta_between, hockey_stick
+from tests.neighbours import neighbour_pairs
 
 
 def law_of(plan, levels, points, distance):
@@ -42,12 +43,9 @@ def worst_delta(plan, score, values, n, distance_of):
         levels = score.on(np.array(x, float))
         distances[x] = distance_of(plan, levels)
         laws[x] = law_of(plan, levels, [(t,) for t in reach], distances[x])
-    delta, step = 0.0, 0
-    for x in laws:
-        for other in {tuple(sorted(x[:i] + (y,) + x[i + 1 :])) for i in range(n) for y in values if y > x[i]}:
-            step = max(step, abs(distances[x] - distances[other]))
-            delta = max(delta, float(delta_between(laws[x], laws[other], plan.epsilon)))
-    return delta, step, max(distances.values())
+    near = set(neighbour_pairs({x: x for x in laws}, values))
+    delta = max(float(hockey_stick(laws[x], laws[y], plan.epsilon)) for x, y in near)
+    return delta, max(abs(distances[x] - distances[y]) for x, y in near), max(distances.values())
 
 
 def by_counts(plan, levels):

@@ -15,10 +15,15 @@ from problems.sbm import ExponentialRecovery, StochasticBlockModel, error_rate, 
 from problems.sbm.labellings import STEP, Labellings
 from sosdp.cli import main
 from sosdp.privacy.randomness.bits import InsecureBits
+from tests.neighbours import p_value
 
 
 def labelling(number, n):
     return np.concatenate([[1], 1 - 2 * ((number >> np.arange(n - 1)) & 1)])
+
+
+def number_of(labels):
+    return int(((1 - labels[1:]) // 2) @ (1 << np.arange(len(labels) - 1)))
 
 
 def law(adjacency, epsilon, degree, rate_factor=1.0):
@@ -88,15 +93,8 @@ def test_sampler_follows_the_law():
     adjacency = np.zeros((5, 5), dtype=int)
     for i, j in [(0, 1), (0, 2), (1, 2), (3, 4)]:
         adjacency[i, j] = adjacency[j, i] = 1
-    epsilon, degree, runs = 1.5, 1.6, 600
-    expected = law(adjacency, epsilon, degree) * runs
-    seen = np.zeros(16)
-    for seed in range(runs):
-        labels = ExponentialRecovery(epsilon, degree, insecure_seed=seed).fit(adjacency).labels_
-        seen[int(((1 - labels[1:]) // 2) @ (1 << np.arange(4)))] += 1
-    from scipy.stats import chi2
-
-    assert ((seen - expected) ** 2 / expected).sum() < chi2.ppf(1 - 1e-6, 15)
+    fits = (ExponentialRecovery(1.5, 1.6, insecure_seed=seed).fit(adjacency) for seed in range(600))
+    assert p_value((number_of(fit.labels_) for fit in fits), dict(enumerate(law(adjacency, 1.5, 1.6)))) > 1e-6
 
 
 def made_of_cells(n, degree, cells, seed=0, epsilon=1.0):
@@ -143,14 +141,9 @@ def test_cells_hold_every_labelling_once_below_its_level(degree, cells):
 def test_draws_from_cells_follow_the_law():
     """One cell is listed at first, so that draws reject, and cells are made anew."""
     made, adjacency = made_of_cells(6, 2.0, 1, 3, epsilon=1.5)
-    runs, bits, seen = 1500, InsecureBits(5), Counter()
-    for _ in range(runs):
-        seen[int(((1 - made.draw(bits)[1:]) // 2) @ (1 << np.arange(5)))] += 1
-    expected = law(adjacency, 1.5, 2.0) * runs
-    from scipy.stats import chi2
-
-    observed = np.array([seen[number] for number in range(32)])
-    assert ((observed - expected) ** 2 / expected).sum() < chi2.ppf(1 - 1e-6, 31)
+    bits = InsecureBits(5)
+    drawn = (number_of(made.draw(bits)) for _ in range(1500))
+    assert p_value(drawn, dict(enumerate(law(adjacency, 1.5, 2.0)))) > 1e-6
 
 
 def test_a_draw_ends_after_a_public_number_of_rejections(monkeypatch):
@@ -162,17 +155,13 @@ def test_a_draw_ends_after_a_public_number_of_rejections(monkeypatch):
     made.make()
     for _ in range(runs):
         drawn = copy.copy(made)
-        seen[int(((1 - drawn.draw(bits)[1:]) // 2) @ (1 << np.arange(6)))] += 1
+        seen[number_of(drawn.draw(bits))] += 1
         ended += drawn.kept is None
     assert 0.2 * runs < ended < runs
     made.list_all()
     places, below = misplaced(made)
     assert below == 0 and set(places.values()) == {1} and len(places) == sum(made.counts.values()) == 64
-    expected = law(adjacency, 1.5, 2.0) * runs
-    from scipy.stats import chi2
-
-    observed = np.array([seen[number] for number in range(64)])
-    assert ((observed - expected) ** 2 / expected).sum() < chi2.ppf(1 - 1e-6, 63)
+    assert p_value(seen, dict(enumerate(law(adjacency, 1.5, 2.0)))) > 1e-6
 
 
 @pytest.mark.parametrize("n, whole", [(7, 22), (9, 4)])

@@ -13,6 +13,7 @@ from problems.sbm.graph_input import WEIGHT_UNITS, GraphInputError, scaled_weigh
 from problems.sbm.program import STATISTIC_ERROR, centred_matrix, projection_sensitivity
 from sosdp.privacy.mechanisms.propose_test_release.stability import stability_rule
 from sosdp.structured import nearest_correlation
+from tests.neighbours import neighbour_pairs
 
 STEPS = (0.0, 0.5, 1.0)
 
@@ -25,13 +26,7 @@ def weighted_graphs(n):
     for k, code in enumerate(codes):
         for (i, j), step in zip(pairs(n), code):
             matrices[k, i, j] = matrices[k, j, i] = STEPS[step]
-    changed = [
-        (k, index[(*code[:b], other, *code[b + 1 :])])
-        for k, code in enumerate(codes)
-        for b in range(len(code))
-        for other in range(3)
-        if other != code[b]
-    ]
+    changed = [pair for pair in neighbour_pairs(index, range(3)) if pair[0] != pair[1]]
     return matrices, np.array(changed)
 
 

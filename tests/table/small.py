@@ -46,25 +46,3 @@ def tables(adjacency, values=("-1", "2", "x"), keys=("N", "S")) -> list[tuple]:
 
 def records(table) -> list[dict]:
     return [{"v": v, "x": v, "g": g, "who": who, "d": "2000-01-02"} for v, g, who in table]
-
-
-def neighbours(every, adjacency):
-    """All pairs of neighbours among the tables, by the definition of docs/proofs/columns.md."""
-    if adjacency == ONE_RECORD_ADDED:
-        return [(t, t[:i] + t[i + 1 :]) for t in every for i in range(len(t))]
-    if adjacency == ONE_RECORD_REPLACED:
-        pairs = itertools.combinations(every, 2)
-        return [
-            (t, s)
-            for t, s in pairs
-            if len(t) == len(s) and sum(a != b for a, b in zip(t, s, strict=True)) == 1
-        ]
-    rest: dict = {}
-    for t in every:
-        for owner in "ab":
-            rest.setdefault((owner, tuple(r for r in t if r[2] != owner)), []).append(t)
-    pairs = []
-    for (_, others), group in rest.items():
-        added = adjacency == ONE_USER_ADDED
-        pairs += [(others, t) for t in group if t != others] if added else itertools.combinations(group, 2)
-    return pairs

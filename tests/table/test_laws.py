@@ -15,7 +15,8 @@ from sosdp.privacy.table.keys import law_of
 from sosdp.privacy.table.quantiles import Widths, reach
 from sosdp.privacy.table.state import totals
 from sosdp.privacy.verification.release_check import check_release
-from tests.table.small import UNITS, asked, neighbours, records, tables
+from tests.neighbours import of_unit
+from tests.table.small import UNITS, asked, records, tables
 
 LAPLACE = {
     "count": lambda t: t.count(),
@@ -59,7 +60,7 @@ def worst(question, adjacency, every, factor=1):
             for row, others in zip(one, other, strict=True)
             for a, b, scale in zip(row, others, own, strict=True)
         )
-        for t, s in neighbours(every, adjacency)
+        for t, s in of_unit(every, adjacency)
     )
 
 
@@ -128,7 +129,7 @@ def test_quantiles_exhaustively(adjacency, most, interval, column, grouped):
     def laws(row, factor):
         return laws_of(*map(tuple, row.tolist()), factor)
 
-    pairs = neighbours(every, adjacency)[:: 5 if interval else 1]
+    pairs = of_unit(every, adjacency)[:: 5 if interval else 1]
     assert max(losses(t, s) for t, s in pairs) <= 1 + 1e-12
     assert max(losses(t, s, 8) for t, s in pairs) > 1  # control
     assert check_release(question.release().to_dict()).status == "valid"
@@ -160,7 +161,7 @@ def test_private_keys_exhaustively(adjacency, most):
     def charge(scale):
         return max(
             float(np.maximum(result[x] - scale * result[y], 0).sum())
-            for pair in neighbours(every, adjacency)
+            for pair in of_unit(every, adjacency)
             for x, y in (pair, pair[::-1])
         )
 

@@ -22,6 +22,7 @@ from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import (
     tuple_budget,
 )
 from sosdp.privacy.randomness.bits import InsecureBits
+from tests.neighbours import neighbour_pairs
 
 
 @pytest.mark.parametrize(
@@ -59,14 +60,8 @@ def test_exact_law_of_radius_and_test_on_all_neighbours():
     places = (0, 1, 2, 4, 9)
     sets = list(itertools.combinations_with_replacement(places, n))
     for factor, holds in ((0.5, True), (4.0, False)):
-        known = {c: law(c, factor * epsilon) for c in sets}
-        worst = 0.0
-        for line in sets:
-            for i, new in itertools.product(range(n), places):
-                other = known[tuple(sorted((*line[:i], new, *line[i + 1 :])))]
-                worst = max(
-                    worst, float(np.maximum(known[line] - math.exp(1.5 + epsilon) * other, 0.0).sum())
-                )
+        near = neighbour_pairs({c: law(c, factor * epsilon) for c in sets}, places)
+        worst = max(np.maximum(p - math.exp(1.5 + epsilon) * q, 0.0).sum() for p, q in near)
         assert (worst <= 0.1) == holds and worst > 0.0
 
 
@@ -77,10 +72,8 @@ def test_losses_move_by_at_most_one():
         c: radius_losses(scores_at(c, (1, 2, 4, 8)), n, budget)
         for c in itertools.combinations_with_replacement(places, n)
     }
-    for line, losses in known.items():
-        for i, new in itertools.product(range(n), places):
-            other = known[tuple(sorted((*line[:i], new, *line[i + 1 :])))]
-            assert max(abs(a - b) for a, b in zip(losses, other, strict=True)) <= 1
+    moved = (abs(a - b) for near in neighbour_pairs(known, places) for a, b in zip(*near, strict=True))
+    assert max(moved) <= 1
 
 
 @pytest.mark.parametrize("average", ["members", "center"])
@@ -96,13 +89,10 @@ def test_averages_around_one_tuple_move_within_their_bounds(average):
 
     places = (0, 1, 2, 3, 4, 9)
     known = {c: around(c) for c in itertools.combinations_with_replacement(places, n)}
-    for line, (h, value) in known.items():
-        for i, new in itertools.product(range(n), places):
-            other, moved = known[tuple(sorted((*line[:i], new, *line[i + 1 :])))]
-            reach = max(h, other)
-            if n >= 2 * reach + 2:
-                bound = float(around_one_sensitivity(n, reach, average)) * radius
-                worst = max(worst, abs(value - moved) / bound)
+    for (h, value), (other, moved) in neighbour_pairs(known, places):
+        if n >= 2 * max(h, other) + 2:
+            bound = float(around_one_sensitivity(n, max(h, other), average)) * radius
+            worst = max(worst, abs(value - moved) / bound)
     assert 0.2 < worst <= 1.0
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from sosdp.privacy.mechanisms.propose_test_release import tuple_geometry as geometry
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import h_score
+from tests.neighbours import neighbour_pairs
 
 
 def random_tuple(generator: np.random.Generator, k: int, d: int, size: int) -> list[tuple[int, ...]]:
@@ -247,12 +248,7 @@ def test_h_score_moves_by_at_most_one_and_the_least_disagreement_does_not():
         return h_score(np.array([[friends[x, y] for y in chosen] for x in chosen]))
 
     known = {c: score(c) for c in itertools.combinations_with_replacement(places, 3)}
-    jumps = {
-        abs(h - known[tuple(sorted((*chosen[:i], new, *chosen[i + 1 :])))])
-        for chosen, h in known.items()
-        for i, new in itertools.product(range(3), places)
-    }
-    assert jumps == {0, 1}
+    assert {abs(one - two) for one, two in neighbour_pairs(known, places)} == {0, 1}
 
     def least(line):
         x = np.array(line)

@@ -13,6 +13,7 @@ import pytest
 from sosdp.privacy.mechanisms.propose_test_release import close_tuples
 from sosdp.privacy.mechanisms.propose_test_release.tuple_geometry import TupleTable
 from sosdp.privacy.randomness.bits import InsecureBits
+from tests.neighbours import neighbour_pairs
 
 
 @pytest.mark.parametrize(
@@ -86,11 +87,7 @@ def test_the_outcome_is_private_on_all_neighbours_and_not_with_half_the_noise():
     less = replace(sizes, vote_scale=sizes.vote_scale / 4, count_scale=sizes.count_scale / 4)
     for which, holds in ((sizes, True), (less, False)):
         known = {c: status(c, which) for c in itertools.combinations_with_replacement(places, n)}
-        worst = 0.0
-        for chosen, p in known.items():
-            for i, new in itertools.product(range(n), places):
-                q = known[tuple(sorted((*chosen[:i], new, *chosen[i + 1 :]), key=places.index))]
-                worst = max(worst, p / q, (1 - p) / (1 - q))
+        worst = max(max(p / q, (1 - p) / (1 - q)) for p, q in neighbour_pairs(known, places))
         assert (worst <= math.exp(epsilon) * (1 + 1e-9)) == holds
 
 
