@@ -14,6 +14,7 @@ from sosdp.structured.cut_norm import (
     largest_normalised_cut,
     padded,
 )
+from tests.refusals import each, refusals
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 9, 14])
@@ -109,11 +110,8 @@ def test_level_sets_are_within_the_proven_factor():
             assert value <= sigma * (1 + 1e-12) and sigma <= 2 * (1 + harmonic / 4) * value
 
 
-def test_matrices_that_are_refused():
-    for wrong in (np.zeros(3), np.zeros((0, 3)), np.array([[math.inf]])):
-        with pytest.raises(ValueError):
-            cut_norm(wrong)
-    with pytest.raises(ValueError, match="tolerance"):
-        cut_norm(np.eye(2), tolerance=0)
-    with pytest.raises(ValueError):
-        cut_norm_exact(np.zeros((20, 20)))
+test_refusals = refusals(
+    *each(cut_norm, (np.zeros(3), np.zeros((0, 3)), np.array([[math.inf]]))),
+    (lambda: cut_norm(np.eye(2), tolerance=0), "tolerance"),
+    (lambda: cut_norm_exact(np.zeros((20, 20))), None),
+)

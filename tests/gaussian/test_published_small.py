@@ -23,6 +23,7 @@ from sosdp.privacy.scores.levels import rational_base
 from tests.gaussian.laws import largest_loss
 from tests.gaussian.test_scores import svec
 from tests.neighbours import neighbour_pairs
+from tests.refusals import refusals
 
 
 def spectral(n, d=2, lam=Fraction(5, 2), condition=3, spacing=Fraction(1, 2), **options):
@@ -107,8 +108,6 @@ def test_a_spectral_covariance_and_the_same_by_the_new_design():
     ours = PrivateCovariance(6.0, delta=1e-6, bounds=None, contamination=0.0).fit(records)
     for covariance, allowed in ((result.value, 1.2), (ours.covariance_, 0.35)):
         assert np.abs(np.linalg.eigvalsh(root @ covariance @ root.T) - 1).max() < allowed
-    with pytest.raises(NotOffered, match="PrivateCovariance"):
-        published_spectral_covariance(np.zeros((5, 4)), 1.0)
     assert len(integer_directions(2)) == 8
 
 
@@ -209,13 +208,13 @@ def test_a_coordinate_mean_and_the_same_by_the_new_design(plane):
         assert np.abs(result.value - ours.mean_).max() <= 0.75 + 0.01
 
 
-def test_what_cannot_be_searched_is_refused():
-    with pytest.raises(NotOffered, match="PrivateMean"):
-        Search(9, 2, 1, Fraction(1), 1, 0.5)
-    with pytest.raises(ValueError, match="alpha"):
-        Search(2, 1, 1, Fraction(1), 1, 0.0)
-
-
 def test_hostile_records_have_a_cell(plane):
     table = plane.table(np.array([[math.nan, math.inf], [1e308, -1e308], [-0.0, 5e-324]]))
     assert plane.search.cells[list(table)].tolist() == [[0, 0], [1, -1], [0, 0]]
+
+
+test_refusals = refusals(
+    (lambda: published_spectral_covariance(np.zeros((5, 4)), 1.0), "PrivateCovariance", NotOffered),
+    (lambda: Search(9, 2, 1, Fraction(1), 1, 0.5), "PrivateMean", NotOffered),
+    (lambda: Search(2, 1, 1, Fraction(1), 1, 0.0), "alpha"),
+)

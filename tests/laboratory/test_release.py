@@ -16,6 +16,7 @@ from sosdp.laboratory.domain import Domain
 from sosdp.laboratory.release import STEPS, inside, whole_value
 from sosdp.privacy.verification.release_check import check_release
 from tests.neighbours import neighbour_pairs
+from tests.refusals import each, refusals
 
 F = Fraction
 
@@ -109,16 +110,14 @@ def test_an_edited_report_is_a_claim(report, edit):
     ].get("evidence", {})
 
 
-def test_a_report_about_more_than_its_records_is_refused():
-    with pytest.raises(ValueError, match="more than its records"):
-        sd.private_estimator(replace(REPORT, records=2), epsilon=1.0)
-
-
-def test_what_is_not_proven_is_refused():
-    for claim in (F(1, 5), F(2, 10)):
-        with pytest.raises(sd.MissingFact, match="proven"):
-            sd.private_estimator(sd.stability(variance, records=3, claim=claim), epsilon=1.0)
-    with pytest.raises(ValueError, match="depend"):
-        sd.private_estimator(sd.stability(lambda r: 7, records=2), epsilon=1.0)
-    with pytest.raises(ValueError, match="shape"):
-        sd.private_estimator(REPORT, epsilon=1.0).fit([0.0, 1.0])
+test_refusals = refusals(
+    (lambda: sd.private_estimator(replace(REPORT, records=2), epsilon=1.0), "more than its records"),
+    *each(
+        lambda claim: sd.private_estimator(sd.stability(variance, records=3, claim=claim), epsilon=1.0),
+        (F(1, 5), F(2, 10)),
+        "proven",
+        sd.MissingFact,
+    ),
+    (lambda: sd.private_estimator(sd.stability(lambda r: 7, records=2), epsilon=1.0), "depend"),
+    (lambda: sd.private_estimator(REPORT, epsilon=1.0).fit([0.0, 1.0]), "shape"),
+)

@@ -14,6 +14,7 @@ from sosdp.laboratory.release import STEPS, whole_value
 from sosdp.laboratory.report import StabilityReport
 from sosdp.laboratory.statistic import alike
 from tests.neighbours import neighbour_pairs
+from tests.refusals import each, refusals
 
 F = Fraction
 
@@ -98,11 +99,6 @@ def test_a_claim_is_proven_exactly_refuted_or_left_undecided():
     assert weak.status == "undecided"
     with pytest.raises(sd.Undecided, match="a larger degree"):
         _ = weak.sensitivity
-
-
-def test_a_report_does_not_contradict_itself():
-    with pytest.raises(AssertionError, match="defect"):
-        StabilityReport(upper=F(0), lower=F(1))
 
 
 BRANCHES = {
@@ -235,9 +231,11 @@ def test_a_higher_degree_is_tried_where_the_least_one_proves_too_much():
     assert sd.stability(covariance, **facts).gap < 1.01
 
 
-def test_refusals():
-    for bad in ({"records": 0}, {"low": 1}, {"dimension": 0}, {"radius": -1}, {"high": math.inf}):
-        with pytest.raises(ValueError):
-            sd.stability(mean, **{"records": 2, "low": 0, "high": 1, **bad})
-    with pytest.raises(TypeError, match="takes"):
-        sd.stability("a word", records=2)
+test_refusals = refusals(
+    (lambda: StabilityReport(upper=F(0), lower=F(1)), "defect", AssertionError),
+    *each(
+        lambda bad: sd.stability(mean, **{"records": 2, "low": 0, "high": 1, **bad}),
+        ({"records": 0}, {"low": 1}, {"dimension": 0}, {"radius": -1}, {"high": math.inf}),
+    ),
+    (lambda: sd.stability("a word", records=2), "takes", TypeError),
+)

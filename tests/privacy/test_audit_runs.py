@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 
 from sosdp.privacy.mechanisms import report_noisy_max
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import InsecureBits
 from sosdp.privacy.verification import audit
 from sosdp.privacy.verification.audit_runs import audit_runs, clopper_pearson
+from tests.refusals import each, refusals
 
 WORDS = InsecureBits(1)
 
@@ -94,14 +94,16 @@ def test_the_event_is_tested_on_fresh_runs():
         assert not result.refuted
 
 
-def test_refusals():
-    for bad in ({"runs": 10}, {"failure": 0.0}, {"delta": 1.0}):
-        with pytest.raises(ValueError, match="audit needs"):
-            audit_runs(lambda d: 0, PAIRS, 1.0, **bad)
-    with pytest.raises(ValueError, match="no pair"):
-        audit_runs(lambda d: 0, [], 1.0)
-
-
-def test_a_misspelt_option_is_named():
-    with pytest.raises(TypeError, match=r"^audit\(\) got an unexpected keyword argument 'run'"):
-        audit.audit(lambda data: 0, [(0, 1)], 1.0, run=10)
+test_refusals = refusals(
+    *each(
+        lambda bad: audit_runs(lambda d: 0, PAIRS, 1.0, **bad),
+        ({"runs": 10}, {"failure": 0.0}, {"delta": 1.0}),
+        "audit needs",
+    ),
+    (lambda: audit_runs(lambda d: 0, [], 1.0), "no pair"),
+    (
+        lambda: audit.audit(lambda data: 0, [(0, 1)], 1.0, run=10),
+        r"^audit\(\) got an unexpected keyword argument 'run'",
+        TypeError,
+    ),
+)

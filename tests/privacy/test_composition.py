@@ -22,6 +22,7 @@ from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 from sosdp.privacy.guarantee.loss import Part, PrivacyLoss
 from sosdp.privacy.verification import audit
 from tests.privacy.noise_laws import laplace_law
+from tests.refusals import each, refusals
 
 
 def pair(epsilon: float, delta: float = 0.0, adjacency: str = ONE_EDGE, **more) -> Guarantee:
@@ -76,12 +77,8 @@ def test_group_delta_covers_a_chain():
     group = pair(epsilon, delta).for_group(2)
     assert group.delta == pytest.approx(delta * (1 + math.exp(epsilon)))
     assert Guarantee(rho=0.1, adjacency=ONE_EDGE).for_group(3).rho == pytest.approx(0.9)
-    with pytest.raises(ValueError, match="reaches"):
-        pair(5.0, 0.1).for_group(3)
     replaced = composition.replaced_from_added(pair(0.5, 0.0, ONE_RECORD_ADDED))
     assert replaced.epsilon == 1.0 and replaced.adjacency == ONE_RECORD_REPLACED
-    with pytest.raises(ValueError, match="add or remove"):
-        composition.replaced_from_added(pair(0.5))
 
 
 # -- pieces
@@ -90,11 +87,7 @@ def test_group_delta_covers_a_chain():
 def test_pieces_cost_the_largest():
     whole = composition.parallel([pair(0.5, 1e-6), pair(1.0, 0.0)])
     assert (whole.epsilon, whole.delta) == (1.0, 1e-6)
-    with pytest.raises(ValueError, match="two pieces"):
-        composition.parallel([pair(0.5, 0.0, ONE_RECORD_REPLACED)], pieces="value")
     assert composition.parallel([pair(0.5, 0.0, ONE_RECORD_ADDED)] * 3, pieces="value").epsilon == 0.5
-    with pytest.raises(ValueError, match="share no form"):
-        composition.parallel([pair(0.5), Guarantee(rho=0.1, adjacency=ONE_EDGE)])
     assert composition.parallel([pair(0.5).insecure(), pair(0.5)]).kind == "none"
 
 
@@ -130,9 +123,6 @@ def test_random_split_known_value_and_refusals():
         pair(2.0, 0.1, ONE_RECORD_REPLACED), pair(0.5, 0.0, ONE_RECORD_REPLACED), 0.5
     )
     assert (records.epsilon, records.delta) == (2.0, 0.05)
-    for name in ("one vertex", "2 edges"):
-        with pytest.raises(ValueError, match="one edge or record"):
-            composition.random_split(pair(1.0, 0.0, name), pair(1.0, 0.0, name), 0.5)
     both = [Guarantee(rho=r, adjacency=ONE_EDGE) for r in (0.1, 0.3)]
     assert composition.random_split(*both, 0.5).rho == 0.3
 
@@ -154,18 +144,6 @@ def test_poisson_sampling_is_exact_for_randomised_response(epsilon, delta):
 
 
 def test_splits_and_samples_refuse_what_is_not_proven():
-    for said, refused in (
-        ("probability", lambda: composition.random_split(pair(1.0), pair(1.0), 1.0)),
-        ("probability", lambda: composition.random_split(pair(1.0), pair(1.0), math.inf)),
-        ("proven", lambda: composition.subsample(pair(1.0, 0.0, ONE_RECORD_REPLACED), 0.1)),
-        ("proven", lambda: composition.subsample(pair(1.0, 0.0, ONE_RECORD_ADDED), 0.1, scheme="fixed size")),
-        ("convert", lambda: composition.subsample(Guarantee(rho=0.1, adjacency=ONE_RECORD_ADDED), 0.1)),
-        ("rate", lambda: composition.subsample(pair(1.0), 0.0)),
-        ("rate", lambda: composition.subsample(pair(1.0), math.inf)),
-        ("scheme", lambda: composition.subsample(pair(1.0), 0.5, scheme=ANY)),  # equal to every word
-    ):
-        with pytest.raises(ValueError, match=said):
-            refused()
     assert composition.subsample(pair(1.0), 1.0).epsilon == 1.0
 
 
@@ -235,10 +213,6 @@ def test_renyi_form_agrees_with_zcdp():
     assert compose([part, part]).epsilon is None
     assert part.renyi_at(3.0) == 0.2 and part.renyi_at(65.0) == math.inf
     assert pair(1.0).renyi_at(2.0) == 1.0 and pair(0.1).renyi_at(2.0) == pytest.approx(0.01)
-    with pytest.raises(ValueError, match="order"):
-        Guarantee(renyi=[(1.0, 0.1)], adjacency=ONE_EDGE)
-    with pytest.raises(ValueError, match="twice"):
-        Guarantee(renyi=[(2.0, 0.1), (2.0, 0.2)], adjacency=ONE_EDGE)
 
 
 def test_numeric_loss_of_gaussians_is_the_analytic_one():
@@ -285,21 +259,47 @@ def test_numeric_loss_composes_with_parameters_and_survives_json():
         compose([noisy, Guarantee(rho=0.1, adjacency=ONE_EDGE)], delta=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("law", "numbers", "message"),
-    [
-        ("cauchy", (1.0,), "law"),
-        (ANY, (1.0,), "law must be one of"),
-        ("parameters", (10**400, 0.0), "must be a number"),
-        ("gaussian", (1.0,), "needs"),
-        ("gaussian", (0.0, 1.0, 1.0), "positive"),
-        ("gaussian", (1.0, 1.0, 2.0), "sampling"),
-        ("discrete gaussian", (1.0, 0.5, 1.0), "integer"),
-        ("parameters", (1.0, 1.0), "delta"),
-        ("parameters", (math.nan, 0.0), "finite"),
-        ("pair", ((0.5, 0.5), (1.0,)), "same outputs"),
-    ],
+test_refusals = refusals(
+    (lambda: pair(5.0, 0.1).for_group(3), "reaches"),
+    (lambda: composition.replaced_from_added(pair(0.5)), "add or remove"),
+    (lambda: composition.parallel([pair(0.5, 0.0, ONE_RECORD_REPLACED)], pieces="value"), "two pieces"),
+    (lambda: composition.parallel([pair(0.5), Guarantee(rho=0.1, adjacency=ONE_EDGE)]), "share no form"),
+    *each(
+        lambda name: composition.random_split(pair(1.0, 0.0, name), pair(1.0, 0.0, name), 0.5),
+        ("one vertex", "2 edges"),
+        "one edge or record",
+    ),
+    *(
+        (lambda refused=refused: refused(), said)
+        for said, refused in (
+            ("probability", lambda: composition.random_split(pair(1.0), pair(1.0), 1.0)),
+            ("probability", lambda: composition.random_split(pair(1.0), pair(1.0), math.inf)),
+            ("proven", lambda: composition.subsample(pair(1.0, 0.0, ONE_RECORD_REPLACED), 0.1)),
+            (
+                "proven",
+                lambda: composition.subsample(pair(1.0, 0.0, ONE_RECORD_ADDED), 0.1, scheme="fixed size"),
+            ),
+            ("convert", lambda: composition.subsample(Guarantee(rho=0.1, adjacency=ONE_RECORD_ADDED), 0.1)),
+            ("rate", lambda: composition.subsample(pair(1.0), 0.0)),
+            ("rate", lambda: composition.subsample(pair(1.0), math.inf)),
+            ("scheme", lambda: composition.subsample(pair(1.0), 0.5, scheme=ANY)),  # equal to every word
+        )
+    ),
+    (lambda: Guarantee(renyi=[(1.0, 0.1)], adjacency=ONE_EDGE), "order"),
+    (lambda: Guarantee(renyi=[(2.0, 0.1), (2.0, 0.2)], adjacency=ONE_EDGE), "twice"),
+    *(
+        (lambda law=law, numbers=numbers: Part(law, numbers), message)
+        for law, numbers, message in [
+            ("cauchy", (1.0,), "law"),
+            (ANY, (1.0,), "law must be one of"),
+            ("parameters", (10**400, 0.0), "must be a number"),
+            ("gaussian", (1.0,), "needs"),
+            ("gaussian", (0.0, 1.0, 1.0), "positive"),
+            ("gaussian", (1.0, 1.0, 2.0), "sampling"),
+            ("discrete gaussian", (1.0, 0.5, 1.0), "integer"),
+            ("parameters", (1.0, 1.0), "delta"),
+            ("parameters", (math.nan, 0.0), "finite"),
+            ("pair", ((0.5, 0.5), (1.0,)), "same outputs"),
+        ]
+    ),
 )
-def test_impossible_parts(law, numbers, message):
-    with pytest.raises(ValueError, match=message):
-        Part(law, numbers)

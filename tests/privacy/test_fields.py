@@ -15,6 +15,7 @@ from problems.sbm import RoundsRecovery
 from sosdp.estimator.base import ReleasingEstimator
 from sosdp.estimator.field import Field, Fitted, choice, optional, part, positive, share, whole
 from sosdp.estimator.parameters import Parameters
+from tests.refusals import each, refusals
 
 
 class Made(Parameters):
@@ -36,13 +37,6 @@ def test_constructor_checks_and_help_come_from_the_declaration():
     made = Made(1.0, goal="b")
     assert made.get_params() == {"epsilon": 1.0, "goal": "b", "rounds": 3, "split": 0.5, "width": None}
     made._check_parameters()
-    for name, wrong in (("epsilon", 0), ("rounds", 1), ("goal", "c"), ("width", 2), ("split", 1)):
-        with pytest.raises(ValueError, match=name):
-            Made(**{"epsilon": 1.0, name: wrong})._check_parameters()
-    with pytest.raises(TypeError, match="did you mean 'rounds'"):
-        Made(1.0, round=3)
-    with pytest.raises(TypeError, match="Made: missing a required argument: 'epsilon'"):
-        Made()
     assert "rounds, default 3\n    how often" in Made.__doc__
     assert not hasattr(made, "found_") and not hasattr(Made, "epsilon")
 
@@ -84,7 +78,15 @@ def test_type_checkers_see_the_constructor(tmp_path):
 
 
 def test_a_default_that_all_would_share_is_refused():
-    for default in ([], {}, set()):
-        with pytest.raises(ValueError, match="shared"):
-            Field(None, "a list", default=default)
     assert Field(None, "a tuple", default=()).default == ()
+
+
+test_refusals = refusals(
+    *(
+        (lambda name=name, wrong=wrong: Made(**{"epsilon": 1.0, name: wrong})._check_parameters(), name)
+        for name, wrong in (("epsilon", 0), ("rounds", 1), ("goal", "c"), ("width", 2), ("split", 1))
+    ),
+    (lambda: Made(1.0, round=3), "did you mean 'rounds'", TypeError),
+    (Made, "Made: missing a required argument: 'epsilon'", TypeError),
+    *each(lambda default: Field(None, "a list", default=default), ([], {}, set()), "shared"),
+)

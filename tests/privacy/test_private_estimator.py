@@ -22,6 +22,7 @@ from sosdp.privacy.scores.lifted import BracketScore
 from sosdp.privacy.scores.score import Lattice, cube
 from sosdp.privacy.terms import Terms
 from tests.neighbours import neighbour_pairs
+from tests.refusals import each, refusals
 
 REACH, SLACK, SPREAD = 2.0, 0.125, 0.5
 PROOF = (
@@ -100,11 +101,6 @@ def test_exhaustive_privacy_of_the_program():
     assert 1.05 < worst and math.log(worst) <= 1.0
 
 
-def test_a_misspelt_solver_option_is_refused_before_any_bracket_contains_it():
-    with pytest.raises(TypeError, match=r"ScoreProgram: .* 'tolerence'; did you mean 'tolerance'\?"):
-        program(solver_options={"tolerence": 1e-6})
-
-
 def test_estimator():
     records = np.concatenate([np.full(10, 0.5), [-1.0, -1.0]])
     made = private_estimator(program(12), epsilon=8.0)
@@ -169,22 +165,6 @@ CONVEX = StrongConvexProgram(
     kappa=2.0, lipschitz=4 * math.sqrt(2) / 50, proof=Fact("gradients of |x - r|^2 / n"), solve=mean_of
 )
 OUTPUT = VectorOutput(size=2, low=-1.0, high=1.0, distance=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("convex", "output", "delta", "fact"),
-    [
-        (replace(CONVEX, solve=None), OUTPUT, 1e-6, "a solver"),
-        (CONVEX, None, 1e-6, "a public range and accuracy"),
-        (CONVEX, replace(OUTPUT, high=math.inf), 1e-6, "a public range"),
-        (CONVEX, OUTPUT, 0.0, "delta"),
-    ],
-)
-def test_missing_facts_of_strongly_convex_programs(convex, output, delta, fact):
-    with pytest.raises(MissingFact, match=fact):
-        private_estimator(convex, epsilon=1.0, delta=delta, output=output)
-    with pytest.raises(TypeError):
-        private_estimator("a string", epsilon=1.0)
 
 
 COUNTED = ConsensusProgram(
@@ -347,22 +327,50 @@ def test_charged_and_uncharged_brackets():
         assert (max(abs(math.log(p[t] / q[t])) for t in p) <= 1.0) == safe
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"proof": ""},
-        {"width": -1},
-        {"integral": True, "width": 1},
-        {"integral": True, "quantum": 1},
-        {"largest": 0},
-    ],
-)
-def test_bracket_arguments(change):
-    with pytest.raises(ValueError):
-        bracket_score(lambda data, theta: (0, 0), **change)
-
-
 def test_brackets_release():
     score = bracket_score(lambda data, theta: (abs(data - theta[0]),) * 2, width=0)
     release = pure_exponential(score, 1.0, epsilon=20.0)
     assert release.guarantee.kind == "heuristic" and abs(release.value[0] - 1) <= 1
+
+
+test_refusals = refusals(
+    (
+        lambda: program(solver_options={"tolerence": 1e-6}),
+        r"ScoreProgram: .* 'tolerence'; did you mean 'tolerance'\?",
+        TypeError,
+    ),
+    *(
+        (
+            lambda convex=convex, delta=delta, output=output: private_estimator(
+                convex, epsilon=1.0, delta=delta, output=output
+            ),
+            fact,
+            MissingFact,
+        )
+        for convex, output, delta, fact in [
+            (replace(CONVEX, solve=None), OUTPUT, 1e-6, "a solver"),
+            (CONVEX, None, 1e-6, "a public range and accuracy"),
+            (CONVEX, replace(OUTPUT, high=math.inf), 1e-6, "a public range"),
+            (CONVEX, OUTPUT, 0.0, "delta"),
+        ]
+    ),
+    *(
+        (lambda: private_estimator("a string", epsilon=1.0), None, TypeError)
+        for convex, output, delta, fact in [
+            (replace(CONVEX, solve=None), OUTPUT, 1e-6, "a solver"),
+            (CONVEX, None, 1e-6, "a public range and accuracy"),
+            (CONVEX, replace(OUTPUT, high=math.inf), 1e-6, "a public range"),
+            (CONVEX, OUTPUT, 0.0, "delta"),
+        ]
+    ),
+    *each(
+        lambda change: bracket_score(lambda data, theta: (0, 0), **change),
+        [
+            {"proof": ""},
+            {"width": -1},
+            {"integral": True, "width": 1},
+            {"integral": True, "quantum": 1},
+            {"largest": 0},
+        ],
+    ),
+)

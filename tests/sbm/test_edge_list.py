@@ -14,6 +14,7 @@ from problems.sbm import (
     estimate_parameters,
 )
 from problems.sbm.edges import canonical_edges
+from tests.refusals import refusals
 
 pandas = pytest.importorskip("pandas")
 PATH = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
@@ -45,23 +46,8 @@ def test_weights_need_a_public_bound():
     with pytest.raises(GraphInputError, match="weight_bound"):
         canonical_graph(heavy)
     assert canonical_graph(heavy, 8.0).adjacency.toarray()[0].tolist() == [0.0, 0.5, 0.0]
-    with pytest.raises(GraphInputError, match="weight"):
-        canonical_graph(frame([0], [1]), 8.0)
     release = CutRelease(1.0, weight_bound=8.0, error_share=0.0).fit(heavy)
     assert release.nodes_ == (0, 1, 2) and release.guarantee_.adjacency == "one edge (replace)"
-
-
-@pytest.mark.parametrize(
-    ("wrong", "reason"),
-    [
-        (frame([0], [1], ("a", "b"), c=[1]), "source and target"),
-        (frame([0], [1], date=[3]), "drop"),
-    ],
-    ids=range(2),
-)
-def test_what_is_no_edge_list(wrong, reason):
-    with pytest.raises(GraphInputError, match=reason):
-        canonical_graph(wrong)
 
 
 HOSTILE = [
@@ -135,3 +121,15 @@ def test_labels_belong_to_names():
     result = RandomizedResponseRecovery(8.0).fit(pairs).labels_by_node()
     assert set(result) == set(names) and len({result[name] for name in names[:20]}) == 1
     assert CertificateRecovery(0.1, 1e-6).fit(pairs.iloc[:30]).labels_by_node() is None
+
+
+test_refusals = refusals(
+    (lambda: canonical_graph(frame([0], [1]), 8.0), "weight", GraphInputError),
+    *(
+        (lambda wrong=wrong: canonical_graph(wrong), reason, GraphInputError)
+        for wrong, reason in [
+            (frame([0], [1], ("a", "b"), c=[1]), "source and target"),
+            (frame([0], [1], date=[3]), "drop"),
+        ]
+    ),
+)

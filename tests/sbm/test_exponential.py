@@ -16,6 +16,7 @@ from problems.sbm.labellings import STEP, Labellings
 from sosdp.cli import main
 from sosdp.privacy.randomness.bits import InsecureBits
 from tests.neighbours import p_value
+from tests.refusals import refusals
 
 
 def labelling(number, n):
@@ -218,15 +219,13 @@ def test_forty_vertices_in_the_shell(tmp_path, capsys):
     assert error_rate(np.array(value["labels"]), sample.labels) == 0
 
 
-def test_what_is_refused():
-    with pytest.raises(ValueError, match="up to n = 40.*CertificateRecovery"):
-        ExponentialRecovery(8.0, 11.0).fit(np.zeros((41, 41)))
-    with pytest.raises(ValueError, match="at most the number of vertices"):
-        ExponentialRecovery(8.0, 31.0).fit(np.zeros((30, 30)))
-
-
 def test_guarantee():
     guarantee = ExponentialRecovery(2.0, 3.0).fit(np.zeros((6, 6))).guarantee_
     assert (guarantee.epsilon, guarantee.delta, guarantee.rho, guarantee.kind) == (2.0, 0.0, 0.5, "exact")
-    with pytest.raises(ValueError, match="average_degree"):
-        ExponentialRecovery(1.0, 0.0).fit(np.zeros((6, 6)))
+
+
+test_refusals = refusals(
+    (lambda: ExponentialRecovery(8.0, 11.0).fit(np.zeros((41, 41))), "up to n = 40.*CertificateRecovery"),
+    (lambda: ExponentialRecovery(8.0, 31.0).fit(np.zeros((30, 30))), "at most the number of vertices"),
+    (lambda: ExponentialRecovery(1.0, 0.0).fit(np.zeros((6, 6))), "average_degree"),
+)

@@ -23,6 +23,7 @@ from problems.sbm.forecasts import (
     predicted_slack,
     projected_eigenvalue,
 )
+from tests.refusals import each, refusals
 
 
 @pytest.mark.parametrize(
@@ -109,17 +110,6 @@ def test_achieved_epsilon_stands_above_the_lower_bound():
     assert math.isinf(achieved_epsilon("certificate", 1000, 5, 0.5, 1e-6))
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [(1, 1, 0.5, 1.0), (10, 8, 0.5, 1.0), (10, 2, 1.5, 1.0), (10, 2, 0.5, 0.0), (10, 2, 0.5, 1.0, 2.0)],
-)
-def test_bad_parameters(arguments):
-    with pytest.raises(ValueError):
-        recommend(*arguments)
-    with pytest.raises(ValueError, match="goal"):
-        recommend(10, 2, 0.5, 1.0, goal="luck")
-
-
 def test_the_statistic_of_the_certificate_is_forecast():
     for n, d, gamma, measured in [(500, 50, 0.8, 10.2), (500, 200, 0.8, 66.7), (1000, 100, 0.8, 26.3),
                                   (1000, 400, 0.8, 143.4), (1000, 400, 0.5, 76.6)]:  # fmt: skip
@@ -142,11 +132,6 @@ def test_auto_chooses_from_public_facts_and_runs_what_it_chose():
     assert error_rate(weighted.labels_, sample.labels) == 0
     large = AutoRecovery(1.0, 1e-6, gamma=0.8, average_degree=100).choose(100_000)
     assert type(large).__name__ == "RoundsRecovery"
-    for bad in (AutoRecovery(1.0, 1e-6), AutoRecovery(1.0, 1e-6, gamma=0.8)):
-        with pytest.raises(ValueError, match="average_degree"):
-            bad.choose(100_000)
-    with pytest.raises(ValueError, match="weighted"):
-        AutoRecovery(1.0, weight_bound=1.0).choose(100)
     with pytest.raises(ValueError, match="goal"):
         AutoRecovery(1.0, goal="luck").fit(sample.adjacency)
 
@@ -196,7 +181,25 @@ def test_auto_answers_or_says_what_is_wrong(name, graph, options, message, known
     assert made.labels_ is None or len(made.labels_) == len(made.nodes_)
 
 
-@pytest.mark.parametrize("n", [math.nan, math.inf, "10", None, True, 2.5, 1])
-def test_the_number_of_vertices_is_a_number(n):
-    with pytest.raises(ValueError, match="n must be an integer"):
-        recommend(n, 5, 0.5, 1.0)
+test_refusals = refusals(
+    *each(
+        lambda arguments: recommend(*arguments),
+        [(1, 1, 0.5, 1.0), (10, 8, 0.5, 1.0), (10, 2, 1.5, 1.0), (10, 2, 0.5, 0.0), (10, 2, 0.5, 1.0, 2.0)],
+    ),
+    *each(
+        lambda arguments: recommend(10, 2, 0.5, 1.0, goal="luck"),
+        [(1, 1, 0.5, 1.0), (10, 8, 0.5, 1.0), (10, 2, 1.5, 1.0), (10, 2, 0.5, 0.0), (10, 2, 0.5, 1.0, 2.0)],
+        "goal",
+    ),
+    *each(
+        lambda bad: bad.choose(100_000),
+        (AutoRecovery(1.0, 1e-6), AutoRecovery(1.0, 1e-6, gamma=0.8)),
+        "average_degree",
+    ),
+    (lambda: AutoRecovery(1.0, weight_bound=1.0).choose(100), "weighted"),
+    *each(
+        lambda n: recommend(n, 5, 0.5, 1.0),
+        [math.nan, math.inf, "10", None, True, 2.5, 1],
+        "n must be an integer",
+    ),
+)

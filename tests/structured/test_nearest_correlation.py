@@ -11,6 +11,7 @@ from sosdp.structured.correlation_gap import distance_certificate, normalised_ro
 from sosdp.structured.correlation_newton import interior_point, semismooth_newton
 from sosdp.structured.matrix_input import symmetrised
 from sosdp.structured.spectrum import Decomposer
+from tests.refusals import each, refusals
 
 
 def random_symmetric(n, seed, scale=1.0):
@@ -197,27 +198,6 @@ def test_impossible_tolerance_is_reported_not_raised():
     assert not projection.certified and projection.distance > 1e-30
 
 
-@pytest.mark.parametrize(
-    "matrix, message",
-    [
-        (np.zeros((0, 0)), "non-empty"),
-        (np.zeros((2, 3)), "square"),
-        (np.zeros(4), "square"),
-        (np.array([[0.0, np.nan], [np.nan, 0.0]]), "not finite"),
-        (np.array([[0.0, 1.0], [0.0, 0.0]]), "symmetric"),
-    ],
-)
-def test_input_errors(matrix, message):
-    with pytest.raises(ValueError, match=message):
-        nearest_correlation(matrix, tolerance=1e-3)
-
-
-def test_tolerance_must_be_positive():
-    for tolerance in (0.0, -1.0, float("nan")):
-        with pytest.raises(ValueError, match="tolerance"):
-            nearest_correlation(np.eye(2), tolerance=tolerance)
-
-
 def reference(matrix, weights, least):
     import cvxpy
 
@@ -290,17 +270,6 @@ def test_sparse_plus_rank_one_with_weights():
 
 
 def test_weight_errors():
-    for options, message in [
-        ({"weights": np.ones(3)}, "weights"),
-        ({"weights": np.array([1.0, 0.0])}, "weights"),
-        ({"weights": np.ones((2, 2))}, "single entries"),
-        ({"smallest_eigenvalue": 1.0}, "smallest_eigenvalue"),
-        ({"smallest_eigenvalue": -0.1}, "smallest_eigenvalue"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            nearest_correlation(np.eye(2), tolerance=1e-3, **options)
-    with pytest.raises(ValueError, match="direction"):
-        StructuredMatrix(sp.eye_array(3), 1.0, 1.0, np.ones(2))
     assert np.array_equal(
         nearest_correlation(np.zeros((3, 3)), tolerance=1e-6, smallest_eigenvalue=0.5).matrix, np.eye(3)
     )
@@ -343,3 +312,33 @@ def test_what_rounding_moves_is_part_of_the_distance():
     moved = symmetrised(exact + skew)[1]
     assert moved > 0 and result.distance >= plain.distance + 0.5 * moved
     assert result.gap >= plain.gap
+
+
+test_refusals = refusals(
+    *(
+        (lambda matrix=matrix: nearest_correlation(matrix, tolerance=1e-3), message)
+        for matrix, message in [
+            (np.zeros((0, 0)), "non-empty"),
+            (np.zeros((2, 3)), "square"),
+            (np.zeros(4), "square"),
+            (np.array([[0.0, np.nan], [np.nan, 0.0]]), "not finite"),
+            (np.array([[0.0, 1.0], [0.0, 0.0]]), "symmetric"),
+        ]
+    ),
+    *each(
+        lambda tolerance: nearest_correlation(np.eye(2), tolerance=tolerance),
+        (0.0, -1.0, float("nan")),
+        "tolerance",
+    ),
+    *(
+        (lambda options=options: nearest_correlation(np.eye(2), tolerance=1e-3, **options), message)
+        for options, message in [
+            ({"weights": np.ones(3)}, "weights"),
+            ({"weights": np.array([1.0, 0.0])}, "weights"),
+            ({"weights": np.ones((2, 2))}, "single entries"),
+            ({"smallest_eigenvalue": 1.0}, "smallest_eigenvalue"),
+            ({"smallest_eigenvalue": -0.1}, "smallest_eigenvalue"),
+        ]
+    ),
+    (lambda: StructuredMatrix(sp.eye_array(3), 1.0, 1.0, np.ones(2)), "direction"),
+)
