@@ -55,10 +55,9 @@ def test_slack_and_errors_appear_in_the_evaluation_only(made):
         assert secret in page and secret not in outside, secret
 
 
-def test_where_the_folder_cannot_be_made(tmp_path, capsys):
+def test_where_the_folder_cannot_be_made(tmp_path, complaint):
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    assert main(["demo", "--out", str(tmp_path / "file")]) == 2
-    assert "--out" in capsys.readouterr().err
+    assert "--out" in complaint("demo", "--out", str(tmp_path / "file"))
 
 
 def test_what_a_report_is_given_is_escaped():
