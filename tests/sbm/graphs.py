@@ -73,3 +73,20 @@ def neighbours(n):
     first = np.concatenate([codes[(codes >> bit) & 1 == 0] for bit in range(count)])
     second = np.concatenate([codes[(codes >> bit) & 1 == 0] | (1 << bit) for bit in range(count)])
     return first, second
+
+
+def largest_loss(laws, n):
+    """Largest |log ratio| over neighbouring graphs and outcomes; laws: (graphs, ...), all positive."""
+    first, second = neighbours(n)
+    return float(np.abs(np.log(laws[first]) - np.log(laws[second])).max())
+
+
+def hockey_stick(p, q, epsilon):
+    """Largest P(S) - e^eps Q(S) over events S; p, q: (pairs, outcomes)."""
+    return np.maximum(p - np.exp(epsilon) * q, 0).sum(axis=1).max()
+
+
+def worst_delta(laws, n, epsilon):
+    """`hockey_stick` over neighbouring graphs, both ways; laws: (graphs, outcomes)."""
+    first, second = (laws[codes] for codes in neighbours(n))
+    return max(hockey_stick(first, second, epsilon), hockey_stick(second, first, epsilon))

@@ -133,19 +133,3 @@ def gaussian_law(code, plan, epsilons, delta, key, *, vote_factor=1.0):
 
 def vector(law, outcomes):
     return np.array([law.get(outcome, 0.0) for outcome in outcomes])
-
-
-def largest_loss(laws):
-    """max |log ratio| over all outcomes and neighbouring graphs; laws: (graphs, outcomes), all positive."""
-    logs = np.log(laws)
-    return max(float(np.abs(logs[g] - logs[h]).max()) for g, h in NEIGHBOURS)
-
-
-def worst_delta(laws, epsilon):
-    """max over neighbours, both ways, of sum max(P - e^eps Q, 0)."""
-    factor = math.exp(epsilon)
-    return max(
-        float(np.maximum(laws[a] - factor * laws[b], 0).sum())
-        for g, h in NEIGHBOURS
-        for a, b in ((g, h), (h, g))
-    )

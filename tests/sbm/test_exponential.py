@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from graphs import all_adjacencies, neighbours
+from graphs import all_adjacencies, largest_loss
 
 from problems.sbm import ExponentialRecovery, StochasticBlockModel, error_rate, labellings
 from problems.sbm.labellings import STEP, Labellings
@@ -51,8 +51,7 @@ def definition(adjacency, epsilon, degree):
 
 def loss(n, epsilon, degree, rate_factor=1.0):
     laws = np.array([law(a, epsilon, degree, rate_factor) for a in all_adjacencies(n)])
-    first, second = neighbours(n)
-    return np.abs(np.log(laws[first]) - np.log(laws[second])).max()
+    return largest_loss(laws, n)
 
 
 @pytest.mark.parametrize("degree", [0.25, 1.0, 2.7])

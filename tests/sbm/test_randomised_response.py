@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from graphs import all_adjacencies, neighbours
+from graphs import all_adjacencies, largest_loss
 
 from problems.sbm.estimators.flips import RandomizedResponseRecovery
 from sosdp.privacy.mechanisms.edge_noise import FlipRule, flip_edges, flip_rule
@@ -41,8 +41,7 @@ def exact_loss(q, n=3):
     different = (bits[:, None, :] != bits[None, :, :]).sum(axis=2)
     law = q**different * (1 - q) ** (len(upper[0]) - different)
     assert np.allclose(law.sum(axis=1), 1)
-    first, second = neighbours(n)
-    return np.abs(np.log(law[first] / law[second])).max()
+    return largest_loss(law, n)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 8.0])

@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import rounds_law as exact
+from graphs import largest_loss
 
 from problems.sbm import EdgeList, SparseFlipsRecovery, StochasticBlockModel, error_rate
 from problems.sbm.edges import canonical_edges, pair_at, position_of
@@ -46,11 +47,7 @@ def flip_law(units, count=6, fold=1):
 
 def loss(law):
     """Largest log ratio between neighbours: the output is the graph xor the flips."""
-    worst = 0.0
-    for g, h in exact.NEIGHBOURS:
-        outputs = np.arange(64)
-        worst = max(worst, float(np.abs(np.log(law[outputs ^ g] / law[outputs ^ h])).max()))
-    return worst
+    return largest_loss(np.array([law[np.arange(64) ^ code] for code in range(64)]), 4)
 
 
 @pytest.mark.parametrize("epsilon", [0.125, 0.5, 1.0, 3.0])
