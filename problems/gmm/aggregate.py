@@ -19,6 +19,7 @@ from sosdp.privacy.guarantee.condition import Condition, Fact, Kind
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.basic.clipped_moments import refine
+from sosdp.privacy.mechanisms.basic.histogram import as_shares
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import run_blocks, split_blocks
 from sosdp.privacy.mechanisms.propose_test_release.friendly_core import Friendship, mean_of_friends
 from sosdp.privacy.terms import Terms
@@ -118,11 +119,9 @@ def release_mixture(
         for _ in range(plan.rounds):
             better = refine(scaled, centres, plan.refine_radius, plan.rho_refine, bits)
             centres, counts = better.centres, better.counts
-        weights = np.maximum(counts, 0.0)
-        weights = weights / weights.sum() if weights.sum() > 0.0 else np.full(len(counts), 1.0 / len(counts))
         result = {
             "centers": (centres * scale).tolist(),
-            "weights": weights.tolist(),
+            "weights": as_shares(counts).tolist(),
             "sigma": scale,
             "released": True,
         }

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from problems.gmm.estimators.mixture import PrivateGaussianMixture
-from problems.gmm.planning import aggregate_plan
 from sosdp.model.gathering import gathering
 
 from .estimators.clusters import PrivateGaussianMixtureFit, PrivateKMeans
-from .planning import tuple_plan
 
 
 @dataclass(frozen=True)
@@ -64,22 +62,15 @@ def recommend(
     """
     facts: dict[str, Any] = {name: getattr(known, name) for name in ("least_weight", "sigma", "separation")}
     budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta}
-    tried: list[tuple[Any, bool, float, str]] = []
+    tried: list[tuple[Any, str]] = [
+        (PrivateKMeans(k, **budget, **facts), "it needs neither sigma nor separation")
+    ]
+    if known.sigma is not None and known.separation is not None:
+        mixture = PrivateGaussianMixture(k, **budget, **facts, elongation=known.elongation)
+        tried.append((mixture, "sigma and separation are known"))
     if covariances:
-        plan = tuple_plan(max(n // 2, 1), d, k, epsilon, delta, **facts)
-        made: Any = PrivateGaussianMixtureFit(k, **budget, **facts)
-        tried.append((made, plan.feasible, plan.error, "it is the one that gives covariances"))
-    else:
-        plan = tuple_plan(n, d, k, epsilon, delta, **facts)
-        made = PrivateKMeans(k, **budget, **facts)
-        tried.append((made, plan.feasible, plan.error, "it needs neither sigma nor separation"))
-        if known.sigma is not None and known.separation is not None:
-            names = ("sigma", "least_weight", "elongation")
-            promises: dict[str, Any] = {name: getattr(known, name) for name in names}
-            aggregate = aggregate_plan(n, d, k, known.separation, epsilon, delta, **promises)
-            made = PrivateGaussianMixture(k, separation=known.separation, **budget, **promises)
-            tried.append((made, aggregate.feasible, aggregate.error, "sigma and separation are known"))
-    best = min(tried, key=lambda one: (not one[1], one[2]))
-    others = tuple((type(one[0]).__name__, one[1], one[2]) for one in tried)
-    reason = f"{type(best[0]).__name__}: {best[3]}"
-    return Recommendation(best[0], best[1], best[2], reason, others)
+        tried = [(PrivateGaussianMixtureFit(k, **budget, **facts), "it is the one that gives covariances")]
+    plans = [(made, made.plan(n, d), why) for made, why in tried]
+    best, plan, why = min(plans, key=lambda one: (not one[1].feasible, one[1].error))
+    others = tuple((type(made).__name__, own.feasible, own.error) for made, own, _ in plans)
+    return Recommendation(best, plan.feasible, plan.error, f"{type(best).__name__}: {why}", others)

@@ -19,6 +19,7 @@ from sosdp.privacy.guarantee.composition import parallel
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.basic.clipped_moments import noisy_moments, refine
+from sosdp.privacy.mechanisms.basic.histogram import as_shares
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import run_blocks, split_blocks
 from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import (
     TupleAverages,
@@ -105,7 +106,7 @@ def release_kmeans(
     bits = terms.bits()
     result = _find(records, plan, clusterer, bits)
     centres = result.centres
-    weights = None if centres is None else _weights(result.counts)
+    weights = None if centres is None else as_shares(result.counts)
     value = {
         "centers": None if centres is None else centres.tolist(),
         "weights": None if weights is None else weights.tolist(),
@@ -162,7 +163,7 @@ def release_mixture_fit(
         moments = noisy_moments(second, centres, result.clip, rho_then, bits)
         value = {
             "centers": moments.means.tolist(),
-            "weights": _weights(moments.counts).tolist(),
+            "weights": as_shares(moments.counts).tolist(),
             "covariances": moments.covariances.tolist(),
         }
     value |= {"radius": result.averages.radius, "released": centres is not None}
@@ -182,11 +183,6 @@ def _means_of(clusterer: Clusterer, clusters: int) -> Clusterer:
         return [points[nearest == label].mean(axis=0) for label in range(clusters)]
 
     return solve
-
-
-def _weights(counts: Array) -> Array:
-    kept = np.maximum(counts, 0.0)
-    return kept / kept.sum() if kept.sum() > 0.0 else np.full(len(kept), 1.0 / len(kept))
 
 
 def _check_shape(records: Array, plan: TuplePlan) -> None:

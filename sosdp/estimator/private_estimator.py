@@ -29,7 +29,7 @@ from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.exponential import pure_exponential
 from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram, reaching, release_vector
 from sosdp.privacy.scores.sampling import FiniteGrid, Layered, Sampler
-from sosdp.privacy.silence import no_warnings
+from sosdp.privacy.silence import contained
 from sosdp.privacy.terms import Terms
 
 Program = ScoreProgram | StrongConvexProgram | ConsensusProgram | PackingProgram | StabilityReport
@@ -202,18 +202,15 @@ class PrivateEstimator(FitFirst, Parameters):
         if isinstance(program.solve, Minimiser):
             program.solve.check(data)
         centre = np.full(output.size, (output.low + output.high) / 2.0)
-        reached = False
-        values = centre
-        try:
-            with no_warnings():
-                result, error = program.solve(data)
-                result = np.asarray(result, dtype=np.float64).ravel()
-                reached = result.shape == centre.shape and float(error) <= output.distance
-            values = result if reached else centre
-        except KeyboardInterrupt:  # the user
-            raise
-        except BaseException:  # contained: what a solver raises depends on the data; the same noise follows
-            values = centre
+        solve = program.solve
+
+        def solved() -> tuple[np.ndarray, bool]:
+            result, error = solve(data)
+            values = np.asarray(result, dtype=np.float64).ravel()
+            reached = values.shape == centre.shape and float(error) <= output.distance
+            return (values if reached else centre), reached
+
+        values, reached = contained(solved, (centre, False))
         terms = self._terms(
             mechanism="private_estimator.projection",
             delta=self.delta,

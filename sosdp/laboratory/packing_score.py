@@ -25,7 +25,7 @@ from sosdp.privacy.guarantee.condition import Charged, Fact
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
 from sosdp.privacy.scores.levels import level_sensitivity
 from sosdp.privacy.scores.score import Lattice, Levels, Point, ScoreFunction
-from sosdp.privacy.silence import no_warnings
+from sosdp.privacy.silence import contained, no_warnings
 from sosdp.structured.packing import Bracket, certain, solve
 from sosdp.structured.packing_bound import Limit
 from sosdp.structured.packing_ellipsoid import MOST
@@ -191,16 +191,11 @@ def _directions(d: int) -> np.ndarray:
     return svec_of_outer(np.vstack([axes, mixed]))
 
 
-def contained(rows: np.ndarray, bound: Limit, tolerance: float, near: np.ndarray | None) -> Bracket:
-    """`solve`, or the bracket [0, n] for whatever it raises: that is a function of the records."""
-    try:
-        with no_warnings():
-            return solve(rows, bound, tolerance=tolerance, near=near)
-    except KeyboardInterrupt:  # the user
-        raise
-    except BaseException:  # compiled solvers panic with what is no Exception
-        n, k = rows.shape
-        return Bracket(0.0, float(n), np.zeros(n), np.zeros((k, 1)))
+def _solved(rows: np.ndarray, bound: Limit, tolerance: float, near: np.ndarray | None) -> Bracket:
+    """`solve`, or the bracket [0, n] for whatever it raises."""
+    n, k = rows.shape
+    nothing = Bracket(0.0, float(n), np.zeros(n), np.zeros((k, 1)))
+    return contained(lambda: solve(rows, bound, tolerance=tolerance, near=near), nothing)
 
 
 class PackingLevels(Levels):
@@ -211,7 +206,6 @@ class PackingLevels(Levels):
         self.features = features
         self.cuts = Cuts(score.problem, features)
         self.known: dict[Point, Bracket] = {}
-        self.missed: list[str] = []
 
     def bracket(self, point: Point) -> Bracket:
         """The bracket of a lattice point; found once, warm from the best cut, and it adds a cut."""
@@ -220,9 +214,9 @@ class PackingLevels(Levels):
             rows = self.score.problem.rows(self.features, theta)
             bound = self.score.problem.bound(self.score.records, theta)
             near = self.cuts.nearest(theta)
-            result = contained(rows, bound, AIM, near)
+            result = _solved(rows, bound, AIM, near)
             if result.width > AIM and near is not None:
-                cold = contained(rows, bound, AIM, None)
+                cold = _solved(rows, bound, AIM, None)
                 result = cold if cold.width < result.width else result
             with no_warnings():
                 result = certain(rows, bound, result)
@@ -235,17 +229,11 @@ class PackingLevels(Levels):
         theta = self.score.lattice.value(point)
         rows = self.score.problem.rows(self.features, theta)
         bound = self.score.problem.bound(self.score.records, theta)
-        self._learn(contained(rows, bound, ROUGH, self.cuts.nearest(theta)), theta)
+        self._learn(_solved(rows, bound, ROUGH, self.cuts.nearest(theta)), theta)
 
     def _learn(self, bracket: Bracket, theta: np.ndarray) -> None:
         """A cut from what was found; none where its eigenvalues cannot be computed, which is private."""
-        try:
-            with no_warnings():
-                self.cuts.add(bracket.factor, theta)
-        except KeyboardInterrupt:  # the user
-            raise
-        except BaseException as failure:
-            self.missed.append(repr(failure))  # private; a cut fewer costs time
+        contained(lambda: self.cuts.add(bracket.factor, theta), None)
 
     def level(self, point: Point) -> int:
         """ceil(64 high) of the bracket; the highest outside the domain of a relative bound."""

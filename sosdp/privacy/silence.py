@@ -15,8 +15,11 @@ import logging
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import numpy as np
+
+Kind = TypeVar("Kind")
 
 
 class _Shared:
@@ -65,6 +68,20 @@ def no_warnings() -> Iterator[None]:
     """No warning leaves this block, nor does any of another thread meanwhile."""
     with _warnings(), np.errstate(all="ignore"):
         yield
+
+
+def contained(compute: Callable[[], Kind], otherwise: Kind) -> Kind:
+    """What private code computes, or `otherwise` for whatever it raises: that is a function of the data.
+
+    Nor does a warning leave. Compiled solvers panic with what is no Exception; the user may interrupt.
+    """
+    try:
+        with no_warnings():
+            return compute()
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return otherwise
 
 
 @contextlib.contextmanager

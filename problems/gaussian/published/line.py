@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from flint import fmpz
 
+from sosdp.privacy.calibrate import least
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.inputs import floats, integer, positive
 from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction
@@ -140,18 +141,8 @@ class LineLevels(Levels):
     def level_at(self, candidate: Fraction) -> int:
         """The level of any rational candidate; found once."""
         if candidate not in self.known:
-            low, high = -1, self.score.top  # not enough, enough
-            step = 1
-            while low + step < high:  # few records usually do
-                if self.suffices(candidate, (low + step) * self.score.quantum):
-                    high = low + step
-                    break
-                low, step = low + step, 2 * step
-            while high - low > 1:
-                middle = (low + high) // 2
-                enough = self.suffices(candidate, middle * self.score.quantum)
-                low, high = (low, middle) if enough else (middle, high)
-            self.known[candidate] = high
+            top, quantum = self.score.top, self.score.quantum
+            self.known[candidate] = least(lambda k: k >= top or self.suffices(candidate, k * quantum), -1, 0)
         return self.known[candidate]
 
     def suffices(self, candidate: Fraction, count: Fraction) -> bool:

@@ -175,8 +175,7 @@ def plan_truncated(
         ValueError: a budget out of range, or so small that it cannot pay for the truncated mass.
     """
     epsilon, delta = calibrate.check_epsilon(epsilon), calibrate.check_delta(delta)
-    if not 0.0 < share < 1.0:
-        raise ValueError(f"share must lie in (0, 1), got {share}")
+    calibrate.between(share, "share", "(0, 1)")
     half = Fraction(delta) / 2
     profile = accept_profile(epsilon * share, half)
     rest = Fraction(epsilon) - Fraction(profile.epsilon)

@@ -75,8 +75,7 @@ def upper_bound_rule(
     """
     epsilon = calibrate.check_epsilon(epsilon)
     width = positive(gap, "gap")
-    if not 0.5 <= confidence < 1.0:
-        raise ValueError(f"confidence must lie in [0.5, 1), got {confidence}")
+    calibrate.between(confidence, "confidence", "[0.5, 1)")
     # both rounded up to the grid: ceilings differ by at most the ceiling of the difference
     step = math.ceil((positive(sensitivity, "sensitivity") + width) / positive(grid, "grid"))
     units = Fraction(calibrate.float_up(Fraction(step) / Fraction(epsilon)))

@@ -51,6 +51,13 @@ def shuffled(n: int, bits: RandomBits | None = None) -> list[int]:
     return order
 
 
+def _above_zero(value: Rational, name: str) -> Fraction:
+    exact = Fraction(value)
+    if exact <= 0:
+        raise ValueError(f"{name} must be greater than 0, got {value!r}")
+    return exact
+
+
 def bernoulli(p: Rational, bits: RandomBits | None = None) -> bool:
     """True with probability exactly p, a rational in [0, 1].
 
@@ -158,9 +165,7 @@ def categorical_exp(
     Raises:
         ValueError: rate <= 0, a negative count, or no element at all.
     """
-    exact = Fraction(rate)
-    if exact <= 0:
-        raise ValueError(f"rate must be greater than 0, got {rate!r}")
+    exact = _above_zero(rate, "rate")
     levels, counts = _positive_levels(levels_counts)
 
     def weights(places: int) -> list[Interval]:
@@ -313,9 +318,7 @@ def geometric(scale: Rational, bits: RandomBits | None = None) -> int:
     Raises:
         ValueError: scale <= 0.
     """
-    exact = Fraction(scale)
-    if exact <= 0:
-        raise ValueError(f"scale must be greater than 0, got {scale!r}")
+    exact = _above_zero(scale, "scale")
     bits = bits or RandomBits()
     while True:
         # remainder + numerator * quotient is geometric with ratio exp(-1/numerator).
@@ -336,9 +339,7 @@ def discrete_gaussian(sigma2: Rational, bits: RandomBits | None = None) -> int:
     Raises:
         ValueError: sigma2 <= 0.
     """
-    exact = Fraction(sigma2)
-    if exact <= 0:
-        raise ValueError(f"sigma2 must be greater than 0, got {sigma2!r}")
+    exact = _above_zero(sigma2, "sigma2")
     bits = bits or RandomBits()
     scale = math.isqrt(math.floor(exact)) + 1
     while True:

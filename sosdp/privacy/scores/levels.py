@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
+from sosdp.privacy.inputs import integer
 
 BITS = 40
 
@@ -59,8 +60,7 @@ def rational_base(epsilon: float, sensitivity: int = 1, allowance: Fraction = Fr
     """
     epsilon = calibrate.check_epsilon(epsilon)
     check_level_sensitivity(sensitivity)
-    if not 0 <= allowance < 1:
-        raise ValueError(f"the allowance must lie in [0, 1), got {allowance}")
+    calibrate.between(allowance, "the allowance", "[0, 1)")
     left = epsilon + math.log1p(-float(allowance))
     if left <= 0.0:
         raise ValueError(
@@ -96,9 +96,7 @@ def check_level_sensitivity(sensitivity: int) -> int:
     Raises:
         ValueError: anything else.
     """
-    if isinstance(sensitivity, bool) or not isinstance(sensitivity, int) or sensitivity < 1:
-        raise ValueError(f"the sensitivity of a level must be an integer >= 1, got {sensitivity!r}")
-    return sensitivity
+    return integer(sensitivity, "the sensitivity of a level")
 
 
 def level_of(high: Fraction, quantum: Fraction) -> int:

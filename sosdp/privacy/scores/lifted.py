@@ -19,7 +19,7 @@ from sosdp.privacy.guarantee.condition import Charged, Condition, Fact, resting_
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
 from sosdp.privacy.scores.levels import level_of, level_sensitivity
 from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction, intersect
-from sosdp.privacy.silence import no_warnings
+from sosdp.privacy.silence import contained
 
 Bracket = Callable[[Any, np.ndarray], tuple[float, float]]
 """(data, candidate) -> certified (lo, hi); any failure may be reported as (0, largest)."""
@@ -131,14 +131,12 @@ class _BracketLevels(Levels):
     def contained(self, point: Point) -> tuple[Fraction, Fraction]:
         """The bracket in exact rationals, inside [0, largest]; the trivial one for whatever went wrong."""
         trivial = (Fraction(0), self.score.largest)
-        try:
-            with no_warnings():  # a warning would be a function of the data as well
-                low, high = self.score.bracket(self.data, self.score.lattice.value(point))
-                low, high = float(low), float(high)
-        except KeyboardInterrupt:  # the user
-            raise
-        except BaseException:  # a function of the data, which must not leave; compiled solvers panic so, too
-            return trivial
+
+        def bracket() -> tuple[float, float]:
+            low, high = self.score.bracket(self.data, self.score.lattice.value(point))
+            return float(low), float(high)
+
+        low, high = contained(bracket, (math.nan, math.nan))
         if math.isnan(low) or math.isnan(high) or low > high:
             return trivial
         lower = trivial[0] if low < 0 else min(Fraction(low), trivial[1]) if low < math.inf else trivial[0]
@@ -149,15 +147,12 @@ class _BracketLevels(Levels):
         return k >= self.score.top or self.level(point) <= k
 
     def box(self, k: int) -> Box | None:
-        lattice = self.score.lattice
-        if self.score.enclosure is None or k >= self.score.top:
-            return lattice.box
-        try:
-            with no_warnings():
-                result = self.score.enclosure(self.data, k)
-                box = None if result is None else tuple((int(low), int(high)) for low, high in result)
-                return intersect(box, lattice.box)
-        except KeyboardInterrupt:  # the user
-            raise
-        except BaseException:  # as for brackets; the lattice's own box contains every level
-            return lattice.box
+        enclosure, whole = self.score.enclosure, self.score.lattice.box
+        if enclosure is None or k >= self.score.top:
+            return whole
+
+        def box() -> Box | None:
+            result = enclosure(self.data, k)
+            return intersect(None if result is None else tuple((int(a), int(b)) for a, b in result), whole)
+
+        return contained(box, whole)  # the lattice's own box contains every level

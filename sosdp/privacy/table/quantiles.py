@@ -9,6 +9,7 @@ import itertools
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,10 +35,7 @@ class Quantiles(Within):
     shares: tuple[Fraction, ...] = (Fraction(1, 2),)
     interval: bool = True
 
-    @property
-    def name(self) -> str:
-        """As rows call it."""
-        return "quantile"
+    name: ClassVar[str] = "quantile"
 
     def repeats(self, other: Statistic) -> bool:
         """Other shares are other questions."""

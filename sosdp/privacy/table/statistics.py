@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -187,10 +187,7 @@ class Histogram(Count):
         """Other edges are another question."""
         return self == other
 
-    @property
-    def name(self) -> str:
-        """As rows call it."""
-        return "histogram"
+    name: ClassVar[str] = "histogram"
 
     @property
     def width(self) -> int:
@@ -227,10 +224,7 @@ class Histogram(Count):
 class Sum(Statistic):
     """The sum of the entries, each rounded to a grid of a power of two: 1 for integers."""
 
-    @property
-    def name(self) -> str:
-        """As rows call it."""
-        return "sum"
+    name: ClassVar[str] = "sum"
 
     @property
     def step(self) -> Fraction:
@@ -296,15 +290,9 @@ class Within(Statistic):
 class Mean(Within):
     """The mean of the entries, from the sum of their deviations from the middle and their number."""
 
-    @property
-    def name(self) -> str:
-        """As rows call it."""
-        return "mean"
+    name: ClassVar[str] = "mean"
 
-    @property
-    def width(self) -> int:
-        """Deviations, and number."""
-        return 2
+    width: ClassVar[int] = 2
 
     @property
     def middle(self) -> float:
@@ -383,10 +371,7 @@ SQUARES = 1 << 20
 class SampledMean(Mean):
     """A mean with the squares of the deviations, which have a quarter of its budget."""
 
-    @property
-    def width(self) -> int:
-        """Deviations, number, and squares."""
-        return 3
+    width: ClassVar[int] = 3
 
     def tally(self, codes: Codes, keys: npt.NDArray[np.intp], count: int) -> npt.NDArray[Any]:
         """Sum of the deviations, number of entries, and sum of the squares."""

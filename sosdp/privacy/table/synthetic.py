@@ -24,6 +24,7 @@ from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import root_down
 from sosdp.privacy.inputs import choose
+from sosdp.privacy.mechanisms.basic.histogram import as_shares
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.schema import Column, Schema
@@ -70,11 +71,11 @@ class Tree:
 
         Every row has the law of the field; together they are as close to its shares as rounding allows.
         """
-        shares = [_shares(counts) for counts in self.single]
+        shares = [as_shares(counts) for counts in self.single]
         drawn = np.zeros((count, len(shares)), dtype=np.int64)
         drawn[:, 0] = _places(np.broadcast_to(shares[0], (count, len(shares[0]))), _spread(drawn[:, 0], bits))
         for parent, child, table in self.pairs:
-            rows = np.array([_shares(row) if row.max() > 0 else shares[child] for row in table])
+            rows = np.array([as_shares(row) if row.max() > 0 else shares[child] for row in table])
             drawn[:, child] = _places(rows[drawn[:, parent]], _spread(drawn[:, parent], bits))
         return drawn
 
@@ -95,7 +96,7 @@ def release_tree(terms: Terms, codes: Codes, sizes: Sequence[int]) -> Release:
     rho, bits, d = Fraction(terms.concentrated) / 3, terms.bits(), len(sizes)
     links, noise = max(1, d - 1), _variances(terms, d)
     single = [_noisy(codes[:, j], size, noise[0], bits) for j, size in enumerate(sizes)]
-    shares = [_shares(counts) for counts in single]
+    shares = [as_shares(counts) for counts in single]
     rate = root_down(8 * rho / links) / (2 * SCORE)
     pairs: list[tuple[int, int, npt.NDArray[np.float64]]] = []
     joined, left = [0], list(range(1, d))
@@ -185,12 +186,6 @@ def _places(shares: npt.NDArray[np.float64], at: npt.NDArray[np.float64]) -> Cod
 def _noisy(codes: Codes, size: int, variance: Fraction, bits: RandomBits) -> npt.NDArray[np.float64]:
     counts = np.bincount(codes, minlength=size).tolist()
     return np.array([count + exact.discrete_gaussian(variance, bits) for count in counts], dtype=np.float64)
-
-
-def _shares(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Probabilities of noisy counts, those below 0 read as 0; even ones where nothing is left."""
-    kept = np.maximum(counts, 0.0)
-    return kept / kept.sum() if kept.sum() > 0 else np.full(len(kept), 1.0 / len(kept))
 
 
 def _score(codes: Codes, i: int, j: int, shares: Sequence[npt.NDArray[np.float64]]) -> int:

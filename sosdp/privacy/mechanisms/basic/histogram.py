@@ -11,6 +11,9 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_ADDED, ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.evidence import Law, proven_by
@@ -119,3 +122,9 @@ MOVES: dict[str, int] = {ONE_RECORD_REPLACED: 2, ONE_RECORD_ADDED: 1}
 
 def _order(value: Any) -> tuple[str, str]:
     return type(value).__name__, ascii(value)
+
+
+def as_shares(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Noisy counts as shares of 1: none is negative, and all are equal where no count is positive."""
+    kept = np.maximum(counts, 0.0)
+    return kept / kept.sum() if kept.sum() > 0.0 else np.full(len(kept), 1.0 / len(kept))

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.privacy.calibrate import check_positive
+from sosdp.privacy.calibrate import between, check_positive
 from sosdp.privacy.guarantee.rounding import float_down, float_up, root_down
 from sosdp.privacy.inputs import choose, integer
 from sosdp.privacy.randomness import exact
@@ -146,8 +146,7 @@ def plan_offline(rho: float, rounds: int, share: float = SELECT_SHARE) -> Offlin
         ValueError: numbers out of range.
     """
     rho, rounds = check_positive(rho, "rho"), integer(rounds, "rounds")
-    if not 0.0 < share < 1.0:
-        raise ValueError(f"share must lie in (0, 1), got {share}")
+    between(share, "share", "(0, 1)")
     each = Fraction(rho) / rounds
     select = float_down(each * Fraction(share))
     return OfflinePlan(rounds, select, float_down(each - Fraction(select)))

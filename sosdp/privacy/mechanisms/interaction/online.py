@@ -19,7 +19,7 @@ from typing import Any
 from sosdp.privacy.guarantee.condition import Condition
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.ledger import OneProcess
-from sosdp.privacy.inputs import positive
+from sosdp.privacy.inputs import integer, positive
 from sosdp.privacy.mechanisms.interaction.paid_rounds import PaidRounds
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import open_bits
@@ -153,8 +153,7 @@ class OnlineInteraction(OneProcess):
         """
         if self.exhausted:
             raise Exhausted(f"all {self.rounds.paid} paid rounds are spent: answer from the hypothesis")
-        if isinstance(sensitivity, bool) or not isinstance(sensitivity, int) or sensitivity < 1:
-            raise ValueError(f"a query's sensitivity must be an integer >= 1, got {sensitivity!r}")
+        sensitivity = integer(sensitivity, "a query's sensitivity")
         self._check_process()
         self._ledger.advance(self._name, self.questions)
         self.questions += 1

@@ -71,8 +71,7 @@ class AcceptRule:
         Raises:
             ValueError: failure outside (0, 1/2].
         """
-        if not 0.0 < failure <= 0.5:
-            raise ValueError(f"failure must lie in (0, 1/2], got {failure!r}")
+        calibrate.between(failure, "failure", "(0, 0.5]")
         return self.threshold + tail_margin(self.units, failure) - 1
 
 

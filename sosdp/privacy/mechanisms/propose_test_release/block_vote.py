@@ -24,7 +24,7 @@ from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED, Adjacency
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import LEFT_OUT, canonical, integer, number
+from sosdp.privacy.inputs import LEFT_OUT, canonical, integer, number, positive
 from sosdp.privacy.mechanisms.propose_test_release import acceptance as accept
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
@@ -271,9 +271,7 @@ def release_with_margin(
     Source: docs/proofs/agreement.md, Theorem 2. For margins with numerical error see `release_if_stable`.
     """
     curve = accept.accept_profile(*terms.approximate)
-    bound = Fraction(step)
-    if bound <= 0:
-        raise ValueError(f"step must be > 0, got {step!r}")
+    bound = positive(step, "step")
     bits = terms.bits()
     distance = _distance(margin, bound, curve.length)
     accepted = curve.accepts(distance, bits)
