@@ -253,8 +253,7 @@ def shortfall(program: GramProgram, raw: RawSolution) -> float:
     missed = float(np.abs(raw.free) @ np.abs(tables.free @ y)) if identity.free.shape[0] else 0.0
     # what a solver in doubles leaves is not zero, however small the numbers are that are compared
     lacking = np.maximum(-np.array(least_eigenvalues(identity, y)), RESOLVED)
-    places, starts = identity.derive(_diagonals)
-    missed += float(lacking @ np.abs(np.add.reduceat(raw.gram[places], starts)))
+    missed += float(lacking @ np.abs(traces(identity, raw.gram)))
     slopes = program.objective + tables.unknown @ y
     if program.quadratic is not None:
         bent = program.quadratic > 0
@@ -267,6 +266,12 @@ def shortfall(program: GramProgram, raw: RawSolution) -> float:
     primal += float(program.upper[limited] @ slopes[limited])
     result = missed + abs(primal - program.value(raw.unknowns))
     return result if math.isfinite(result) else math.inf
+
+
+def traces(identity: Identity, entries: np.ndarray) -> np.ndarray:
+    """Of matrices in vector form, one a block, shape (blocks,)."""
+    places, starts = identity.derive(_diagonals)
+    return np.add.reduceat(entries[places], starts)
 
 
 def _diagonals(identity: Identity) -> tuple[np.ndarray, np.ndarray]:

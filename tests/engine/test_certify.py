@@ -7,6 +7,7 @@ import pytest
 
 import sosdp as sd
 from sosdp.algebra import monomials as mono
+from sosdp.conic.svec import svec
 from sosdp.relaxation.assemble.assemble import assemble
 from sosdp.relaxation.assemble.identity import ONE, Block
 from sosdp.relaxation.assemble.scaling import find_scaling, scale
@@ -50,7 +51,7 @@ def test_arbitrary_multipliers_give_true_bounds(name):
         scaling = find_scaling(identity, relaxation.bounds)
         scaled = scale(identity, scaling)
         for size in (0.0, 1e-9, 1e-4, 1e-1, 3.0):
-            good = np.concatenate([_svec(b.gram) for b in solved.dual.blocks]) * scaling.gram
+            good = np.concatenate([svec(b.gram) for b in solved.dual.blocks]) * scaling.gram
             gram = good + size * rng.normal(size=good.size)
             free = size * rng.normal(size=identity.free.shape[0])
             gamma = solved.bound + size * abs(rng.normal())
@@ -60,12 +61,6 @@ def test_arbitrary_multipliers_give_true_bounds(name):
             violated_without_payment += gamma > values.min()
     # the negative control: had nothing been paid, some of these would have been wrong
     assert violated_without_payment > 0
-
-
-def _svec(matrix):
-    from sosdp.conic.svec import svec
-
-    return svec(matrix)
 
 
 def test_non_finite_multipliers_prove_nothing():

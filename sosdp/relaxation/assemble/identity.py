@@ -36,11 +36,6 @@ T = TypeVar("T")
 Table: TypeAlias = np.ndarray | sp.csr_matrix
 
 
-def tabled(matrix: sp.csr_matrix) -> Table:
-    """The matrix as a table, where it is so small that its products are faster so."""
-    return matrix.toarray() if matrix.shape[0] * matrix.shape[1] <= _DENSE else matrix
-
-
 class Tables(NamedTuple):
     """The matrices of an identity and their absolute values, for products with moments."""
 
@@ -244,10 +239,8 @@ class Identity(PickledByName):
     def null_columns(self) -> np.ndarray:
         """Which columns are moments of the free directions of for-all blocks (no point has a value for
         them), boolean."""
-        ids = [block.null.ids for block in self.blocks if block.null is not None]
-        if not ids:
-            return np.zeros(self.columns.shape[0], dtype=bool)
-        return np.asarray(np.isin(self.columns, np.concatenate(ids)).any(axis=1))
+        ids = [v for block in self.blocks if block.null is not None for v in block.null.ids.tolist()]
+        return np.asarray(np.isin(self.columns, ids).any(axis=1))
 
     def constant_column(self) -> int:
         """Column of the monomial 1, or -1."""
@@ -290,7 +283,8 @@ def _constant_column(identity: Identity) -> int:
 
 
 def _tables(identity: Identity) -> Tables:
-    matrices = [tabled(m) for m in (identity.gram, identity.free, identity.unknown)]
+    every = identity.gram, identity.free, identity.unknown
+    matrices = [m.toarray() if m.shape[0] * m.shape[1] <= _DENSE else m for m in every]
     return Tables(*matrices, *map(abs, matrices))
 
 

@@ -43,6 +43,7 @@ class Certified:
     no plain block can produce belongs to a monomial without a bound, so that not even its rounding error can
     be paid for: no other multipliers would do better. ``spare``: the proven least eigenvalue of the plain
     block that has the constant in its basis; so much may be taken from the square of the constant.
+    ``lacking``: what plain blocks lack to be positive semidefinite, shape (blocks,).
     """
 
     gram: np.ndarray
@@ -52,6 +53,7 @@ class Certified:
     reason: str
     unbounded_residual: bool = False
     spare: float = -np.inf
+    lacking: np.ndarray | float = 0.0
 
     @property
     def proves(self) -> bool:
@@ -144,10 +146,11 @@ def _paid(
     """What plain blocks lack, and coefficients that none of them produces (``unpaid``), paid for with bounds
     on the set."""
     parts, loss, margin, spare = identity.derive(make_parts), 0.0, np.inf, -np.inf
-    missing: set[int] = set()
+    missing, lacking = set[int](), np.zeros(len(identity.blocks))
     for group, values in zip(parts.squares, least_of, strict=True):
         numbers, ones, least_ones = group.blocks.tolist(), group.ones.tolist(), values.tolist()
         margin = min(margin, *least_ones)
+        lacking[group.blocks] = np.maximum(-values, 0.0)
         for k, one, least in zip(numbers, ones, least_ones, strict=True):
             if least > 0 and one >= 0:
                 spare = max(spare, least)
@@ -177,7 +180,7 @@ def _paid(
             )
         )
         loss = np.inf
-    return Certified(*multipliers, loss * _OUTWARD, margin, reason, unbounded_residual, spare)
+    return Certified(*multipliers, loss * _OUTWARD, margin, reason, unbounded_residual, spare, lacking)
 
 
 def _squared_norms(identity: Identity, bounds: VariableBounds) -> list[float]:

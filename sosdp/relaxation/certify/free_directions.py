@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import splu
 
 from ...conic.rigorous import UNIT, least_eigenvalue_bound, norm
 from ...conic.svec import smat, svec
@@ -47,7 +48,10 @@ class NullConditions:
         gram = gram.copy()
         slices = identity.slices()
         for _ in range(2):
-            gram[self.rows] -= self._correction(gram)
+            residual = self.matrix @ gram[self.rows]
+            gram[self.rows] -= self.matrix.T @ splu(sp.csc_matrix(self.matrix @ self.matrix.T)).solve(
+                residual
+            )
         room = 0.0
         for _ in range(_TRIES):
             distance = self._distance(gram)
@@ -67,12 +71,6 @@ class NullConditions:
     def _least(gram: np.ndarray, rows: slice, side: int) -> float:
         rounding = 4 * UNIT * norm(gram[rows])
         return least_eigenvalue_bound(smat(gram[rows], side)) - rounding
-
-    def _correction(self, gram: np.ndarray) -> np.ndarray:
-        from scipy.sparse.linalg import splu
-
-        residual = self.matrix @ gram[self.rows]
-        return self.matrix.T @ splu(sp.csc_matrix(self.matrix @ self.matrix.T)).solve(residual)
 
     def _distance(self, gram: np.ndarray) -> float:
         """How far from the floats exact Gram matrices are at most."""

@@ -17,7 +17,7 @@ import numpy as np
 from ..assemble.identity import RawSolution
 from ..candidate import State
 from ..change import Built
-from ..judge import ENOUGH, Theorem, proven, tolerance
+from ..judge import ENOUGH, Theorem, proven, tolerance, traces
 from ..solve.solve import cubic_work
 from ..statement import BOUND, PROGRAM
 from ..steps.exact import exact_bound, patience
@@ -66,8 +66,12 @@ def prove(state: State, built: Built, raw: RawSolution) -> tuple[Theorem, np.nda
     work = cubic_work(identity)
     allowed = 1.0 if lifted or work > _CHEAP_WORK else _FINER
     inner = None
+    due = 0.0  # what other multipliers pay, too, for positive semidefinite matrices: traces of moments
+    if best.value is not None and built.statement.single and raw.status == "optimal":
+        prices = traces(identity, identity.tables.gram @ raw.moments)
+        due = built.unit * float((best.certified[0].lacking * prices).sum()) / allowance
     # coefficients well inside every constraint are part of the answer of a program
-    wanted = built.statement.kind == PROGRAM or missing(best) > allowed and work <= _CENTRE_WORK
+    wanted = built.statement.kind == PROGRAM or missing(best) - due > allowed and work <= _CENTRE_WORK
     if wanted and not first.final and time.perf_counter() < deadline:
         mixed, inner = _mixture(state, built, raw)
         best = best if mixed is None else _best([best, mixed])

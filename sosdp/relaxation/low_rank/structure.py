@@ -88,19 +88,17 @@ def unit_blocks(statement: Statement) -> UnitBlocks | None:
     if not plain or system.inequalities or system.matrices or system.foralls or not system.equalities:
         return None
     ids, objective = np.asarray(system.variable_ids), demand.parts[0]
-    quadratic = all(map(_is_quadratic, (objective, *system.equalities)))
+    every = objective, *system.equalities  # nobody has checked the degree yet
+    quadratic = all(
+        p.degree <= 2 and all(c == 0 or _SMALLEST <= abs(c) <= _LARGEST for c in p.coefs.tolist())
+        for p in every
+    )
     if not quadratic or not np.isin(objective.variable_ids, ids).all():
         return None
-    equations = [_Quadratic.of(h, ids) for h in system.equalities]
     data = _Quadratic.of(objective, ids)
-    if all(len(h.coefs) == 2 for h in equations):
-        return _squares(data, equations, ids)
-    return _copies(data, equations, ids)
-
-
-def _is_quadratic(p: Polynomial) -> bool:
-    """Whether the degree, which nobody has checked yet, is at most 2, and the numbers have doubles."""
-    return p.degree <= 2 and all(c == 0 or _SMALLEST <= abs(c) <= _LARGEST for c in p.coefs.tolist())
+    if all(len(h.coefs) == 2 for h in system.equalities):
+        return _squares(data, system.equalities, ids)
+    return _copies(data, [_Quadratic.of(h, ids) for h in system.equalities], ids)
 
 
 def _matrix(data: _Quadratic, side: int) -> tuple[sp.csr_array, Fraction]:
@@ -114,16 +112,16 @@ def _matrix(data: _Quadratic, side: int) -> tuple[sp.csr_array, Fraction]:
     return sp.csr_array(sp.coo_array((entries, rows), shape=(side, side))), error
 
 
-def _squares(data: _Quadratic, equations: list[_Quadratic], ids: np.ndarray) -> UnitBlocks | None:
+def _squares(data: _Quadratic, equations: tuple[Polynomial, ...], ids: np.ndarray) -> UnitBlocks | None:
     levels: dict[int, Fraction] = {}
-    head = bool(data.linear.any())
+    head, place = bool(data.linear.any()), {v: k for k, v in enumerate(ids.tolist())}
     result = []
     for h in equations:
-        i, j = int(h.left.max()), int(h.right.max())
-        if i < 0 or i != j or h.linear.any() or i in levels:
+        *before, v = h.monos[1].tolist()  # the constant comes first
+        if before != [v] or place[v] in levels:
             return None
-        square = h.coefs[int(np.argmax(h.right))]
-        levels[i] = -h.constant / square
+        i, square = place[v], Fraction(h.coefs.item(1))
+        levels[i] = -Fraction(h.constant) / square
         result.append((i + head, i + head, square))
     if len(levels) != ids.size or min(levels.values()) <= 0:
         return None

@@ -103,7 +103,8 @@ class Piece:
         if self.free.shape[0]:
             return on_variety(domain.candidates(3 * count), self.exponents, self.free, self._equations())
         degree = int(self.exponents.sum(axis=1).max(initial=0))
-        if self._whole_box(domain, degree):
+        plain = self._box and not (domain.choices or domain.zeros)
+        if plain and self.columns.size == comb(self.ids.size + degree, degree):  # the whole box
             return self.middle + self.half * box_points(self.ids.size, degree)
         candidates = self._inside(domain, count)
         exponents = self.exponents[order]
@@ -125,10 +126,6 @@ class Piece:
             if equality.index >= 0 and rows.size:
                 chosen.append(min(rows, key=lambda k: self.exponents[free[[k]].indices].sum(axis=1).max()))
         return sp.csr_matrix(free[chosen])
-
-    def _whole_box(self, domain: Domain, degree: int) -> bool:
-        free = not (domain.choices or domain.zeros)
-        return free and self._box and self.columns.size == comb(self.ids.size + degree, degree)
 
     def _inside(self, domain: Domain, count: int) -> np.ndarray:
         """Candidates that satisfy the scalar inequalities where enough do, else all."""
