@@ -263,7 +263,8 @@ class Built:
     ``program`` in the solver's; ``height``: the size of the objective, of its largest coefficient without
     the constant in the units of u;
     ``unit``: of the objective, in which the program's is measured; ``multiples``: of the equations, that were
-    subtracted from each demand's parts."""
+    subtracted from each demand's parts; ``first``: the program that was judged before this one, if any, whose
+    units and origin it is judged by."""
 
     given: Statement
     statement: Statement
@@ -274,6 +275,17 @@ class Built:
     program: GramProgram
     unit: float
     height: float
+    first: Built | None = None
+
+    @cached_property
+    def settled(self) -> np.ndarray:
+        """Unknowns that take the constants from identities of measures whose mass is known: the constant of
+        an objective is no part of what it varies by."""
+        identity, ones = self.program.identity, ~self.program.identity.columns.any(axis=1)
+        alone = (identity.unknown.getnnz(axis=1) == 1) & ~np.isfinite(self.program.upper)
+        rates = np.where(alone, identity.unknown @ ones, 0.0)
+        constants = abs(identity.unknown).sign() @ np.where(ones, identity.target, 0.0)
+        return np.where(rates != 0, -constants / np.where(rates != 0, rates, 1.0), 0.0)
 
     @property
     def pieces(self) -> list[Identity]:
@@ -338,11 +350,10 @@ class Built:
 Units = Sequence[Mapping[int, float]]  # of each demand: exponents of two of variables
 
 
-def build(statement: Statement, change: Change, units: Units = (), height: float | None = None) -> Built:
+def build(statement: Statement, change: Change, units: Units = (), first: Built | None = None) -> Built:
     """The program of a statement after a change: the place where units are chosen; ``units``: of some
-    variables,
-    where their moments are known; ``height``: of the objective in the units of another program, by which it
-    is judged."""
+    variables, where their moments are known; ``first``: another program, by whose units it is judged."""
+    height = None if first is None else first.height
     there = change.forwards(statement)
     light = [lighter(d) for d in there.demands]
     if any(taken for _, taken in light):
@@ -361,7 +372,18 @@ def build(statement: Statement, change: Change, units: Units = (), height: float
     program = GramProgram(whole, rates / unit, upper, bent)
     if not there.single:
         tall = height or float(np.abs(rates).max(initial=0.0)) or 1.0
-    return Built(statement, there, change, tuple(m for _, m in light), scalings, scaled, program, unit, tall)
+    return Built(
+        statement,
+        there,
+        change,
+        tuple(taken for _, taken in light),
+        scalings,
+        scaled,
+        program,
+        unit,
+        tall,
+        first,
+    )
 
 
 def _units(

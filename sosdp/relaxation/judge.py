@@ -102,13 +102,28 @@ def proven(
     return Theorem(value, reason, absorbed, settled, unknowns, tuple(result), final, tuple(exact))
 
 
-def tolerance(built: Built, value: float, best: float = math.inf) -> float:
+def tolerance(built: Built, value: float, varies: float = math.inf) -> float:
     """What counts as closed: relative to the value and to one, but never more than the objective varies: its
     constant is no reason to be content with less, but for the last digits that floats of its size have.
-    ``best``: what is found, beside which a bracket is narrow if it is by what is gained on the origin."""
-    gain = built.at_origin - best
-    height = ENOUGH * min(max(abs(value), 1.0), built.height)
-    return max(min(height, _OF_GAIN * gain) if gain > 0 else height, _DIGITS * abs(value))
+    ``varies``: how much the answer does (``variation_of``)."""
+    height = min(ENOUGH * min(max(abs(value), 1.0), built.height), _OF_GAIN * varies)
+    return max(height, _DIGITS * abs(value))
+
+
+def variation_of(built: Built, raw: RawSolution, value: float) -> float:
+    """How much an answer varies, beside which its bracket is narrow or wide. Of a single identity: by how
+    much a value is better than that at the origin of the given variables, infinite where this does not
+    satisfy every constraint, or is as good. Of several unknowns: what their value is the sum of, the priced
+    unknowns, or the terms of the objectives at the moments, whichever are less, since either may cancel; or
+    the value itself, where variables were first moved to. Constants beside a known mass are no part of it."""
+    program, identity, first = built.program, built.program.identity, built.first or built
+    if built.statement.single or not program.objective.any():
+        gain = built.at_origin - value
+        return gain if gain > 0 else math.inf
+    moved = program.value(raw.unknowns) * built.unit - first.program.value(first.settled) * first.unit
+    priced = np.abs(program.objective * (raw.unknowns - built.settled)).max()
+    terms = np.abs(identity.target + identity.unknown.T @ built.settled) @ np.abs(raw.moments)
+    return max(float(min(priced, terms)) * built.unit, abs(moved), RESOLVED / _OF_GAIN * built.height)
 
 
 def outwards(value: Fraction, sign: int) -> float | None:
@@ -144,11 +159,6 @@ def violation(built: Built, raw: RawSolution) -> float:
         floor = np.where(reach > 0, np.minimum(reach, 1.0), 1.0)
     worst = float((missed / np.maximum(terms, floor)).max(initial=0.0))
     worst = max(worst, _missed_together(built, raw, free) if several else 0.0)
-    if built.statement.kind in (PROGRAM, MEASURES):
-        priced = objective != 0
-        negative = tables.unknown_size[priced] @ _below_zero(identity, y)
-        # what is below 0 counts by what it does in the equation of an unknown, which its price may make small
-        worst = max(worst, float((negative / terms[priced]).max(initial=0.0)))
     y = y / own
     if identity.free.shape[0]:
         size = np.maximum(tables.free_size @ np.abs(y), 1.0)
@@ -186,16 +196,6 @@ def _own_sizes(built: Built, raw: RawSolution, one: float) -> np.ndarray:
         size = float(raw.moments[columns][place]) / one if place >= 0 else 1.0
         own[columns] = min(max(size, _SHARE * least), 1.0)
     return own
-
-
-def _below_zero(identity: Identity, y: np.ndarray) -> np.ndarray:
-    """By how much moments are below 0 that a diagonal entry of a matrix says are not."""
-    entries = identity.gram[identity.derive(_diagonals)[0]]
-    entries = entries[entries.getnnz(axis=1) == 1]
-    below = np.maximum(-(entries @ y), 0.0) / np.abs(entries.data)
-    result = np.zeros(y.size)
-    np.maximum.at(result, entries.indices, below)
-    return result
 
 
 def _missed_together(built: Built, raw: RawSolution, free: np.ndarray) -> float:

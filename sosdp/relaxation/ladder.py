@@ -28,6 +28,7 @@ from .judge import (
     shortfall,
     tolerance,
     unresolved,
+    variation_of,
     violation,
 )
 from .statement import FEASIBLE, PROGRAM, PROOF
@@ -202,7 +203,9 @@ def closed(candidate: Candidate) -> Candidate:
     )
     # a value that the proof contradicts is no size
     best = candidate.above if math.isfinite(candidate.above) else value
-    enough = tolerance(built, value if proven is None else max(value, float(proven)), best)
+    enough = tolerance(
+        built, value if proven is None else max(value, float(proven)), variation_of(built, raw, best)
+    )
     lower, sign = value - candidate.missed if proven is None else float(proven), built.statement.sign
     if proven is not None and candidate.above - lower <= enough and not candidate.doubt:
         return replace(candidate, status="optimal", value=min(candidate.above, max(value, lower)), reason="")

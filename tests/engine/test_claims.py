@@ -123,3 +123,15 @@ def test_a_narrow_box_is_measured_in_its_width(place, width):
     for result in (sd.minimize(p, on), sd.SosProgram([c]).require(p - c, on=on).maximize(c)):
         assert result.status == "optimal" and result.bound == pytest.approx(float(least), rel=1e-4)
         assert result.certified_bound <= least
+
+
+@pytest.mark.parametrize("place", [0, F(4049, 2)], ids=str)
+@pytest.mark.parametrize("unit", [1, F(1, 10**4), F(1, 10**8)], ids=str)
+def test_several_unknowns_are_right_beside_what_they_say_in_any_unit(unit, place):
+    """A square at its mean."""
+    p, mean, least = unit * (x - place) ** 2 / 2, place + F(3, 10), unit * F(9, 200)
+    several = sd.MeasureProgram()
+    mu = several.measure([x], mass=1)
+    tangent = sd.SosProgram([c, d]).require(p - c - d * x).maximize(c + d * mean)
+    for result in (tangent, several.require(mu(x) == mean).minimize(mu(p))):
+        assert result.status == "optimal" and result.bound == pytest.approx(float(least), rel=1e-3)

@@ -207,22 +207,6 @@ def test_multipliers_fit_in_the_identity_and_in_the_cone():
     assert judge.own_misfit(built, replace(raw, gram=gram)) > 0.01
 
 
-def test_a_negative_even_moment_counts_by_its_equation():
-    """Two second moments add up to 1/1000, one of them is -1/10000: little beside a mass of one."""
-    program = sd.MeasureProgram()
-    mu, nu = (program.measure([v], on=S(v**2 <= 1), mass=1) for v in (x, y))
-    program.require(mu(x**2) + nu(y**2) == F(1, 1000))
-    statement = program._statement(mu(x) + nu(y), "minimize", 2)
-    built, raw = solved(statement)
-    assert judge.violation(built, raw) < 1e-4
-    columns = np.concatenate([p.columns for p in built.scaled])
-    squares = np.flatnonzero((columns > 0).sum(axis=1) == 2)
-    scale = np.concatenate([s.column * s.value for s in built.scalings])[squares] * built.unit
-    moments = raw.moments.copy()
-    moments[squares] = np.array([0.0011, -0.0001]) / scale
-    assert judge.violation(built, replace(raw, moments=moments)) > 0.04
-
-
 def test_values_at_points_are_exact():
     i, j = ids(x, y)
     p = 0.1 * x**3 * y - F(2, 7) * y**2 + 10**20 * x - F(1, 3)

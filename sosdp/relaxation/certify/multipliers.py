@@ -167,12 +167,6 @@ def refute(state: State, built: Built, raw: RawSolution) -> Theorem | None:
     first = proven(bare, near.gram, near.free, point)
     if first.value is not None and first.value > 0:
         return first
-    lifted = None if first.final else _lifted(bare, near.gram, near.free, point)
-    if lifted is not None and lifted.value is not None and lifted.value > 0:
-        return lifted
-    if len(bare.scaled) > 1:
-        mixed, _ = _mixture(state, bare, near)
-        return first if mixed is None else _best([first, mixed])
     inside = centre(bare.program, point, state.ran)
     if inside is None:
         return first

@@ -33,7 +33,7 @@ def centred(state: State) -> Candidate | None:
         where = seen(result[-1] if result else state.best)
         if where is None or state.late:
             break
-        built = build(state.best.built.given, *where, state.candidates[0].built.height)
+        built = build(state.best.built.given, *where, state.candidates[0].built)
         options = {**state.options.solving(), "time_limit": state.patience()}
         result.append(state.judged("centre", built, solve_program(built.program, **options)))
         if not result[-1].doubtful:
