@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from sosdp.algebra import Equality, Inequality, Polynomial, PolynomialArray, polynomial, variables
+from tests.refusals import each, refusals
 
 x, y, z = variables("x y z")
 xs = variables("x", 4)
@@ -44,12 +45,6 @@ def test_numbers_times_polynomial_on_either_side():
         assert result[0, 1] == operation(x, 2) and result[0, 1].is_exact
     assert type(np.float64(2) * x) is Polynomial and type(x * np.int64(2)) is Polynomial
     assert np.array(3) * x == 3 * x and isinstance(x * np.array(3), Polynomial)
-    for refused in (
-        lambda: np.array([1.0]) / x,
-        lambda: np.array(["a"]) * x,
-    ):
-        with pytest.raises(TypeError):
-            refused()
 
 
 def test_broadcasting_is_numpys():
@@ -136,8 +131,6 @@ def test_quadratic_forms_and_products_of_polynomial_matrices():
     for left, right in ((xs, b), (q[:3], b), (np.float64(2), xs)):
         with pytest.raises(ValueError, match="matmul"):
             np.matmul(left, right)
-    with pytest.raises(ValueError, match="NaN"):
-        np.full((2, 4), np.nan) @ xs
     empty = np.zeros((2, 0)) @ variables("e", 0)
     assert empty.tolist() == [polynomial(0)] * 2
 
@@ -147,8 +140,6 @@ def test_sparse_matrices():
     for matrix in (sp.csr_matrix(dense), sp.csc_array(dense)):
         result = xs @ matrix.T
         assert type(result) is PolynomialArray and same(result, dense @ xs)
-    with pytest.raises(TypeError, match="complex"):
-        xs @ sp.csr_matrix(np.eye(4) * 1j)
 
 
 def test_sums_and_means_are_exact_and_by_axis():
@@ -165,8 +156,6 @@ def test_sums_and_means_are_exact_and_by_axis():
     assert variables("e", 0).sum() == 0 and grid.prod() == x * y * 1 * x * -y * 2
     with pytest.raises(np.exceptions.AxisError):
         grid.sum(axis=2)
-    with pytest.raises(ValueError, match="mean"):
-        variables("e", 0).mean()
     n = 3000
     assert (variables("s", n) * 1).sum().coefs.size == n
 
@@ -182,10 +171,6 @@ def test_comparisons_give_plain_arrays_of_constraints():
     assert all(isinstance(c, Equality) for c in equal) and equal[0].polynomial == xs[0] ** 2 - 1
     assert (xs != xs[0]).tolist() == [False, True, True, True] and not np.any(xs != xs.copy())
     assert np.all(xs == xs.copy()) and not np.any(xs == xs + 1)
-    with pytest.raises(TypeError, match="truth value"):
-        np.all(xs <= 1)
-    with pytest.raises(TypeError, match="strict"):
-        xs < 1
 
 
 def test_mapping_over_elements():
@@ -204,8 +189,6 @@ def test_construction_reads_numbers_and_strings():
     array = PolynomialArray([[1, "x**2/3"], [x, 0.5]])
     assert array[0, 1] == x**2 / 3 and array[1, 1] == 0.5
     assert PolynomialArray(x).shape == () and PolynomialArray(np.eye(2)).shape == (2, 2)
-    with pytest.raises(TypeError):
-        PolynomialArray([None])
 
 
 def test_pickling_and_copying():
@@ -215,3 +198,22 @@ def test_pickling_and_copying():
     copied = grid.copy()
     copied[0, 0] = z
     assert grid[0, 0] == x
+
+
+test_refusals = refusals(
+    *each(
+        lambda refused: refused(),
+        (
+            lambda: np.array([1.0]) / x,
+            lambda: np.array(["a"]) * x,
+        ),
+        None,
+        TypeError,
+    ),
+    (lambda: np.full((2, 4), np.nan) @ xs, "NaN"),
+    (lambda: xs @ sp.csr_matrix(np.eye(4) * 1j), "complex", TypeError),
+    (variables("e", 0).mean, "mean"),
+    (lambda: np.all(xs <= 1), "truth value", TypeError),
+    (lambda: xs < 1, "strict", TypeError),
+    (lambda: PolynomialArray([None]), None, TypeError),
+)

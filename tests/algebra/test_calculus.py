@@ -9,6 +9,7 @@ import sympy
 
 from sosdp.algebra import Polynomial, PolynomialArray, polynomial, variables
 from tests.algebra.test_polynomial import NAMES, check_invariants, random_polynomial
+from tests.refusals import each, refusals
 
 x, y, z = variables("x y z")
 SYMBOLS = sympy.symbols(NAMES)
@@ -66,8 +67,6 @@ def test_one_point_and_many_points_agree():
                     if isinstance(one, float)
                     else one == many[0]
                 )
-    with pytest.raises(ValueError, match="too large"):
-        (10**400 * x)(x=0.5)
 
 
 def test_constants_and_missing_values():
@@ -75,17 +74,6 @@ def test_constants_and_missing_values():
     assert np.array_equal(polynomial(3)(x=np.zeros(4)), [3] * 4)
     assert np.array_equal((x - x)(x=np.zeros(4)), [0] * 4)
     assert (x + 1)({"x": 1, "unused": 5}) == 2
-    with pytest.raises(ValueError, match="no value is given for y"):
-        (x + y)(x=1)
-    with pytest.raises(ValueError, match="do not fit"):
-        (x + y)([1, 2, 3])
-    for refused in (
-        lambda: (x + y)(1, 2),
-        lambda: (x + y)(x=1j, y=1),
-        lambda: (x + y)(x="a", y=1),
-    ):
-        with pytest.raises(TypeError):
-            refused()
     assert np.isnan((x + 1)(x=float("nan")))
 
 
@@ -102,12 +90,6 @@ def test_derivatives_agree_with_sympy():
     assert (x**2 * y).gradient().tolist() == [2 * x * y, x**2]
     assert type((x * y).gradient([x, y, z])) is PolynomialArray and (x * y).gradient(x).tolist() == [y]
     assert polynomial(1).gradient().shape == (0,) and (2.5 * x**2).diff(x) == 5.0 * x
-    for refused in (
-        lambda: x.diff(x, -1),
-        lambda: x.diff(x * y),
-    ):
-        with pytest.raises(ValueError):
-            refused()
 
 
 def test_substitution_agrees_with_sympy():
@@ -157,14 +139,6 @@ def test_sympy_round_trip():
     assert Polynomial.from_sympy(deep).degree == 1
 
 
-@pytest.mark.parametrize(
-    "text", ["sin(x)", "x**y", "1/x", "sqrt(x)", "x**(1/2)", "I*x", "pi*x", "oo", "x + nan"]
-)
-def test_sympy_expressions_that_are_not_polynomials(text):
-    with pytest.raises(ValueError):
-        Polynomial.from_sympy(sympy.sympify(text))
-
-
 def test_coefficients_with_unknowns_are_linear_expressions():
     import sosdp as sd
 
@@ -192,3 +166,31 @@ def test_integrals_over_boxes_are_exact():
     assert float(sd.integrate(0.5 * x, {x: (0.0, 2.0)}).constant) == pytest.approx(1.0)
     with pytest.raises(ValueError, match="numbers"):
         sd.integrate(p, {x: (0, y)})
+
+
+test_refusals = refusals(
+    (lambda: (10**400 * x)(x=0.5), "too large"),
+    (lambda: (x + y)(x=1), "no value is given for y"),
+    (lambda: (x + y)([1, 2, 3]), "do not fit"),
+    *each(
+        lambda refused: refused(),
+        (
+            lambda: (x + y)(1, 2),
+            lambda: (x + y)(x=1j, y=1),
+            lambda: (x + y)(x="a", y=1),
+        ),
+        None,
+        TypeError,
+    ),
+    *each(
+        lambda refused: refused(),
+        (
+            lambda: x.diff(x, -1),
+            lambda: x.diff(x * y),
+        ),
+    ),
+    *each(
+        lambda text: Polynomial.from_sympy(sympy.sympify(text)),
+        ["sin(x)", "x**y", "1/x", "sqrt(x)", "x**(1/2)", "I*x", "pi*x", "oo", "x + nan"],
+    ),
+)

@@ -18,6 +18,7 @@ import sympy
 from sosdp.algebra import Polynomial, polynomial, variables
 from sosdp.algebra import monomials as mono
 from sosdp.algebra.build import coefficient, monomials
+from tests.refusals import each, refusals
 
 x, y, z = variables("x y z")
 NAMES = ("x", "y", "z", "u", "v")
@@ -154,32 +155,13 @@ def test_numbers_beyond_the_largest_float_are_exact():
             q.as_float()
     assert (p / 1e-300).coefficient(x) == size / Fraction(1e-300)
     assert (5e-324 * x * (0.5 * y)).coefficient(x * y) == Fraction(1, 2**1075)
-    with pytest.raises(ValueError, match="too large for a float"):
-        (10**400 * x).as_float()
     assert ((1e200 * x + 1) + 0).coefs.max() == 1e200  # its square overflows, it does not
 
 
 def test_powers_and_divisions_that_are_not_defined():
-    for exponent in (-1, 0.5, "2", None, y, Fraction(1, 2)):
-        with pytest.raises((ValueError, TypeError)):
-            x**exponent
-    with pytest.raises(ValueError, match="too large"):
-        x**10**9
     assert (-polynomial(1)) ** (10**9) == 1
     assert x**2.0 == x**2 and x ** np.int64(3) == x**3 and x**0 == 1 and polynomial(0) ** 0 == 1
     assert polynomial(0) ** 5 == 0
-    with pytest.raises(ZeroDivisionError):
-        x / 0
-    for make in (
-        lambda: x / y,
-        lambda: 1 / x,
-        lambda: x + "y",
-        lambda: x * [1],
-        lambda: x + 1j,
-        lambda: x < 1,
-    ):
-        with pytest.raises(TypeError):
-            make()
     assert x / polynomial(2) == x * Fraction(1, 2) and 6 / polynomial(3) == 2
 
 
@@ -194,11 +176,7 @@ def test_structure_and_accessors():
     zero = x - x
     assert zero.is_constant and zero.degree == 0 and zero.constant == 0 and zero.variables == () and not zero
     assert x.name == "x" and x.is_variable and not (2 * x).is_variable and not polynomial(1).is_variable
-    with pytest.raises(ValueError, match="not a variable"):
-        (x + y).name
     assert float(polynomial(Fraction(1, 4))) == 0.25
-    with pytest.raises(TypeError):
-        float(x)
 
 
 def test_identity_and_hash():
@@ -236,8 +214,6 @@ def test_from_arrays_sorts_merges_and_checks():
             Polynomial.from_arrays(monos, coefs)
     with pytest.raises(TypeError):
         Polynomial.from_arrays([[i]], [1j])
-    with pytest.raises(TypeError, match="integer ids"):
-        Polynomial.from_arrays([[1.5]], [1])
 
 
 def test_exact_and_float_forms():
@@ -253,16 +229,6 @@ def test_variables_by_name():
     w = variables("w", (3, 2))
     assert w.shape == (3, 2) and w[2, 1].name == "w2_1" and variables("w", 2)[1].name == "w1"
     assert variables("q", 0).shape == (0,)
-    for bad in ("1x", "x-y", "x.y", "", "x\n+", "x y z 3"):
-        with pytest.raises(ValueError):
-            variables(bad)
-    for error, refused in (
-        (ValueError, lambda: variables("x y", 3)),
-        (ValueError, lambda: variables("x", -1)),
-        (TypeError, lambda: variables(3)),
-    ):
-        with pytest.raises(error):
-            refused()
 
 
 def test_monomials_up_to_a_degree():
@@ -272,12 +238,6 @@ def test_monomials_up_to_a_degree():
     assert monomials(x, 2).tolist() == [polynomial(1), x, x**2]
     for p in result:
         check_invariants(p)
-    for refused in (
-        lambda: monomials([x], -1),
-        lambda: monomials([x + 1], 2),
-    ):
-        with pytest.raises(ValueError):
-            refused()
 
 
 def test_pickle_within_a_process():
@@ -563,3 +523,40 @@ assert all(int(fresh[i]) == monomials._weight(i) for i in range(1, 3000)) and fr
     for _ in range(2):
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
+
+
+test_refusals = refusals(
+    ((10**400 * x).as_float, "too large for a float"),
+    *each(
+        lambda exponent: x**exponent, (-1, 0.5, "2", None, y, Fraction(1, 2)), None, (ValueError, TypeError)
+    ),
+    (lambda: x**10**9, "too large"),
+    (lambda: x / 0, None, ZeroDivisionError),
+    *each(
+        lambda make: make(),
+        (
+            lambda: x / y,
+            lambda: 1 / x,
+            lambda: x + "y",
+            lambda: x * [1],
+            lambda: x + 1j,
+            lambda: x < 1,
+        ),
+        None,
+        TypeError,
+    ),
+    (lambda: (x + y).name, "not a variable"),
+    (lambda: float(x), None, TypeError),
+    (lambda: Polynomial.from_arrays([[1.5]], [1]), "integer ids", TypeError),
+    *each(variables, ("1x", "x-y", "x.y", "", "x\n+", "x y z 3")),
+    (lambda: variables("x y", 3),),
+    (lambda: variables("x", -1),),
+    (lambda: variables(3), None, TypeError),
+    *each(
+        lambda refused: refused(),
+        (
+            lambda: monomials([x], -1),
+            lambda: monomials([x + 1], 2),
+        ),
+    ),
+)

@@ -12,6 +12,7 @@ from sosdp.laboratory.packing_problem import PackingProblem
 from sosdp.laboratory.packing_score import packing_score
 from sosdp.privacy.scores.score import cube
 from sosdp.structured.packing import solve
+from tests.refusals import refusals
 
 Y = [-1.0, -0.3, 0.2, 0.9]
 
@@ -133,12 +134,9 @@ def test_the_program_for_a_variance_is_above_the_lift():
     assert packing_score(s2, records, [3.0]).low <= result.found
 
 
-def test_sizes_are_checked():
-    for said, refused in (
-        ("1 to 5", lambda: LiteralSoSScore(6)),
-        ("degree", lambda: LiteralSoSScore(3, degree=3)),
-        ("PackingScore", lambda: LocalisedLiftScore(301, 1, 1.0)),
-        ("reach", lambda: LiteralSoSScore(2).bracket([0.0, 9.0], [0.0])),
-    ):
-        with pytest.raises(ValueError, match=said):
-            refused()
+test_refusals = refusals(
+    (lambda: LiteralSoSScore(6), "1 to 5"),
+    (lambda: LiteralSoSScore(3, degree=3), "degree"),
+    (lambda: LocalisedLiftScore(301, 1, 1.0), "PackingScore"),
+    (lambda: LiteralSoSScore(2).bracket([0.0, 9.0], [0.0]), "reach"),
+)

@@ -16,6 +16,7 @@ from sosdp.privacy.mechanisms.exponential import exact_law
 from sosdp.privacy.scores.levels import rational_base
 from sosdp.privacy.scores.score import cube
 from tests.neighbours import neighbour_pairs
+from tests.refusals import refusals
 
 ENTRIES = [-1.0, 0.0, 0.3, 1e308, math.nan]
 
@@ -123,11 +124,8 @@ def test_what_is_decided_is_proven():
     assert least_threshold(lambda T: 0, 4, 1e-3) == (0.0, 4.0)
 
 
-def test_refusals():
-    for said, refused in (
-        ("moments", lambda: NumericalScore(3)),
-        ("degree", lambda: NumericalScore(1, degree=3)),
-        ("records", lambda: NumericalScore(2).bracket([1.0], [0.0])),
-    ):
-        with pytest.raises(ValueError, match=said):
-            refused()
+test_refusals = refusals(
+    (lambda: NumericalScore(3), "moments"),
+    (lambda: NumericalScore(1, degree=3), "degree"),
+    (lambda: NumericalScore(2).bracket([1.0], [0.0]), "records"),
+)

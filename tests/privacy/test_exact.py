@@ -281,14 +281,9 @@ def test_seeded_sources_repeat() -> None:
 
 
 test_refusals = refusals(
-    *(
-        (lambda refused=refused: refused(), said)
-        for said, refused in (
-            ("probability", lambda: exact.bernoulli(Fraction(3, 2))),
-            ("n >= 1", lambda: exact.random_below(0)),
-            ("x >= 0", lambda: exact.bernoulli_exp(-1)),
-        )
-    ),
+    (lambda: exact.bernoulli(Fraction(3, 2)), "probability"),
+    (lambda: exact.random_below(0), "n >= 1"),
+    (lambda: exact.bernoulli_exp(-1), "x >= 0"),
     *each(lambda bad: exact.categorical_levels(bad, 2), ({0: 0}, {0: -1, 1: 2}, {}), "counts|element"),
     (lambda: exact.categorical_levels({0: 1}, 1), "base"),
     (lambda: exact.categorical_exp({0: 1}, 0), "rate"),

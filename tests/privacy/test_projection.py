@@ -292,14 +292,9 @@ test_refusals = refusals(
         ],
         r"[a-z]",
     ),
-    *(
-        (lambda refused=refused: refused(), said)
-        for said, refused in (
-            ("shift_l1", lambda: ProjectionProgram()),
-            ("interval", lambda: ProjectionProgram(shift_l1=1.0, low=1.0, high=-1.0)),
-            ("kappa", lambda: ProjectionProgram(kappa=1.0, shift_l1=1.0)),
-        )
-    ),
+    (lambda: ProjectionProgram(), "shift_l1"),
+    (lambda: ProjectionProgram(shift_l1=1.0, low=1.0, high=-1.0), "interval"),
+    (lambda: ProjectionProgram(kappa=1.0, shift_l1=1.0), "kappa"),
     (lambda: _attacked(ProjectionProgram(shift_l1=2.0)), "solver"),
     *each(
         lambda arguments: release(np.eye(4), **arguments),

@@ -12,6 +12,7 @@ from sosdp.algebra.parse import ParseError
 from sosdp.conic.program import ProblemTooLarge
 from sosdp.relaxation.solve.sos_cone import chebyshev as exact
 from sosdp.relaxation.solve.sos_cone.unit_box import bound_on_unit_box, loss_on_unit_box
+from tests.refusals import each, refusals
 
 Series = sd.ChebyshevPolynomial
 
@@ -43,9 +44,6 @@ def test_text_and_pickle_are_inverses():
         assert all(float(again.terms[t]) == float(c) for t, c in p.terms.items())
         assert pickle.loads(pickle.dumps(p)) == p
     assert Series.parse("T2(x)*(T3(x) - 1)") == sd.chebyshev(x, 2) * (sd.chebyshev(x, 3) - 1)
-    for wrong in ("", "T3(x", "1 +", "3//2", "x + 1", "2/0", "1/T2(x)"):
-        with pytest.raises(ParseError):
-            Series.parse(wrong)
 
 
 @pytest.mark.parametrize("degree", [7, 40, 100])
@@ -128,8 +126,6 @@ def test_names_hold_exponents_of_any_number_of_variables():
         exponents = generator.integers(0, 2**15, (20, variables))
         result = exact.names(exponents)
         assert [[name >> 16 * j & 0xFFFF for j in range(variables)] for name in result] == exponents.tolist()
-    with pytest.raises(OverflowError, match="exponent"):
-        exact.names(np.array([[0, 2**15]]))
 
 
 def test_a_product_of_series_is_exact():
@@ -270,3 +266,9 @@ def test_powers_and_degrees_without_end_are_refused():
         sd.minimize(p, box, tolerance="a")
     high = sd.maximize(1e308 * sd.chebyshev(x, 3) + 1e308 * sd.chebyshev(x, 2), box)
     assert high.status == "failed" and high.certified_bound is None
+
+
+test_refusals = refusals(
+    *each(Series.parse, ("", "T3(x", "1 +", "3//2", "x + 1", "2/0", "1/T2(x)"), None, ParseError),
+    (lambda: exact.names(np.array([[0, 2**15]])), "exponent", OverflowError),
+)

@@ -8,6 +8,7 @@ import pytest
 import sosdp as sd
 from sosdp.conic.program import ProblemTooLarge
 from sosdp.relaxation.solve.sos_cone import circle
+from tests.refusals import each, refusals
 
 
 def grid_minimum(cosines, sines):
@@ -81,16 +82,6 @@ def test_the_proof_pays_for_bad_multipliers():
     assert circle.loss_on_circle([0.5], [], 0.5, np.zeros((3, 3))) <= 1e-200
 
 
-def test_what_is_refused():
-    for said, refused in (
-        ("finite", lambda: sd.minimize_trigonometric([0, np.inf])),
-        ("sense", lambda: sd.minimize_trigonometric([0, 1], sense="least")),
-        ("finite", lambda: sd.minimize_trigonometric([10**400])),
-    ):
-        with pytest.raises(ValueError, match=said):
-            refused()
-
-
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("size", [Fraction(2) ** -1074, 1e-170, 1e150, 1e300])
 def test_coefficients_far_from_one(size):
@@ -114,28 +105,6 @@ def test_numbers_of_numpy_do_not_wrap_around():
     assert -size <= top.certified_bound <= 0.99 * -size
     small = sd.minimize_trigonometric([np.int8(-128), np.float16(1)], sense="maximize")
     assert -127 <= small.certified_bound <= -126.99
-    for wrong in ([1j], ["1"], [None], [[1, 2]]):
-        with pytest.raises(TypeError, match="real number"):
-            sd.minimize_trigonometric(wrong)
-
-
-def test_what_does_not_fit_is_refused_at_once():
-    """Neither memory nor a time limit is overrun by steps that look at no clock."""
-    for error, said, refused in (
-        (ProblemTooLarge, "GiB", lambda: sd.minimize_trigonometric([0] * 10**6 + [1])),
-        (
-            ProblemTooLarge,
-            "more than the time limit of 0.01 s",
-            lambda: sd.minimize_trigonometric([0] * 300 + [1], time_limit=0.01),
-        ),
-        (
-            ValueError,
-            "time_limit must be a number > 0",
-            lambda: sd.minimize_trigonometric([0, 1], time_limit=-1),
-        ),
-    ):
-        with pytest.raises(error, match=said):
-            refused()
 
 
 def test_a_value_beyond_all_floats_is_not_optimal():
@@ -162,3 +131,19 @@ def test_the_constant_moves_the_bound_and_nothing_else(constant):
             assert abs(Fraction(best.bound) - constant - least) <= fine
             lost = (constant + least - Fraction(best.certified_bound)) * (1 if sense == "minimize" else -1)
             assert 0 <= lost <= fine
+
+
+test_refusals = refusals(
+    (lambda: sd.minimize_trigonometric([0, np.inf]), "finite"),
+    (lambda: sd.minimize_trigonometric([0, 1], sense="least"), "sense"),
+    (lambda: sd.minimize_trigonometric([10**400]), "finite"),
+    *each(sd.minimize_trigonometric, ([1j], ["1"], [None], [[1, 2]]), "real number", TypeError),
+    # Neither memory nor a time limit is overrun by steps that look at no clock.
+    (lambda: sd.minimize_trigonometric([0] * 10**6 + [1]), "GiB", ProblemTooLarge),
+    (
+        lambda: sd.minimize_trigonometric([0] * 300 + [1], time_limit=0.01),
+        "more than the time limit of 0.01 s",
+        ProblemTooLarge,
+    ),
+    (lambda: sd.minimize_trigonometric([0, 1], time_limit=-1), "time_limit must be a number > 0"),
+)
