@@ -188,7 +188,8 @@ def no_numbers(names: Sequence[str]) -> str:
     which = f"column{'s' if len(names) > 1 else ''} {listed}" if listed else "the column"
     return (
         f"no numbers in {which}: leave out, recode publicly (dates: days since a public one), or use "
-        'pandas.to_numeric(column, errors="coerce"); decimal commas: "decimal": "," in a schema'
+        'pandas.to_numeric(column, errors="coerce"). Regressions take categories by a public schema=; '
+        'decimal commas: "decimal": "," in a schema'
     )
 
 
@@ -279,7 +280,6 @@ def entries(record: Any) -> list[Any] | None:
 
 LEFT_OUT: Hashable = object()
 """What a record that has no key becomes."""
-
 
 _LARGEST_INTEGER = 1 << 256
 

@@ -28,6 +28,7 @@ from sosdp.privacy.mechanisms.output_perturbation import NoisyArray
 from sosdp.privacy.randomness import opendp_sampler
 from sosdp.privacy.terms import Terms, on_terms
 
+BRIDGE = "the bridge to OpenDP"
 TRUSTED_KINDS = ("exact", "certified")
 
 _LARGEST_SUM = 1 << 62
@@ -38,13 +39,10 @@ def data_space(adjacency: str) -> tuple[Any, Any]:
 
     Two measurements compose in OpenDP only if these agree: one adjacency, one space.
     """
-    need("opendp", "the bridge to OpenDP")
-    from opendp.domains import user_domain
-    from opendp.metrics import user_distance
-
+    dp = need("opendp.prelude", BRIDGE)
     opendp_sampler.check_installed()
     # A data set is never refused here: membership would be a data-dependent answer.
-    return user_domain("any data set", lambda data: True), user_distance(str(adjacency))
+    return dp.user_domain("any data set", lambda data: True), dp.user_distance(str(adjacency))
 
 
 def as_measurement(
@@ -73,9 +71,7 @@ def as_measurement(
         opendp.mod.OpenDPException: the feature "honest-but-curious" is not enabled.
         The measurement raises, when called, if a release comes with another guarantee (a public fact).
     """
-    need("opendp", "the bridge to OpenDP")
-    from opendp.measurements import make_user_measurement
-
+    dp = need("opendp.prelude", BRIDGE)
     if guarantee.kind not in kinds:
         raise ValueError(
             f"a guarantee of kind {guarantee.kind!r} is not taken into OpenDP, which has no place for what "
@@ -98,7 +94,7 @@ def as_measurement(
         size = _steps(distance)
         return cost(guarantee.for_group(size)) if size else cost(None)
 
-    return make_user_measurement(domain, metric, measure, function, privacy_map)
+    return dp.m.make_user_measurement(domain, metric, measure, function, privacy_map)
 
 
 @on_terms("opendp", needs="adjacency")
@@ -163,37 +159,34 @@ def _steps(distance: Any) -> int:
 
 def _measure(guarantee: Guarantee) -> tuple[Any, Callable[[Guarantee | None], Any]]:
     """OpenDP's measure for a guarantee, and how a guarantee (None: equal data) reads in it."""
-    need("opendp", "the bridge to OpenDP")
-    from opendp.measures import approximate, max_divergence, zero_concentrated_divergence
-
+    dp = need("opendp.prelude", BRIDGE)
     opendp_sampler.check_installed()
     if guarantee.epsilon is not None and not guarantee.delta:
-        return max_divergence(), lambda held: held.epsilon if held else 0.0
+        return dp.max_divergence(), lambda held: held.epsilon if held else 0.0
     if guarantee.epsilon is not None:
-        return approximate(max_divergence()), lambda held: (held.epsilon, held.delta) if held else (0.0, 0.0)
+        return dp.approximate(
+            dp.max_divergence()
+        ), lambda held: (held.epsilon, held.delta) if held else (0.0, 0.0)
     if guarantee.rho is None:
         raise ValueError(
             "OpenDP needs epsilon and delta, or rho: convert the guarantee with epsilon_at first"
         )
-    return zero_concentrated_divergence(), lambda held: held.rho if held else 0.0
+    return dp.zero_concentrated_divergence(), lambda held: held.rho if held else 0.0
 
 
 def _grid_distance(measurement: Any, sensitivity: float, grid: float, count: int) -> tuple[Any, str]:
     """Distance between the counts of neighbours as the measurement's metric takes it, and the norm's name."""
-    need("opendp", "the bridge to OpenDP")
-    from opendp.domains import atom_domain, vector_domain
-    from opendp.metrics import l1_distance, l2_distance
-
-    plain = (vector_domain(atom_domain(T="i64")), vector_domain(atom_domain(T="i64"), size=count))
+    dp = need("opendp.prelude", BRIDGE)
+    plain = [dp.vector_domain(dp.atom_domain(T="i64"), size=size) for size in (None, count)]
     if all(measurement.input_domain != domain for domain in plain):
         raise ValueError(
             'the measurement must take vectors of integers: vector_domain(atom_domain(T="i64")), '
             f"not {measurement.input_domain}"
         )
     units = Fraction(sensitivity) / Fraction(grid)
-    if measurement.input_metric in (l2_distance(T="f64"),):
+    if measurement.input_metric in (dp.l2_distance(T="f64"),):
         return calibrate.float_up(units + Fraction(calibrate.root_up(Fraction(count)))), "l2"
-    if measurement.input_metric in (l1_distance(T="i64"),):
+    if measurement.input_metric in (dp.l1_distance(T="i64"),):
         # Distances of integer vectors are integers.
         return math.floor(units + count), "l1"
     raise ValueError(
@@ -204,15 +197,13 @@ def _grid_distance(measurement: Any, sensitivity: float, grid: float, count: int
 
 def _claims(measurement: Any, spent: Any) -> dict[str, Any]:
     """The fields of a guarantee that an OpenDP distance stands for."""
-    need("opendp", "the bridge to OpenDP")
-    from opendp.measures import approximate, max_divergence, zero_concentrated_divergence
-
+    dp = need("opendp.prelude", BRIDGE)
     measure = measurement.output_measure
-    if measure == max_divergence():
+    if measure == dp.max_divergence():
         return {"epsilon": float(spent), "delta": 0.0}
-    if measure == approximate(max_divergence()):
+    if measure == dp.approximate(dp.max_divergence()):
         return {"epsilon": float(spent[0]), "delta": float(spent[1])}
-    if measure == zero_concentrated_divergence():
+    if measure == dp.zero_concentrated_divergence():
         return {"rho": float(spent)}
     raise ValueError(
         f"a measurement under {measure} has no form here: cast it to MaxDivergence, "

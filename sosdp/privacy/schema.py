@@ -11,10 +11,11 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from sosdp.privacy.inputs import number_in
+from sosdp.privacy.inputs import number_in, plain
 
 FORMAT = "sosdp-schema/1"
 
@@ -24,13 +25,23 @@ _COLUMN_KEYS = {
     "number": {"low", "high", "decimal"},
     "category": {"values"},
     "date": {"low", "high", "format"},
+    "boolean": set(),
 }
-_EPOCH = dates.datetime(1970, 1, 1)
+_MEANT = {
+    **dict.fromkeys(("float", "double", "numeric", "decimal"), "number"),
+    **dict.fromkeys(("string", "str", "text", "categorical", "object"), "category"),
+    **dict.fromkeys(("datetime", "timestamp"), "date"),
+    "int": "integer",
+    "bool": "boolean",
+}
+"""Names that other tools have for types."""
+EPOCH = dates.datetime(1970, 1, 1)
+_TIMES = ("%H", "%I", "%M", "%S", "%f", "%X", "%c")
 
 
 def days(time: dates.datetime) -> float:
     """Days since 1970, in UTC where the time has a zone; it is in the difference: the year may be 10000."""
-    epoch = _EPOCH if time.tzinfo is None else _EPOCH.replace(tzinfo=dates.UTC)
+    epoch = EPOCH if time.tzinfo is None else EPOCH.replace(tzinfo=dates.UTC)
     return (time - epoch) / dates.timedelta(1)
 
 
@@ -41,6 +52,8 @@ class SchemaError(ValueError):
 @dataclass(frozen=True)
 class Column:
     """One column: its name, its type ("integer", "number", "category" or "date") and what is public of it.
+
+    A "boolean" of a schema is an integer 0 or 1, so that its mean is the share of what is true.
 
     Attributes:
         low, high: bounds; of dates in days since 1970; of a category 0 and the last place.
@@ -69,6 +82,22 @@ class Column:
         if self.type == "integer" and result != math.floor(result if result == result else 0.0):
             return math.nan
         return min(max(result, self.low), self.high) if result == result else math.nan
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether its dates have a time of the day."""
+        return self.type == "date" and any(mark in self.format for mark in _TIMES)
+
+    def shown(self, value: float, side: int = 0) -> Any:
+        """A number as people read it: dates as ISO texts; side -1 and 1 round ends of intervals outwards."""
+        if self.type != "date":
+            return value
+        parts = 86400 if self.is_timed else 1
+        turned = (round, math.ceil, math.floor)[side](Fraction(value) * parts)
+        least, most = (Fraction(end) * parts for end in self.bounds)
+        kept = min(max(turned, math.floor(least)), math.ceil(most))
+        day = EPOCH + dates.timedelta(seconds=kept * (86400 // parts))
+        return day.isoformat() if self.is_timed else day.date().isoformat()
 
     def _date(self, text: str) -> float:
         try:
@@ -132,7 +161,8 @@ def _known(data: Mapping[str, Any], keys: set[str], place: str) -> None:
 def _column(name: str, entry: Any) -> Column:
     kind = entry.get("type") if isinstance(entry, Mapping) else None
     if not isinstance(kind, str) or kind not in _COLUMN_KEYS:
-        raise SchemaError(f"columns.{name}.type: one of {', '.join(_COLUMN_KEYS)} is expected")
+        meant = f"; for {kind!r} say {_MEANT[kind]!r}" if isinstance(kind, str) and kind in _MEANT else ""
+        raise SchemaError(f"columns.{name}.type: one of {', '.join(_COLUMN_KEYS)} is expected{meant}")
     _known(entry, _COLUMN_KEYS[kind] | {"type"}, f"columns.{name}.")
     if kind == "category":
         values = entry.get("values")
@@ -140,7 +170,9 @@ def _column(name: str, entry: Any) -> Column:
         if not texts or len(set(texts)) < len(texts):
             raise SchemaError(f"columns.{name}.values: a list of distinct values is expected")
         return Column(name, kind, 0.0, float(len(texts) - 1), tuple(texts))
-    form, decimal = entry.get("format", ""), entry.get("decimal", ".")
+    if kind == "boolean":
+        return Column(name, "integer", 0.0, 1.0)
+    form, decimal = entry.get("format", "%Y-%m-%d" if kind == "date" else ""), entry.get("decimal", ".")
     if kind == "date" and not (isinstance(form, str) and form):
         raise SchemaError(f"columns.{name}.format: a format of strptime is expected")
     if decimal not in (".", ","):
@@ -152,10 +184,11 @@ def _column(name: str, entry: Any) -> Column:
 
 
 def _bound(value: Any, kind: str, place: str) -> float:
+    value = value if plain(value) is None else plain(value)
     if kind == "date":
         try:
-            return days(dates.datetime.fromisoformat(value))
-        except (TypeError, ValueError):
+            return days(dates.datetime.fromisoformat("" if isinstance(value, int) else str(value)))
+        except ValueError:
             raise SchemaError(f"{place}: a date such as 2030-01-01 is expected") from None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise SchemaError(f"{place}: a number is expected")

@@ -42,7 +42,7 @@ def test_sums_are_exact():
     budget = Budget(epsilon=1.0, adjacency=ONE_EDGE)
     for _ in range(9):
         budget.spend(pair(0.1))
-    with pytest.raises(BudgetExceeded, match="share"):
+    with pytest.raises(BudgetExceeded, match="share.*sums are exact, and the float 0.1 is more than a tenth"):
         budget.spend(pair(0.1))  # float64 0.1 is a little more than a tenth
     shared = Budget(epsilon=1.0, adjacency=ONE_EDGE)
     share = shared.share(10)["epsilon"]
@@ -121,6 +121,8 @@ def test_refusals():
         ("one record (add/remove)", "one record (add or remove)"),
         ("add_or_remove", "one record (add or remove)"),
         ("record", "one record (replace)"),
+        ("one record", "one record (replace)"),
+        ("2 users", "2 users (replace)"),
     ],
 )
 def test_a_misspelt_adjacency_is_refused_with_the_known_ones(typed, meant):
@@ -133,7 +135,7 @@ def test_a_misspelt_adjacency_is_refused_with_the_known_ones(typed, meant):
 
 @pytest.mark.parametrize(
     "name",
-    [ONE_EDGE, "one record", "one patient (replace)", "one recording", "2 vertices", "what the paper says"],
+    [ONE_EDGE, "one vertex", "one patient (replace)", "one recording", "2 vertices", "what the paper says"],
 )
 def test_names_of_ones_own_are_adjacencies(name):
     assert Budget(epsilon=1.0, adjacency=name).adjacency == name

@@ -173,14 +173,6 @@ def test_firm_non_expansiveness_on_correlation_like_sets() -> None:
         assert np.linalg.norm(move) <= program.sensitivity() + 1e-12
 
 
-def test_distance_from_gap() -> None:
-    program = StrongConvexProgram(1.0, lipschitz=1.0)
-    assert program.distance_from_gap(0.02) == pytest.approx(0.2)
-    assert program.distance_from_gap(-1e-9) == 0.0
-    assert program.distance_from_gap(math.nan) == math.inf
-    assert program.distance_from_gap(math.inf) == math.inf
-
-
 # ------------------------------------------------------------------------------------------------------------
 
 

@@ -144,15 +144,27 @@ def test_every_entry_is_in_a_bin(people):
     """Edges that do not reach the bounds of the column drop nothing, and the release names these bounds."""
     table = Table({"age": [-9, 0, 29, 30, 49, 50, 119, 120, 500, "x"]}, SCHEMA, 1e9)
     for edges, bins, counts in (
-        ([30, 40, 50], [[0, 30], [30, 40], [40, 50], [50, 120]], [3, 1, 1, 4]),
-        ([0, 60], [[0, 60], [60, 120]], [6, 3]),
-        ([-5, 130], [[-5, 130]], [9]),
-        ([200, 300], [[0, 200], [200, 300]], [9, 0]),
+        ([30, 40, 50], ["[0, 30)", "[30, 40)", "[40, 50)", "[50, 120]"], [3, 1, 1, 4]),
+        ([0, 60], ["[0, 60)", "[60, 120]"], [6, 3]),
+        ([-5, 130], ["[-5, 130]"], [9]),
+        ([200, 300], ["[0, 200)", "[200, 300]"], [9, 0]),
+        (
+            None,
+            [*(f"{k} to {k + 12}" for k in range(0, 117, 13)), "117 to 120"],
+            [2, 0, 2, 2, 0, 0, 0, 0, 0, 3],
+        ),
+        (2, ["0 to 60", "61 to 120"], [6, 3]),
+        (1, ["0 to 120"], [9]),
     ):
         release = table.histogram("age", edges).release()
         assert [row["bin"] for row in release.value["rows"]] == bins
         assert [row["value"] for row in release.value["rows"]] == counts
         assert release.public["bounds"] == {"age": [0, 120]}
+    ill = {"type": "integer", "low": 0, "high": np.int64(5)}
+    table = Table({"ill": [0, 1, 1, 4, 5, 5, 5]}, {**SCHEMA, "columns": {"ill": ill}}, 1e9).histogram("ill")
+    assert [(row["bin"], row["value"]) for row in table.release().value["rows"]] == list(
+        zip("012345", [1, 2, 0, 0, 1, 3], strict=True)
+    )
 
 
 def test_quantiles_near_the_ends_are_those_that_were_asked(people):
@@ -199,7 +211,7 @@ def test_answers_stay_within_public_bounds():
 def test_without_intervals_quantiles_have_the_whole_budget(people):
     with_it = Table(people, SCHEMA, 1.0).quantiles("age", [0.5, 0.9])
     without = Table(people, SCHEMA, 1.0, interval=None).quantiles("age", [0.5, 0.9])
-    assert set(without.release().value["rows"][0]) == {"key", "quantile", "value"}
+    assert list(without.release().frame()) == ["key", "column", "statistic", "quantile", "bin", "value"]
     median, *others = [row["error"] for table in (with_it, without) for row in table.plan(1e6).rows]
     assert np.divide(others, median) == pytest.approx([1.8, 0.5, 0.9])
 
@@ -224,9 +236,20 @@ def test_without_intervals_quantiles_have_the_whole_budget(people):
         (lambda t: t.mean("age").mean("age"), ValueError, "the mean of column 'age' is asked twice"),
         (lambda t: t.count().describe(), ValueError, "the count is asked twice"),
         (lambda t: t.quantiles("age", [0.5, "1/2"]), ValueError, "none twice"),
+        (
+            lambda t: t.quantiles("age", 0.5).median("age"),
+            ValueError,
+            "the quantile of column 'age' is asked twice",
+        ),
         (lambda t: t.quantiles("age", [0.5]).quantiles("age", [0.25, 0.5]), ValueError, "twice"),
         (lambda t: t.histogram("age", 3).histogram("age", 3), ValueError, "twice"),
         (lambda t: t.by("age"), SchemaError, "categories"),
+        (
+            lambda t: t.by("city").count().release(),
+            ValueError,
+            r"'city' is not in the schema: .* keys=.* delta=",
+        ),
+        (lambda t: t.by(["region"]).count().plan(), ValueError, r"\['region'\] is not in the schema"),
         (lambda t: t.by("region", ["N", "N"]), ValueError, "distinct"),
         (lambda t: t.by("region", ["X"]), ValueError, "no category"),
         (lambda t: t.count().plan(n=0), ValueError, "n must"),
@@ -290,4 +313,6 @@ def test_the_last_day_is_refused_in_public_where_it_cannot_be_rounded():
 
 
 def test_a_question_shows_no_record():
-    assert "31415" not in repr(Table({"age": [31415]}, SCHEMA, 1.0).count())
+    assert repr(Table({"age": [31415]}, SCHEMA, 1.0).by("region").count().mean("age")) == (
+        "Table(count, mean(age), by region; epsilon 1, one record (add or remove))"
+    )

@@ -103,8 +103,8 @@ def as_typed(text: Adjacency | str) -> Adjacency:
     """The adjacency that a person typed; one `Adjacency` is taken as it is, names of one's own are too.
 
     Raises:
-        ValueError: a text that looks like a slip: it is nearly a known one, so that no release would ever
-            match it.
+        ValueError: a text that looks like a slip: it is nearly a known one, or "one record" without its
+            relation, so that no release would ever match it.
     """
     if isinstance(text, Adjacency):
         return text
@@ -131,7 +131,9 @@ def _meant(text: Adjacency) -> str | None:
                 return str(name)
         return closest(words, [str(name) for name in KNOWN], 0.75)
     said = match["relation"] or ""
-    unit, relation = _unit_near(text.unit) or text.unit, closest(said, _RELATIONS, 0.75) or said
+    unit = _unit_near(text.unit) or text.unit
+    free = {**_PROVEN, **dict.fromkeys(_DEFAULT, ("",))}.get(unit, ("",))[0]
+    relation = closest(said, _RELATIONS, 0.75) or said or free
     if (unit, relation) == (text.unit, said) and match["count"] != "1":
         return None
     count = "one" if text.size == 1 else str(text.size)

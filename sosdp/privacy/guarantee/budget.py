@@ -145,7 +145,8 @@ class Budget(OneProcess):
                 name = over[0]
                 raise BudgetExceeded(
                     f"{name} = {float(cost[name])!r} asked for, {calibrate.float_down(left[name])!r} left: "
-                    "ask for less, or divide the budget with share() beforehand"
+                    "ask for less, or divide the budget with share() beforehand (sums are exact, and the "
+                    "float 0.1 is more than a tenth: ten of share(10) fit, ten times 0.1 is more than 1)"
                 )
             self._spent.append(guarantee)
         return guarantee

@@ -140,10 +140,8 @@ class PrivacyLoss:
 
 
 def _distribution(part: Part, interval: float) -> Any:
-    need("dp_accounting", "a numeric privacy loss")
-    from dp_accounting.pld import common
-    from dp_accounting.pld import privacy_loss_distribution as pld
-
+    common = need("dp_accounting.pld.common", "a numeric privacy loss")
+    pld = need("dp_accounting.pld.privacy_loss_distribution", "a numeric privacy loss")
     if part.law == "parameters":
         parameters = common.DifferentialPrivacyParameters(*part.numbers)
         return pld.from_privacy_parameters(parameters, value_discretization_interval=interval)

@@ -183,10 +183,9 @@ class Release:
         return f"Release({self.mechanism or 'release'}: {self.guarantee.statement()}, value={shown})"
 
     def _repr_html_(self) -> str:
-        shown = repr(self.value)
         facts = {
             "promise": self.guarantee.statement(),
-            "value": shown,
+            "value": repr(self.value),
             **{f"assumption {k}": str(text) for k, text in enumerate(self.guarantee.assumptions, 1)},
             "proof": f"sosdp proofs {Path(self.guarantee.proof).stem}",
         }

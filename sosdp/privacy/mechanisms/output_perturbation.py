@@ -141,15 +141,6 @@ class StrongConvexProgram:
         eta = Fraction(calibrate.check_positive(eta_max, "eta_max", zero=True))
         return calibrate.float_up(Fraction(self.sensitivity(mode)) + 2 * eta)
 
-    def distance_from_gap(self, gap: float) -> float:
-        """Distance to the minimiser proven by a duality gap: sqrt(2 gap / kappa); infinite for NaN. Never
-        raises.
-        """
-        gap = float(gap)
-        if math.isnan(gap) or gap == math.inf:
-            return math.inf
-        return calibrate.root_up(2 * Fraction(max(gap, 0.0)) / Fraction(self.kappa))
-
 
 @dataclass(frozen=True)
 class ProjectionProgram(StrongConvexProgram):

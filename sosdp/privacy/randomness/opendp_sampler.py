@@ -8,6 +8,7 @@ What is assumed of it: docs/proofs/gaussian_release.md
 from __future__ import annotations
 
 import os
+from importlib.metadata import version
 
 import numpy as np
 import numpy.typing as npt
@@ -39,20 +40,16 @@ def counts(law: str, count: int, units: float) -> Counts:
 def single_thread(law: str, count: int, units: float) -> Counts:
     """As `counts`, by one call of one measurement in this thread."""
     check_installed()
-    need("opendp", "OpenDP's noise")
-    from opendp.domains import atom_domain, vector_domain
-    from opendp.measurements import make_gaussian, make_laplace
-    from opendp.metrics import l1_distance, l2_distance
-
+    dp = need("opendp.prelude", "OpenDP's noise")
     if count == 0:
         return np.zeros(0, dtype=np.int64)
-    domain = vector_domain(atom_domain(T="i64"))
+    domain = dp.vector_domain(dp.atom_domain(T="i64"))
     # The integer measurement turns `units` into the exact rational it is, samples with big integers, and
     # saturates at the ends of 64 bits (see `add`).
     if law == "discrete":
-        measurement = make_gaussian(domain, l2_distance(T="f64"), scale=units)
+        measurement = dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=units)
     else:
-        measurement = make_laplace(domain, l1_distance(T="i64"), scale=units)
+        measurement = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=units)
     return np.asarray(measurement([0] * count), dtype=np.int64)
 
 
@@ -62,11 +59,7 @@ def check_installed() -> None:
     Raises:
         RuntimeError: OpenDP older than 0.14.2.
     """
-    from importlib.metadata import version
-
-    need("opendp", "OpenDP's noise")
-    from opendp.mod import enable_features
-
+    dp = need("opendp.prelude", "OpenDP's noise")
     installed = tuple(int(part) for part in version("opendp").split(".")[:3] if part.isdigit())
     if installed < _OLDEST_OPENDP:
         raise RuntimeError(
@@ -74,7 +67,7 @@ def check_installed() -> None:
             "upgrade it before releasing anything"
         )
     # OpenDP keeps measurements without a peer-reviewed proof behind this flag.
-    enable_features("contrib")
+    dp.enable_features("contrib")
 
 
 def assumption() -> str:

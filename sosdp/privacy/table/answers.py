@@ -21,7 +21,7 @@ from sosdp.privacy.guarantee.rounding import float_down
 from sosdp.privacy.table import keys
 from sosdp.privacy.table.question import Question
 from sosdp.privacy.table.state import Key, State, totals
-from sosdp.privacy.table.statistics import Noise, Row, Statistic, in_column
+from sosdp.privacy.table.statistics import Noise, Row, Statistic
 from sosdp.privacy.terms import Terms, on_terms
 
 ALPHA = 0.05
@@ -87,6 +87,11 @@ def priced(question: Question, terms: Terms) -> tuple[list[Share], keys.KeyLaw |
     epsilon = terms.pure
     if question.groups is None or question.groups.public is not None:
         return shares(question, epsilon), None
+    if terms.delta is None:
+        raise ValueError(
+            f"by: column {question.groups.column!r} is not in the schema: list its groups, keys=[...], or "
+            "give delta=, which releases those that occur often enough"
+        )
     first = float_down(Fraction(epsilon) * Fraction(KEYS))
     rest = float_down(Fraction(epsilon) - Fraction(first))
     return shares(question, rest), keys.law_of(first, terms.approximate[1], question.unit)
@@ -102,8 +107,8 @@ def release_table(terms: Terms, state: State) -> Release:
         state: of the whole table, from `state.fold`; its question is public.
 
     Returns:
-        Release of {"rows": [...]}: every row has a key (None without groups), value, low and high, and what
-        tells several rows of a key apart (statistic, column, quantile, bin).
+        Release of {"rows": [...]}: every row has key, column, statistic, quantile and bin (None where there
+        is none), value, low and high.
 
     Raises:
         ValueError: public arguments; never because of a record.
@@ -140,26 +145,22 @@ def release_table(terms: Terms, state: State) -> Release:
 
 def _row(question: Question, statistic: Statistic, key: Key, row: Row) -> Row:
     """One row as it is shown, in a fixed order of its fields."""
-    named: Row = {"key": key}
-    if len(question.statistics) > 1:
-        named["column"] = statistic.column.name if statistic.column else None
-        named["statistic"] = statistic.name
+    column = statistic.column.name if statistic.column else None
+    named: Row = {"key": key, "column": column, "statistic": statistic.name, "quantile": None, "bin": None}
     sides = (("value", 0), ("low", -1), ("high", 1))
     shown = {name: statistic.shown(row[name], side) for name, side in sides if name in row}
     if question.interval == "none":
         shown = {"value": shown["value"]}
-    return named | {name: row[name] for name in row if name not in ("value", "low", "high")} | shown
+    return named | {name: row[name] for name in named if name in row} | shown
 
 
 def _public(question: Question) -> dict[str, Any]:
-    facts: dict[str, Any] = {
-        "statistics": [f"{s.name}({s.column.name})" if s.column else s.name for s in question.statistics]
-    }
+    facts: dict[str, Any] = {"statistics": question.names}
     if question.interval != "none":
         facts |= {"confidence": 1 - ALPHA, "interval": question.interval}
     bounded = [column for column in question.columns if column.type != "category"]
     if bounded:
-        facts["bounds"] = {c.name: [in_column(c, end) for end in c.bounds] for c in bounded}
+        facts["bounds"] = {c.name: [*map(c.shown, c.bounds)] for c in bounded}
     if question.groups is not None:
         facts["by"] = question.groups.column
     if question.unit.adjacency.unit == "user":

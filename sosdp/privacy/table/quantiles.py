@@ -18,7 +18,7 @@ from sosdp.privacy.contributions import Unit
 from sosdp.privacy.guarantee.evidence import Law
 from sosdp.privacy.mechanisms.basic.quantile import Grid, Runs, draw, quantile_level, runs
 from sosdp.privacy.randomness.bits import RandomBits
-from sosdp.privacy.table.statistics import MISSING, Codes, Noise, Row, Statistic, Within, column_of, is_timed
+from sosdp.privacy.table.statistics import MISSING, Codes, Noise, Row, Statistic, Within, column_of
 
 POINTS = 1 << 20
 """Grid points of a column of numbers; integers and days have their own, up to as many. Only those that occur
@@ -47,7 +47,7 @@ class Quantiles(Within):
         column = column_of(self)
         low, high = map(Fraction, column.bounds)
         length = high - low
-        whole = column.type == "integer" or (column.type == "date" and not is_timed(column))
+        whole = column.type == "integer" or (column.type == "date" and not column.is_timed)
         step = Fraction(1) if whole and length < POINTS else length / (POINTS - 1)
         return Grid(low, step, math.floor(length / step) + 1) if length else Grid(low, Fraction(1), 1)
 

@@ -36,6 +36,7 @@ LAST_DAY = float(dates.date.max.toordinal() - dates.date(1970, 1, 1).toordinal()
 """Bounds of dates beyond it are refused: rounded outwards they are in no calendar."""
 
 BINS = 10
+FEW = 20
 FINEST = 10**6
 """Shares of quantiles are the nearest fractions with at most this denominator."""
 
@@ -68,6 +69,11 @@ class Question:
     groups: Groups | None = None
     statistics: tuple[Statistic, ...] = ()
     interval: str = "noise"
+
+    @property
+    def names(self) -> list[str]:
+        """What is asked, for people: `count`, `mean(age)`."""
+        return [f"{s.name}({s.column.name})" if s.column else s.name for s in self.statistics]
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -180,15 +186,15 @@ def _of_this_table(what: str, interval: str) -> None:
         raise ValueError(f'interval="sample" is for counts, histograms and means, not for a {what}')
 
 
-def quantiles(schema: Schema, name: str, shares: Iterable[Any], interval: str) -> Quantiles:
-    """Quantiles of a column.
+def quantiles(schema: Schema, name: str, shares: Any, interval: str) -> Quantiles:
+    """Quantiles of a column: one share, or several.
 
     Raises:
         ValueError: no share, one outside [0, 1], or one twice.
     """
     _of_this_table("quantile", interval)
     result = []
-    for share in shares:
+    for share in shares if isinstance(shares, Iterable) and not isinstance(shares, str) else (shares,):
         try:
             fraction = Fraction(share if not isinstance(share, float) else str(share))
         except (TypeError, ValueError, OverflowError, ZeroDivisionError):
@@ -201,28 +207,34 @@ def quantiles(schema: Schema, name: str, shares: Iterable[Any], interval: str) -
     return Quantiles(numbers(schema, name, "quantile"), tuple(result), interval == "noise")
 
 
-def histogram(schema: Schema, name: str, bins: int | Sequence[float] = BINS) -> Histogram:
+def histogram(schema: Schema, name: str, bins: int | Sequence[float] | None = None) -> Histogram:
     """Counts of the categories, or of entries between edges.
 
     Args:
-        bins: how many of equal width between the bounds, or their edges, in ascending order. Where the bounds
-            reach further than the edges, two bins more hold what lies between, so every entry is in a bin.
+        bins: how many of equal width between the bounds (by default BINS), or their edges, in ascending
+            order. Where the bounds reach further than the edges, two bins more hold what lies between, so
+            every entry is in a bin. Of a column of integers so many at most, each with as many whole numbers
+            (the last with what is left); by default one for every number where they are at most FEW.
 
     Raises:
         ValueError: edges that do not ascend, or bins for categories.
     """
     column = schema.column(name)
     if column.type == "category":
-        if bins is not BINS:
+        if bins is not None:
             raise ValueError(f"bins: column {name!r} has categories, which are its bins")
         return Histogram(column)
     low, high = _in_range(column).bounds
-    if isinstance(bins, int) and not isinstance(bins, bool):
-        if not 1 <= bins <= 10_000:
+    if bins is None or (isinstance(bins, int) and not isinstance(bins, bool)):
+        first, last = math.floor(low), math.floor(high)
+        few = FEW if column.type == "integer" and last - first < FEW else BINS
+        count = few if bins is None else bins
+        if not 1 <= count <= 10_000:
             raise ValueError(f"bins must be between 1 and 10000, got {bins}")
-        edges = np.linspace(low, high, bins + 1).tolist() if high > low else [low, high]
-        whole = column.type == "integer" and all(float(edge).is_integer() for edge in edges)
-        edges = [int(edge) for edge in edges] if whole else edges
+        if column.type == "integer":
+            starts = range(first, last + 1, (last - first) // count + 1)
+            return Histogram(column, edges=(*starts, last + 1), whole=True)
+        edges = np.linspace(low, high, count + 1).tolist() if high > low else [low, high]
     else:
         edges = [float(edge) for edge in bins]  # type: ignore[union-attr]
     ascending = all(a < b for a, b in zip(edges, edges[1:], strict=False)) or (

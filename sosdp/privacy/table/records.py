@@ -30,13 +30,12 @@ from sosdp.privacy.files import (
     suffix_of,
 )
 from sosdp.privacy.inputs import as_float, plain
-from sosdp.privacy.schema import Column, days
+from sosdp.privacy.schema import EPOCH, Column, days
 from sosdp.privacy.silence import no_warnings
 from sosdp.privacy.table.question import Question
 
 TEXTS = (".csv", ".tsv", ".txt", "")
 STDIN = "-"
-_EPOCH = dates.datetime(1970, 1, 1)
 _PER_DAY = {"D": 1, "h": 24, "m": 1440, "s": 86400} | {
     unit: 86400 * 1000**k for k, unit in enumerate(("ms", "us", "ns", "ps", "fs", "as"), 1)
 }
@@ -163,7 +162,8 @@ def _frame(frame: Any, question: Question) -> Iterator[Chunk]:
     wanted = _wanted(question)
     places_of("the table", "columns", names, wanted)
     taken = {name: _listed(name, frame[name]) for name in wanted}
-    lengths = {len(column) for column in taken.values()} | {_length(frame)}
+    first = next(iter(frame.values()), ()) if isinstance(frame, Mapping) else frame
+    lengths = {len(column) for column in (*taken.values(), first)}
     if len(lengths) > 1:
         raise ValueError("the columns of a table have one length")
     yield from _columns(taken, lengths.pop(), question)
@@ -176,10 +176,6 @@ def _columns(taken: Mapping[str, Any], count: int, question: Question) -> Iterat
         numbers = {column.name: entries(taken[column.name][part], column) for column in question.columns}
         texts = [None if name is None else [text_of(e) for e in taken[name][part]] for name in question.texts]
         yield Chunk(part.stop - start, numbers, *texts)
-
-
-def _length(frame: Any) -> int:
-    return len(next(iter(frame.values()), ())) if isinstance(frame, Mapping) else len(frame)
 
 
 def _listed(name: str, column: Any) -> Any:
@@ -213,7 +209,8 @@ def entries(values: Any, column: Column) -> npt.NDArray[np.float64]:
             numbers = _in_days(values)
         else:
             read = lru_cache(_REMEMBERED)(column.read)
-            return np.array([_entry(value, column, read) for value in _plain_list(values)], dtype=np.float64)
+            members = values.tolist() if kind in "biufSU" else list(values)
+            return np.array([_entry(value, column, read) for value in members], dtype=np.float64)
         if column.type == "integer":
             numbers = np.where(numbers == np.floor(numbers), numbers, math.nan)
         return np.clip(np.where(np.isinf(numbers), math.nan, numbers), *column.bounds)
@@ -229,12 +226,6 @@ def _in_days(values: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
         near = np.clip(steps, -_DISTANT, _DISTANT).astype(values.dtype)
         result = near.astype("datetime64[D]").astype(np.float64)
     return np.where(np.isnat(values), math.nan, result)
-
-
-def _plain_list(values: Any) -> list[Any]:
-    return (
-        values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind in "biufSU" else list(values)
-    )
 
 
 def _entry(value: Any, column: Column, read: Callable[[str], float]) -> float:
@@ -263,7 +254,7 @@ def _days(value: Any) -> float:
         except Exception:  # the code of a zone
             return math.nan
     if kind is dates.date:
-        return float(value.toordinal() - _EPOCH.toordinal())
+        return float(value.toordinal() - EPOCH.toordinal())
     return math.nan
 
 

@@ -42,11 +42,13 @@ class State:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, State):
             return NotImplemented
-        if self.question != other.question or self.owners != other.owners:
-            return False
-        return self.cells.keys() == other.cells.keys() and all(
-            all(np.array_equal(a, b) for a, b in zip(cells, other.cells[key], strict=True))
-            for key, cells in self.cells.items()
+        return (
+            (self.question, self.owners) == (other.question, other.owners)
+            and self.cells.keys() == other.cells.keys()
+            and all(
+                all(np.array_equal(a, b) for a, b in zip(cells, other.cells[key], strict=True))
+                for key, cells in self.cells.items()
+            )
         )
 
     __hash__ = None  # type: ignore[assignment]

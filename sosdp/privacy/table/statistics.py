@@ -8,7 +8,6 @@ Proof: docs/proofs/tables.md
 
 from __future__ import annotations
 
-import datetime as dates
 import itertools
 import math
 from abc import ABC, abstractmethod
@@ -178,10 +177,11 @@ def counted(value: int, law: Law, noise: Noise) -> Row:
 class Histogram(Count):
     """How many entries lie in each category, or between the edges (the last bin holds its upper edge).
 
-    The edges enclose the bounds of the column.
+    The edges enclose the bounds of the column; if `whole`, they are whole numbers, the last one beyond them.
     """
 
     edges: tuple[float, ...] = ()
+    whole: bool = False
 
     def repeats(self, other: Statistic) -> bool:
         """Other edges are another question."""
@@ -208,11 +208,20 @@ class Histogram(Count):
 
     def rows(self, cell: npt.NDArray[Any], noise: Noise) -> list[Row]:
         """One row a bin."""
-        law, column = self.laws(noise.unit, noise.epsilon)[0], column_of(self)
-        bins = column.values or [
-            [in_column(column, edge) for edge in pair] for pair in itertools.pairwise(self.edges)
-        ]
-        return [{"bin": bins[k]} | counted(int(value), law, noise) for k, value in enumerate(cell)]
+        law = self.laws(noise.unit, noise.epsilon)[0]
+        return [{"bin": name} | counted(int(n), law, noise) for name, n in zip(self.bins, cell, strict=True)]
+
+    @property
+    def bins(self) -> tuple[str, ...]:
+        """As rows call them: a category, `[0, 18)` without its upper edge, whole numbers from `0 to 17`."""
+        column = column_of(self)
+        if self.whole:
+            held = [(a, b - 1) for a, b in itertools.pairwise(self.edges)]
+            return tuple(f"{a}" if a == b else f"{a} to {b}" for a, b in held)
+        ends = map(column.shown, self.edges)
+        texts = [end if isinstance(end, str) else f"{end:.12g}" for end in ends]
+        marks = ")" * (self.width - 1) + "]"
+        return column.values or tuple(f"[{a}, {b}{mark}" for a, b, mark in zip(texts, texts[1:], marks))
 
     def laws(self, unit: Unit, epsilon: Fraction) -> tuple[Law, ...]:
         """A unit that is replaced leaves bins and enters others."""
@@ -283,7 +292,7 @@ class Within(Statistic):
 
     def shown(self, value: Any, side: int = 0) -> Any:
         """Dates as texts."""
-        return in_column(column_of(self), value, side)
+        return column_of(self).shown(value, side)
 
 
 @dataclass(frozen=True)
@@ -410,25 +419,3 @@ def _summed(codes: Codes, keys: npt.NDArray[np.intp], count: int) -> npt.NDArray
     total = np.zeros(count, dtype=np.int64)
     np.add.at(total, keys[kept], codes[kept])
     return total.astype(object)
-
-
-_EPOCH = dates.datetime(1970, 1, 1)
-_TIMES = ("%H", "%I", "%M", "%S", "%f", "%X", "%c")
-
-
-def is_timed(column: Column) -> bool:
-    """Whether the dates of a column have a time of the day."""
-    return column.type == "date" and any(mark in column.format for mark in _TIMES)
-
-
-def in_column(column: Column, value: float, side: int = 0) -> Any:
-    """A number as the column writes it: dates as ISO texts, the ends of an interval rounded outwards."""
-    if column.type != "date":
-        return value
-    timed = is_timed(column)
-    parts = 86400 if timed else 1
-    turned = (round, math.ceil, math.floor)[side](Fraction(value) * parts)
-    least, most = (Fraction(end) * parts for end in column.bounds)
-    kept = min(max(turned, math.floor(least)), math.ceil(most))
-    day = _EPOCH + dates.timedelta(seconds=kept * (86400 // parts))
-    return day.isoformat() if timed else day.date().isoformat()

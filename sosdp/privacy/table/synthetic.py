@@ -31,7 +31,7 @@ from sosdp.privacy.schema import Column, Schema
 from sosdp.privacy.table.plan import TENTH, Plan
 from sosdp.privacy.table.question import histogram
 from sosdp.privacy.table.records import Chunk
-from sosdp.privacy.table.statistics import MISSING, Histogram, column_of, in_column
+from sosdp.privacy.table.statistics import MISSING, Histogram, column_of
 from sosdp.privacy.terms import Terms, on_terms
 
 Codes = npt.NDArray[np.int64]
@@ -44,10 +44,7 @@ SCORE = 2
 
 def binned(schema: Schema, name: str, bins: int) -> Histogram:
     """A column with its public codes: categories, whole numbers where they are few, or `bins` equal bins."""
-    column = schema.column(name)
-    if column.type == "integer" and column.high - column.low < bins:
-        return histogram(schema, name, [*range(int(column.low), int(column.high) + 2)])
-    return histogram(schema, name) if column.values else histogram(schema, name, bins)
+    return histogram(schema, name, None if schema.column(name).values else bins)
 
 
 def encoded(chunks: Iterable[Chunk], columns: Sequence[Histogram]) -> Codes:
@@ -162,7 +159,7 @@ def _entry(one: Histogram, column: Column, code: int, u: float) -> Any:
         return column.values[code]
     low, high = one.edges[code : code + 2]
     value = min(max(low + u * (high - low), column.low), column.high)
-    return int(value) if column.type == "integer" else in_column(column, value)
+    return int(value) if column.type == "integer" else column.shown(value)
 
 
 def _uniform(count: int, bits: RandomBits) -> npt.NDArray[np.float64]:

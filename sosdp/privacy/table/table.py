@@ -44,6 +44,11 @@ class Asked:
     terms: Terms
     budget: Budget | None = None
 
+    def __repr__(self) -> str:
+        groups = f", by {self.question.groups.column}" if self.question.groups else ""
+        given = self.budget or f"epsilon {self.terms.epsilon:g}, {self.question.unit.adjacency}"
+        return f"Table({', '.join(self.question.names) or 'nothing asked'}{groups}; {given})"
+
     def _asking(self, statistic: Any) -> Asked:
         return replace(self, question=self.question.asking(statistic))
 
@@ -59,12 +64,20 @@ class Asked:
         """The mean of a column's entries within their bounds; of dates a date."""
         return self._asking(ask.means(self.question.schema, column, self.question.interval))
 
-    def quantiles(self, column: str, shares: Iterable[Any] = (0.25, 0.5, 0.75)) -> Asked:
-        """Quantiles of a column: .5 is the median."""
+    def quantiles(self, column: str, shares: float | Iterable[Any] = (0.25, 0.5, 0.75)) -> Asked:
+        """Quantiles of a column, one share or several."""
         return self._asking(ask.quantiles(self.question.schema, column, shares, self.question.interval))
 
-    def histogram(self, column: str, bins: int | Sequence[float] = ask.BINS) -> Asked:
-        """How many entries are in each category, or between edges (`bins`: how many, or the edges)."""
+    def median(self, column: str) -> Asked:
+        """The quantile .5 of a column."""
+        return self.quantiles(column, 0.5)
+
+    def histogram(self, column: str, bins: int | Sequence[float] | None = None) -> Asked:
+        """How many entries are in each category, or between edges (`bins`: how many, or the edges).
+
+        A bin holds its lower edge, the last one its upper edge too, as in `numpy.histogram`. Bins of integers
+        hold whole numbers each: by default one where there are at most 20, else in at most ten bins.
+        """
         return self._asking(ask.histogram(self.question.schema, column, bins))
 
     def describe(self, columns: Iterable[str] | None = None) -> Asked:
@@ -127,7 +140,7 @@ class Asked:
         whole = self._read(executor) if state is None else state
         require_question(whole, self.question)
         if self.budget is not None:
-            self.budget.spend(self._promise(terms))
+            self.budget.spend(release_table(replace(terms, insecure_seed=None), State(self.question)))
         return release_table(terms, whole)
 
     def synthetic(
@@ -221,10 +234,6 @@ class Asked:
         if "rho" in left:
             return replace(self.terms, epsilon=float_down(root_down(2 * Fraction(left["rho"]))))
         return replace(self.terms, epsilon=left["epsilon"], delta=left["delta"] or None)
-
-    def _promise(self, terms: Terms) -> Any:
-        """What the release will promise, from public facts."""
-        return release_table(replace(terms, insecure_seed=None), State(self.question)).guarantee
 
 
 def _left(budget: Budget) -> dict[str, Any]:

@@ -177,10 +177,8 @@ class SensitivityReport:
             ModuleNotFoundError: matplotlib is not installed (sosdp[plot]).
         """
         if axis is None:
-            need("matplotlib", "a picture")
-            from matplotlib.figure import Figure
-
-            axis = Figure(figsize=(5.0, 3.2), layout="constrained").subplots()
+            figure = need("matplotlib.figure", "a picture")
+            axis = figure.Figure(figsize=(5.0, 3.2), layout="constrained").subplots()
         axis.hist(self.distances, bins=min(40, max(5, len(self.distances) // 4)), color="0.6")
         axis.axvline(self.claimed, color="tab:red", label=f"claimed {self.claimed:.4g}")
         axis.axvline(self.largest, color="tab:blue", linestyle="--", label=f"largest {self.largest:.4g}")
