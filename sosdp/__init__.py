@@ -72,14 +72,7 @@ _MODULES = (
     "sweep",
     "testing",
 )
-_EVERYDAY = (
-    "variables complex_variables polynomial monomials integrate chebyshev System PSD for_all sum_squares "
-    "minimize maximize feasible prove_sos minimize_trigonometric volume Relaxation SosProgram MeasureProgram "
-    "interchange solve load_problem stability private_estimator"
-).split()
 
 __all__ = ["__version__", *sorted(name for names in _HOMES.values() for name in names)]
-__getattr__, __dir__ = lazily(
-    __name__, {f".{home}": names for home, names in _HOMES.items()}, _MODULES, _EVERYDAY
-)
+__getattr__, __dir__ = lazily(__name__, {f".{home}": names for home, names in _HOMES.items()}, _MODULES)
 install()

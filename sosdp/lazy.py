@@ -19,14 +19,12 @@ def lazily(
     package: str,
     homes: Mapping[str, Sequence[str]],
     modules: Sequence[str] = (),
-    everyday: Sequence[str] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a package: names by the submodule that has them, and submodules.
 
     A home is written as in an import, relative ones with their dots; one of the ``modules`` that lies
     deeper has its last name (``relaxation.functionals``: ``functionals``). What ``dir`` shows is the
-    package's ``__all__``, or of many names the ``everyday`` ones, and the ``modules``. AttributeError for
-    another name.
+    package's ``__all__`` and the ``modules``. AttributeError for another name.
     """
     home = {name: module for module, names in homes.items() for name in names}
     inner = {module.rpartition(".")[2]: module for module in modules}
@@ -41,8 +39,7 @@ def lazily(
         return value
 
     def names() -> list[str]:
-        shown = sys.modules[package].__all__ if everyday is None else everyday
-        return sorted({*shown, *inner})
+        return sorted({*sys.modules[package].__all__, *inner} - {"__version__"})
 
     return get, names
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, overload
 
@@ -27,32 +27,35 @@ if TYPE_CHECKING:
 
 
 @overload
-def variables(names: str, shape: int | tuple[int, ...]) -> PolynomialArray:
+def variables(names: str | Sequence[str], shape: int | tuple[int, ...]) -> PolynomialArray:
     """An array."""
 
 
 @overload
-def variables(names: str, shape: None = None) -> Variables:
+def variables(names: str | Sequence[str], shape: None = None) -> Variables:
     """One, or several to be unpacked."""
 
 
-def variables(names: str, shape: int | tuple[int, ...] | None = None) -> Any:
+def variables(names: str | Sequence[str], shape: int | tuple[int, ...] | None = None) -> Any:
     """Variables by name.
 
     ``variables("x y")`` gives a tuple (names separated by blanks or commas; a single name without a comma
-    gives the variable itself); ``variables("x", 5)`` an array x0..x4; ``variables("w", (3, 2))`` an array
-    w0_0..w2_1. ValueError for a name that is not an identifier or a negative length.
+    gives the variable itself), ``variables(["x", "y"])`` the same; ``variables("x", 5)`` an array x0..x4;
+    ``variables("w", (3, 2))`` an array w0_0..w2_1. ValueError for a name that is not an identifier or a
+    negative length.
     """
-    if not isinstance(names, str):
-        raise TypeError(f"names must be a string, not {type(names).__name__}")
-    listed = names.replace(",", " ").split()
+    if not isinstance(names, str | list | tuple):
+        raise TypeError(f"names must be a string, or a list of strings, not {type(names).__name__}")
+    listed = names.replace(",", " ").split() if isinstance(names, str) else list(names)
     if not listed:
         raise ValueError("no variable name is given")
     for name in listed:
         check_name(name)
     if shape is None:
         made = tuple(variable(variable_id(name)) for name in listed)
-        return made[0] if len(made) == 1 and not names.rstrip().endswith(",") else made
+        return (
+            made if len(made) > 1 or not isinstance(names, str) or names.rstrip().endswith(",") else made[0]
+        )
     if len(listed) != 1:
         raise ValueError(f"an array of variables takes one name, not {len(listed)}")
     sizes = tuple(int(n) for n in shape) if isinstance(shape, tuple | list) else (int(shape),)

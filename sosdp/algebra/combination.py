@@ -121,6 +121,9 @@ class Combination(ABC):
             square = square * square if power else square
         return result
 
+    def __format__(self, form: str) -> str:
+        return format(str(self), form)
+
     def __hash__(self) -> int:
         return hash(frozenset(self.terms.items()))
 

@@ -5,7 +5,7 @@ The letter 2i is the variable with the id i, 2i + 1 its conjugate; coefficients 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -101,7 +101,7 @@ def complex_variable(identifier: int) -> ComplexPolynomial:
     return ComplexPolynomial({(2 * identifier,): ONE})
 
 
-def complex_variables(names: str, shape: int | None = None) -> Any:
+def complex_variables(names: str | Sequence[str], shape: int | None = None) -> Any:
     """Complex variables by name, as ``variables`` makes real ones: a tuple, one, or an array."""
     made = variables(names, shape)
     if isinstance(made, Polynomial):

@@ -34,8 +34,9 @@ class Inequality(Constraint):
 
     def __bool__(self) -> bool:
         raise TypeError(
-            "an inequality between polynomials is a constraint and has no truth value; "
-            "write a chained comparison such as 0 <= x <= 1 as two constraints"
+            "an inequality between polynomials is a constraint and has no truth value; write a chained "
+            "comparison such as 0 <= x <= 1 as two constraints, those of an array or a series of polynomials "
+            "as sd.PolynomialArray(values) >= 0, or one by one"
         )
 
     def __repr__(self) -> str:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from sosdp.algebra.coefficients import as_number, to_float
 from sosdp.algebra.operator import LETTERS, OperatorPolynomial, SingleOperator
+from sosdp.algebra.variables import check_name
 from sosdp.algebra.words import ONE, ZERO, Letter, Number, Word
 
 _lock = threading.Lock()
@@ -77,12 +78,6 @@ def _count(value: Any, what: str) -> int:
     return value
 
 
-def _name(value: Any) -> str:
-    if not isinstance(value, str) or not value.isidentifier():
-        raise ValueError(f"{value!r} cannot name operators: use letters, digits and underscores")
-    return value
-
-
 def projectors(
     name: str, inputs: int, outputs: int | Sequence[int] = 2, party: str | None = None
 ) -> list[list[OperatorPolynomial]]:
@@ -91,7 +86,7 @@ def projectors(
     ``outputs``: their number, or one number an input. The last outcome is 1 minus the others, so that the
     relations hold by the notation. The letters are of the party ``name`` unless another is given.
     """
-    party = _name(name) if party is None else _name(party)
+    party = check_name(name) if party is None else check_name(party)
     counts = [outputs] * _count(inputs, "inputs") if isinstance(outputs, int) else list(outputs)
     if len(counts) != inputs:
         raise ValueError(f"outputs has {len(counts)} entries for {inputs} inputs")
@@ -113,7 +108,7 @@ def projectors(
 
 def observables(name: str, count: int, party: str | None = None) -> list[OperatorPolynomial]:
     """Hermitian involutions ``A[x]``: measurements with outcomes +1 and -1."""
-    party = _name(name) if party is None else _name(party)
+    party = check_name(name) if party is None else check_name(party)
     family = _Family()
     result = [family.letter(f"{name}[{x}]", party, 1.0) for x in range(_count(count, "count"))]
     family.rules.update({(a, a): {(): ONE} for a in result})
@@ -123,7 +118,7 @@ def observables(name: str, count: int, party: str | None = None) -> list[Operato
 
 def unitaries(name: str, count: int, party: str | None = None) -> list[OperatorPolynomial]:
     """Unitary operators ``U[k]``; ``U[k].adjoint`` is the inverse."""
-    party = _name(name) if party is None else _name(party)
+    party = check_name(name) if party is None else check_name(party)
     family, result = _Family(), []
     for k in range(_count(count, "count")):
         a = family.letter(f"{name}[{k}]", party, 1.0, (ONE, 1))
@@ -134,7 +129,9 @@ def unitaries(name: str, count: int, party: str | None = None) -> list[OperatorP
     return [family.operator(a) for a in result]
 
 
-def operators(names: str, *, hermitian: bool = True, party: str = "X", norm: Any = None) -> Any:
+def operators(
+    names: str | Sequence[str], *, hermitian: bool = True, party: str = "X", norm: Any = None
+) -> Any:
     """Operators without relations, by name: a tuple, or one.
 
     ``norm``: a bound on their norms that you know to hold, as the constraint ``norm**2 - x.H*x >= 0``; it is
@@ -148,11 +145,13 @@ def operators(names: str, *, hermitian: bool = True, party: str = "X", norm: Any
         raise ValueError(f"norm must be a positive number, not {norm!r}")
     size = math.nextafter(size, math.inf) if exact is not None and size < exact else size
     family, result = _Family(), []
-    listed = [_name(n) for n in names.replace(",", " ").split()]
+    listed = [check_name(n) for n in (names.replace(",", " ").split() if isinstance(names, str) else names)]
     if not listed:
         raise ValueError("operators need names")
     for name in listed:
-        result.append(family.letter(name, _name(party), size, (ONE, 0 if hermitian else 1), norm is not None))
+        result.append(
+            family.letter(name, check_name(party), size, (ONE, 0 if hermitian else 1), norm is not None)
+        )
         if not hermitian:
             family.letter(f"{name}.H", party, size, (ONE, -1), norm is not None)
     family.done()
@@ -188,13 +187,13 @@ def paulis(count: int, name: str = "") -> list[Pauli]:
 def fermions(count: int, name: str = "c") -> list[OperatorPolynomial]:
     """Annihilators of fermionic modes; normal form: creators, then annihilators (canonical
     anticommutation)."""
-    return _modes(_count(count, "count"), _name(name), 1.0, _MINUS)
+    return _modes(_count(count, "count"), check_name(name), 1.0, _MINUS)
 
 
 def bosons(count: int, name: str = "b") -> list[OperatorPolynomial]:
     """Annihilators of bosonic modes, ``b b* = b* b + 1``: unbounded, so that bounds are hard to certify and
     values of levels may be artefacts of rounding (see ``minimize``)."""
-    return _modes(_count(count, "count"), _name(name), math.inf, ONE)
+    return _modes(_count(count, "count"), check_name(name), math.inf, ONE)
 
 
 def _modes(count: int, name: str, norm: float, sign: Number) -> list[OperatorPolynomial]:

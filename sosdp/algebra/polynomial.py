@@ -57,7 +57,7 @@ class Polynomial(Sparse):
     """
 
     __slots__ = ()
-    __array_ufunc__ = None  # numpy arrays defer to the operators below
+    __array_priority__ = 1000.0  # numpy arrays defer to the operators below; functions such as sqrt are none
 
     def __new__(cls, value: Any = 0) -> Polynomial:
         return coerce(value)
@@ -270,11 +270,14 @@ class Polynomial(Sparse):
     def __repr__(self) -> str:
         return printing.polynomial_repr(self)
 
+    def __format__(self, form: str) -> str:
+        return format(str(self), form)
+
     def __float__(self) -> float:
         if not self.is_constant:
             raise TypeError(
                 f"{self!r} is not a number; for the sine and cosine of an angle take variables c and s with "
-                "c**2 + s**2 == 1, or sd.minimize_trigonometric"
+                "c**2 + s**2 == 1, or sd.minimize_trigonometric; for a root of p, r with r**2 == p and r >= 0"
             )
         return float(self.constant)
 

@@ -307,7 +307,8 @@ def domains(lists: Sequence[Sequence[Sparse]], summands: int) -> Iterator[Domain
     flat = [p for polynomials in lists for p in polynomials]
     floating = any(p.from_floats for p in flat)
     for least in (False, True):
-        parts = [ps[0].scale(least) if len(ps) == 1 else _common(ps, least) for ps in lists]
+        scales = [[p.scale(least) for p in ps] for ps in lists]
+        parts = [own[0] if len(own) == 1 else Scale.sums(own, 1) for own in scales]
         scale = parts[0].times(parts[1] if len(parts) == 2 else _ONE, summands)
         if scale.fits_integers if not floating else scale.fits_floats:
             break
@@ -332,11 +333,6 @@ def domains(lists: Sequence[Sequence[Sparse]], summands: int) -> Iterator[Domain
         broad = own if scale.fits_integers else own._replace(bits=scale.bits)
         arrays.append(_together([p.whole(broad) for p in polynomials]))
     yield Domain(arrays, scale, whole=True)
-
-
-def _common(polynomials: Sequence[Sparse], least: bool) -> Scale:
-    """A scale of all of them."""
-    return Scale.sums([p.scale(least) for p in polynomials], 1)
 
 
 def _together(arrays: list[np.ndarray]) -> np.ndarray:

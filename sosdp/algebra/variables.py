@@ -20,13 +20,12 @@ _lock = threading.Lock()
 
 
 def check_name(name: str) -> str:
-    """Return ``name`` if it can name a variable; TypeError or ValueError says why it cannot."""
+    """Return ``name`` if it can name a variable or operators; TypeError or ValueError says why it cannot."""
     if not isinstance(name, str):
-        raise TypeError(f"a variable name must be a string, not {type(name).__name__}")
+        raise TypeError(f"a name must be a string, not {type(name).__name__}")
     if not name.isidentifier():
         raise ValueError(
-            f"{name[:60]!r} cannot name a variable: use letters, digits and underscores, not starting with a "
-            "digit"
+            f"{name[:60]!r} cannot be a name: use letters, digits and underscores, not starting with a digit"
         )
     return name
 

@@ -201,6 +201,8 @@ def test_pickling_and_copying():
 
 
 test_refusals = refusals(
+    (lambda: np.sqrt(x), "Polynomial which has no callable sqrt", TypeError),
+    (lambda: np.array([x, y]) >= 0, "PolynomialArray.values. >= 0", TypeError),
     *each(
         lambda refused: refused(),
         (

@@ -225,7 +225,8 @@ def test_exact_and_float_forms():
 
 
 def test_variables_by_name():
-    assert variables("x") == x and variables("x, y") == (x, y) and variables("x,") == (x,)
+    assert variables("x") == x and variables("x, y") == variables(["x", "y"]) == (x, y)
+    assert variables("x,") == variables(["x"]) == (x,)
     w = variables("w", (3, 2))
     assert w.shape == (3, 2) and w[2, 1].name == "w2_1" and variables("w", 2)[1].name == "w1"
     assert variables("q", 0).shape == (0,)
@@ -552,6 +553,7 @@ test_refusals = refusals(
     (lambda: variables("x y", 3),),
     (lambda: variables("x", -1),),
     (lambda: variables(3), None, TypeError),
+    (lambda: variables(["x", 3]), "a name must be a string", TypeError),
     *each(
         lambda refused: refused(),
         (

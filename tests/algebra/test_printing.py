@@ -40,7 +40,7 @@ def test_text_is_what_a_person_would_write():
         "1.0*x": 1.0 * x,
     }
     for text, p in cases.items():
-        assert str(p) == text == repr(p)
+        assert str(p) == text == repr(p) and f"{p:>30}" == f"{text:>30}"
 
     third = 0.1 * (x - 0.2) ** 2  # its coefficients are no floats
     assert (

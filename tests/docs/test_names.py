@@ -39,9 +39,9 @@ def test_every_public_name_is_on_the_page(package):
     assert public - set(LISTED) == set()
 
 
-def test_every_day_is_what_dir_shows():
+def test_every_day_is_among_what_dir_shows():
     first = PAGE.read_text(encoding="utf-8").split("## ")[1]
-    assert set(re.findall(r"`(\w+)`", first)) == set(dir(sd))
+    assert set(re.findall(r"`(\w+)`", first)) < set(dir(sd))
 
 
 def test_what_is_on_the_page_exists_once():

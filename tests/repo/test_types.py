@@ -42,14 +42,10 @@ def declared(path: Path) -> set[str]:
     }
 
 
-def test_the_stub_of_the_root_is_its_table():
+def test_dir_shows_every_name_of_the_stub_and_every_name_loads():
     modules = {name for name in dir(sd) if inspect.ismodule(getattr(sd, name))}
-    assert declared(ROOT / "sosdp" / "__init__.pyi") == {*sd.__all__, *modules}
-
-
-def test_dir_shows_what_is_needed_every_day_and_every_name_loads():
-    modules = {name for name in dir(sd) if inspect.ismodule(getattr(sd, name))}
-    assert len(set(dir(sd)) - modules) <= 25 and set(dir(sd)) - modules <= set(sd.__all__)
+    stub = declared(ROOT / "sosdp" / "__init__.pyi")
+    assert {*dir(sd), "__version__"} == stub == {*sd.__all__, *modules}
     assert not [name for name in dir(sd) if name.startswith("_")]
     assert all(getattr(sd, name) is not None for name in (*sd.__all__, *dir(sd)))
     for module in (sd.functionals, sd.sweep, sd.testing):
