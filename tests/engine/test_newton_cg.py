@@ -43,6 +43,9 @@ def test_limits_are_kept():
     program = random_program(0, sides=(30,), columns=30)
     assert newton_cg.solve(program, max_iterations=20).iterations <= 25
     assert newton_cg.solve(program, time_limit=0.0).status in ("inaccurate", "failed")
+    assert "failed, degree 4: time_limit is over" in repr(
+        sd.minimize(*dense_quartic(3), time_limit=1e-9, solver="newton_cg")
+    )
 
 
 def test_numbers_that_are_too_large_break_nothing():

@@ -28,7 +28,11 @@ def without_optimum(state: State, candidate: Candidate) -> Candidate:
     endless = falling(candidate)
     if endless is not None:
         return endless
-    failed = replace(candidate, status="failed", reason=f"the solver gave up ({raw.message})")
+    failed = replace(
+        candidate,
+        status="failed",
+        reason=f"{'time_limit is over' if state.late else 'the solver gave up'} ({raw.message})",
+    )
     if statement.kind == PROGRAM:
         return failed if raw.status == "failed" else _of_program(state, candidate)
     if raw.status == "infeasible" or statement.kind == FEASIBLE and raw.has_values:
