@@ -20,6 +20,7 @@ from sosdp.cli.arguments import COMMANDS
 from sosdp.cli.output import BAD_INPUT, InputError, OutputLost, brief, one_line, silence_stdout, write_out
 from sosdp.cli.solve_conic import is_conic
 from sosdp.extras import MissingPackage
+from sosdp.model.option_names import did_you_mean
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 BROKEN_PIPE = 141  # as a shell reports a command that a closed pipe ended
@@ -65,7 +66,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run `sosdp` with the given arguments (default: those of the process) and return its exit code."""
     try:
         # An estimator of a later version may have options unknown here: say that, not "unknown option".
-        arguments, extra = parser().parse_known_args(_joined(sys.argv[1:] if argv is None else argv))
+        given = _joined(sys.argv[1:] if argv is None else argv)
+        if given and not given[0].startswith("-") and given[0] not in COMMANDS:
+            near = did_you_mean(given[0], COMMANDS) or ";"
+            raise InputError(f"sosdp: {given[0]}: no such command{near} they are: {', '.join(COMMANDS)}")
+        arguments, extra = parser().parse_known_args(given)
         for package in PACKAGES:
             ours(package)
         if arguments.command == "private":

@@ -14,8 +14,7 @@ from typing import Any
 from sosdp.cli.output import InputError, one_line
 from sosdp.extras import need
 from sosdp.privacy.edges import edges_of_file
-from sosdp.privacy.files import InputFileError, physical_lines, require_file, suffix_of
-from sosdp.privacy.silence import no_warnings
+from sosdp.privacy.files import InputFileError, attempt, physical_lines, require_file, suffix_of
 
 EDGE_LISTS = (".txt", ".edges", ".edgelist", ".csv", ".tsv")
 LARGEST = 1 << 23
@@ -111,11 +110,7 @@ def _vertices(source: str, nodes: int | str | None) -> int | list[str] | None:
 def _whole(source: str, read: Callable[[str], Any], kind: str) -> GraphInput:
     """A graph by networkx, whose complaints quote the file and are not repeated."""
     need("networkx", "a GML, GraphML or built-in graph")
-    try:
-        with no_warnings():
-            graph = read(source)
-    except Exception:  # a broken file breaks the readers in many ways
-        graph = None
+    graph = attempt(lambda: read(source))
     if graph is None:
         raise InputFileError(source, "file", f"not readable as {kind} of a simple graph")
     return GraphInput(graph, tuple(_plain(v) for v in graph.nodes), source, f"stated in the {kind} file")
@@ -139,10 +134,7 @@ def _gml(source: str) -> Any:
 def _matrix(source: str) -> GraphInput:
     import scipy.sparse as sp
 
-    try:
-        matrix = sp.load_npz(source)
-    except Exception:  # a broken file breaks zip's and numpy's readers in many ways
-        matrix = None
+    matrix = attempt(lambda: sp.load_npz(source))
     if matrix is None:
         raise InputFileError(source, "file", "not a matrix saved by scipy.sparse.save_npz")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:

@@ -17,6 +17,7 @@ from typing import Any
 from sosdp.cli.output import Fields, InputError, check_out, fitting, plain, promise_fields, publish
 from sosdp.cli.private_gaussian import TARGETED
 from sosdp.cli.tables import FORM, given_table
+from sosdp.model.option_names import did_you_mean
 
 AGGREGATE = ("schema", "column", "by", "adjacency", "delta")
 COMMON = ("command", "name", "input", "epsilon", "json", "insecure_seed", "out")
@@ -126,7 +127,10 @@ FAMILIES = {
 def check_name(name: str) -> None:
     """Raise InputError unless `name` is an estimator of this version."""
     if name not in FAMILIES:
-        raise InputError(f"sosdp private: {name}: no such estimator; the names are: {', '.join(FAMILIES)}")
+        near = did_you_mean(name, FAMILIES) or ";"
+        raise InputError(
+            f"sosdp private: {name}: no such estimator{near} the names are: {', '.join(FAMILIES)}"
+        )
 
 
 def run(arguments: Namespace) -> int:

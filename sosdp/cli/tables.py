@@ -24,6 +24,7 @@ FORM = ("header", "separator", "decimal", "encoding", "columns", "schema")
 
 BUILTIN = ("iris", "wine", "breast-cancer", "diabetes", "digits")
 BLANKS = ("blanks", "whitespace", " ")
+MARKS = (",", ";", "\t", "|")
 
 
 def given_table(arguments: Namespace) -> Table:
@@ -60,23 +61,18 @@ def _read(arguments: Namespace) -> Table:
 
 def _form(arguments: Namespace, source: str, header: bool) -> Form:
     """How a text is written, by options and the ending; of a .csv by the line of its column names, too."""
-    form = Form(SEPARATORS.get(suffix_of(source), ","), header)
-    statement = {name: getattr(arguments, name) for name in ("separator", "decimal", "encoding")}
-    form = replace(form, **{name: value for name, value in statement.items() if value and name == "encoding"})
-    mark = statement["separator"]
-    if mark is None and header and form.separator == ",":
-        heading = next(physical_lines(source), None) if _is_text(source) else None
-        names = (heading or b"").decode(form.encoding, "replace")
-        mark = next((m for m in (",", ";", "\t") if m in names), ",")
+    form = Form(SEPARATORS.get(suffix_of(source), ","), header, arguments.encoding or "utf-8")
+    mark = arguments.separator
+    heading = next(physical_lines(source), None) if header and suffix_of(source) in SEPARATORS else None
+    if mark is None and form.separator == ",":
+        mark = next((m for m in MARKS if m in (heading or b"").decode(form.encoding, "replace")), ",")
     if mark is not None:
         form = replace(form, separator=None if mark in BLANKS else "\t" if mark in ("\\t", "tab") else mark)
-    return replace(form, decimal=statement["decimal"]) if statement["decimal"] else form
-
-
-def _is_text(source: str) -> bool:
-    from os.path import isfile
-
-    return isfile(source) and suffix_of(source) in SEPARATORS
+    first, *others = form.fields(heading) or [""]
+    if not others and any(m in first for m in MARKS):
+        reason = "the header is one name that holds , ; | or a tab: what separates names? (or give --schema)"
+        raise InputFileError(source, "--separator", reason)
+    return replace(form, decimal=arguments.decimal or ".")
 
 
 def _columns(text: str | None) -> list[str] | None:

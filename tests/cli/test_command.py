@@ -53,6 +53,7 @@ def test_version_and_help(capsys):
     [
         [],
         ["nonsense"],
+        ["privat", "mean"],
         ["solve"],
         ["solve", "a.sos.json", "--nonsense"],
         ["solve", "a.sos.json", "--degree", "four"],
@@ -63,7 +64,9 @@ def test_version_and_help(capsys):
     ],
 )
 def test_complaints_are_one_line_and_exit_2(arguments, complaint):
-    assert "sosdp" in complaint(*arguments)
+    assert ("did you mean 'private'? they are: solve" if "privat" in arguments else "sosdp") in complaint(
+        *arguments
+    )
 
 
 def test_abbreviations_are_refused(complaint):

@@ -1,5 +1,6 @@
 """`sosdp private gaussian|gmm`: values, refusals, and errors about the form of the input only."""
 
+import datetime
 import gzip
 import json
 import math
@@ -255,7 +256,7 @@ def test_columns_of_parquet(tmp_path):
         ("no such column", lambda: read_table(str(tmp_path / "t.parquet"), columns=["size"])),
         ("named twice", lambda: read_table(str(tmp_path / "t.parquet"), columns=["age", "age"])),
         (
-            'no numbers in column \'name\'.*"decimal": "," in a schema',
+            'no numbers in column \'name\'.*categories by a public schema=.*"decimal": "," in a schema',
             lambda: read_table(str(tmp_path / "t.parquet")),
         ),
     ):
@@ -263,7 +264,7 @@ def test_columns_of_parquet(tmp_path):
             refused()
 
 
-@pytest.mark.parametrize("mark", [";", "\t"])
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
 def test_the_separator_is_that_of_the_column_names(tmp_path, capsys, mark):
     """Spreadsheets of half the world write semicolons; the names are public, so they may decide."""
     rows = f"1{mark}2\n3{mark}4\n" * 300
@@ -273,6 +274,7 @@ def test_the_separator_is_that_of_the_column_names(tmp_path, capsys, mark):
     assert code == 0 and json.loads(out)["public"]["columns"] == ["a", "b"]
     assert json.loads(_run(capsys, *ask, "--json")[1])["public"]["dimension"] == 1  # nothing is guessed
     assert read(tmp_path / "a.csv", True, separator=mark).tolist()[:2] == [[1.0, 2.0], [3.0, 4.0]]
+    assert "the header is one name that holds" in _run(capsys, *ask, "--header", "--separator", ",")[2]
 
 
 def test_the_form_is_stated(tmp_path, capsys, complaint):
@@ -302,7 +304,11 @@ def test_the_form_is_stated(tmp_path, capsys, complaint):
     wrong = [
         (form | {"colour": 1}, "colour: unknown key"),
         (form | {"format": "sosdp-schema/2"}, "format"),
-        (form | {"columns": {"a": {"type": "text"}}}, "columns.a.type"),
+        (
+            form | {"columns": {"a": {"type": "text"}}},
+            "columns.a.type: one of integer, number, category, date, "
+            "boolean is expected; for 'text' say 'category'",
+        ),
         (form | {"columns": {"a": {"type": "number", "low": 2, "high": 1}}}, "low <= high"),
         (form | {"columns": {"a": {"type": "number", "low": 0, "high": 1}}}, "a: no such column"),
         (form | {"columns": {"ort": {"type": "category", "values": ["Köln"]}}}, "category"),
@@ -322,7 +328,9 @@ def test_entries_of_a_schema_have_one_meaning():
         "age": {"type": "integer", "low": 0, "high": 120},
         "born": {"type": "date", "low": "1970-01-01", "high": "2030-01-01", "format": "%Y-%m-%d"},
         "region": {"type": "category", "values": ["N", "S"]},
-        "pay": {"type": "number", "low": 0, "high": 10, "decimal": ","},
+        "pay": {"type": "number", "low": np.int64(0), "high": np.float32(10), "decimal": ","},
+        "day": {"type": "date", "low": datetime.date(1970, 1, 1), "high": np.datetime64("2030-01-01", "ns")},
+        "ill": {"type": "boolean"},
     }
     schema = Schema.from_dict({"format": "sosdp-schema/1", "columns": columns})
     meant = {
@@ -330,6 +338,8 @@ def test_entries_of_a_schema_have_one_meaning():
         "born": {"1970-01-02": 1.0, "1960-01-01": 0.0, "2031-01-01": 21915.0, "2.1.1970": None},
         "region": {"S": 1.0, " N\r": 0.0, "n": None},
         "pay": {"2,5": 2.5, "2.5": None, "1e1": 10.0, "inf": None, "nan": None},
+        "day": {"1970-01-02": 1.0, "2031-01-01": 21915.0},
+        "ill": {"true": 1.0, "False": 0.0, "1": 1.0, "0.5": None, "yes": None},
     }
     for name, entries in meant.items():
         for text, number in entries.items():
