@@ -69,10 +69,9 @@ class LabelledGraph:
 
     def to_networkx(self) -> Any:
         """The graph as a networkx Graph on the vertices 0..n-1."""
-        need("networkx", "a networkx graph")
-        import networkx
-
-        return networkx.from_scipy_sparse_array(self.adjacency, edge_attribute=None)
+        return need("networkx", "a networkx graph").from_scipy_sparse_array(
+            self.adjacency, edge_attribute=None
+        )
 
 
 def neighbour_graph(points: np.ndarray, neighbours: int) -> sp.csr_array:

@@ -104,10 +104,8 @@ def check_clustering() -> None:
 
 def cluster(points: np.ndarray, count: int) -> np.ndarray:
     """k-means labels 0..count-1 of the rows, numbered in order of first appearance."""
-    need("sklearn", "recovering communities by k-means")
-    from sklearn.cluster import KMeans
-
-    result = KMeans(n_clusters=count, n_init=10, random_state=0).fit(points).labels_
+    sklearn = need("sklearn.cluster", "recovering communities by k-means")
+    result = sklearn.KMeans(n_clusters=count, n_init=10, random_state=0).fit(points).labels_
     return renumbered(result)
 
 

@@ -28,10 +28,7 @@ class SampledGraph:
         """The graph as a networkx Graph on the vertices 0..n-1, with the true labels as node attribute
         `label`.
         """
-        need("networkx", "a networkx graph")
-        import networkx
-
-        graph = networkx.Graph()
+        graph = need("networkx", "a networkx graph").Graph()
         graph.add_nodes_from((vertex, {"label": int(label)}) for vertex, label in enumerate(self.labels))
         rows, columns = sp.triu(self.adjacency).nonzero()
         graph.add_edges_from(zip(rows.tolist(), columns.tolist()))

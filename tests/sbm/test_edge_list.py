@@ -118,8 +118,11 @@ def test_labels_belong_to_names():
     blocks = [(u, v) for u in range(40) for v in range(u) if (u < 20) == (v < 20)]
     names = [f"p{k:02d}" for k in range(40)]
     pairs = frame([names[u] for u, _ in blocks], [names[v] for _, v in blocks])
-    result = RandomizedResponseRecovery(8.0).fit(pairs).labels_by_node()
+    result = (estimator := RandomizedResponseRecovery(8.0).fit(pairs)).labels_by_node()
     assert set(result) == set(names) and len({result[name] for name in names[:20]}) == 1
+    assert repr(estimator).endswith("see labels_by_node()") and "#" not in repr(
+        RandomizedResponseRecovery(8.0)
+    )
     assert CertificateRecovery(0.1, 1e-6).fit(pairs.iloc[:30]).labels_by_node() is None
 
 

@@ -26,6 +26,9 @@ WEIGHT_ADJACENCY = "one edge (replace)"
 class RecoveryEstimator(ReleasingEstimator):
     """Base of the estimators: `fit(graph)` runs one mechanism and keeps only what it released.
 
+    Labels are in the order of `nodes_`, which is sorted, not in that of `list(graph)`: networkx has the nodes
+    in the order in which edges brought them, which is private. `labels_by_node()` gives the pairs.
+
     graph: a networkx Graph, an `EdgeList`, a data frame with the columns source and target (and weight; see
     `problems.sbm.graph_input`), a scipy sparse matrix or a dense (n, n) array. What `fit` raises for it is
     GraphInputError (a ValueError) or TypeError, where it is not a simple undirected graph with at least two
@@ -34,7 +37,7 @@ class RecoveryEstimator(ReleasingEstimator):
     Attributes after fit, all of them publishable (of the baselines without privacy: none is):
         labels_: (n,) int64 array of +-1 in the order of `nodes_`, first label +1; None if nothing was
         released. released_: whether there are labels.
-        nodes_: tuple of the graph's nodes, sorted; for matrix input 0..n-1.
+        nodes_: tuple of the graph's nodes, sorted; for matrix input 0..n-1. labels_by_node(): {node: label}.
         guarantee_, release_: see `ReleasingEstimator`.
 
     Neighbouring graphs differ in one edge; where a public `weight_bound` is given, in the weight of one pair.
@@ -89,6 +92,10 @@ class RecoveryEstimator(ReleasingEstimator):
     def _bound(self) -> float | None:
         bound = getattr(self, "weight_bound", None)
         return None if bound is None else check_positive(bound, "weight_bound")
+
+    def __repr__(self) -> str:
+        order = "" if vars(self).get("labels_") is None else "  # labels_ follow nodes_: see labels_by_node()"
+        return super().__repr__() + order
 
     def labels_by_node(self) -> dict[Hashable, int] | None:
         """The released label of every vertex by its name, None if nothing was released."""

@@ -63,10 +63,11 @@ def vote(matrix: np.ndarray, labels: np.ndarray, count: int, rounds: int) -> np.
 class CommunitiesRecovery(RecoveryEstimator):
     """Edge-private recovery of k communities; always answers.
 
-    labels_: (n,) int64 in 0..k-1, numbered in order of first appearance; k-means on the leading eigenvectors
-    of the released matrix. Cost: one eigendecomposition for flips, a few for the projection. Source: the
-    projection of arXiv 2301.04822, Algorithm 5.4, for the membership matrix of k communities;
-    docs/proofs/sbm_communities.md.
+    labels_: (n,) int64 in 0..k-1, in the order of `nodes_`, which is sorted (not that of `list(graph)`, which
+    edges may have made; pairs: `labels_by_node()`), numbered in order of first appearance; k-means on the
+    leading eigenvectors of the released matrix. Cost: one eigendecomposition for flips, a few for the
+    projection. Source: the projection of arXiv 2301.04822, Algorithm 5.4, for the membership matrix of k
+    communities; docs/proofs/sbm_communities.md.
     """
 
     epsilon: float = Field(budget, "budget of one fit, > 0")
