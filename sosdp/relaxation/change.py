@@ -260,7 +260,7 @@ def _terms(p: Polynomial) -> dict[tuple[int, ...], Fraction]:
 @dataclass(frozen=True, eq=False)
 class Built:
     """A changed statement (``given``: as it was) as matrices: ``pieces`` in given units of u, ``scaled`` and
-    ``program`` in the solver's; ``height``: the size of the objective, of its largest coefficient without
+    ``program`` in the solver's; ``height``: the size of the objective, of its coefficients together without
     the constant in the units of u;
     ``unit``: of the objective, in which the program's is measured; ``multiples``: of the equations, that were
     subtracted from each demand's parts; ``first``: the program that was judged before this one, if any, whose
@@ -411,18 +411,21 @@ def _units(
 
 
 def _sizes(result: list[Scaling], values: list[float], pieces: list[Identity]) -> tuple[float, float]:
-    """Of objectives in scaled variables: the largest coefficient but the constant, and the factor that
-    brings what counts of them below four, but for a tenth; of large ones on bounded sets, whose values are of
-    the size of the largest, all of it below one (networks of 89 to 500 buses: 1e-5 of the value)."""
-    terms = [
-        np.abs(p.target * s.column * value)[p.columns.any(axis=1)]
-        for s, value, p in zip(result, values, pieces, strict=True)
-    ]
-    counted = np.concatenate(terms)
-    height = float(counted.max(initial=0.0))
+    """Of objectives in scaled variables: how much they vary, the Euclidean norm of all coefficients but the
+    constant, and the factor that brings what counts of them below four, but for a tenth; of large ones on
+    bounded sets, whose values are of the size of the largest, all of it below one (networks of 89 to 500
+    buses: 1e-5 of the value)."""
+    counted = np.concatenate(
+        [
+            np.abs(p.target * s.column * value)[p.columns.any(axis=1)]
+            for s, value, p in zip(result, values, pieces, strict=True)
+        ]
+    )
+    top = float(counted.max(initial=0.0)) or 1.0
+    height = top * float(np.linalg.norm(counted / top))
     if counted.size > _LARGE and all(_is_bounded(s, p) for s, p in zip(result, pieces, strict=True)):
-        return height, 1.0 / power_of_two(height or 1.0)
-    counted = np.sort(counted[counted > _COUNTED * height])
+        return height, 1.0 / power_of_two(top)
+    counted = np.sort(counted[counted > _COUNTED * top])
     power = 4.0 / power_of_two(float(counted[(counted.size - 1) // 10])) if counted.size else 1.0
     return height, power
 
