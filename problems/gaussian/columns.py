@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.privacy.calibrate import shown
 from sosdp.privacy.inputs import check_schema, floats
 
 UNREADABLE = {
@@ -85,8 +86,15 @@ def bounds_by_name(value: Any, names: Sequence[str] | None) -> Any:
     are. ValueError for a name that no column or several have."""
     if not isinstance(value, Mapping):
         return value
-    _check_names("bounds", value, names)
-    return [value.get(name) for name in names or ()]
+    given = {str(name): pair for name, pair in value.items()}
+    _check_names("bounds", given, names)
+    return [given.get(name) for name in names or ()]
+
+
+def pairs_of(bounds: Any, d: int) -> list[Any]:
+    """One pair, or None, a column, of bounds that may be one for all."""
+    one = bounds is None or (len(bounds) == 2 and np.isscalar(bounds[0]))
+    return [bounds] * d if one else list(bounds)
 
 
 def flags_by_name(what: str, value: Any, names: Sequence[str] | None) -> Any:
@@ -112,7 +120,7 @@ def _check_names(what: str, wanted: Iterable[Any], names: Sequence[str] | None) 
 def _flags(value: Any, name: str, d: int) -> np.ndarray:
     flags = np.broadcast_to(np.asarray(value), (d,)).copy() if np.shape(value) in ((), (d,)) else None
     if flags is None or flags.dtype != np.bool_:
-        raise ValueError(f"{name} must be True, False or one of them a column ({d}), got {value!r}")
+        raise ValueError(f"{name} must be True, False or one of them a column ({d}), got {shown(value)}")
     return flags
 
 

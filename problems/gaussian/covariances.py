@@ -42,10 +42,8 @@ def plan_covariance(task: MeanTask, budget: Budget, *, mean: bool) -> Plan:
     """Shares, predicted errors and reach of a covariance (and mean).
 
     Raises:
-        TooFewRecords: with the n that would do. ValueError: tight columns, over 50 columns.
+        TooFewRecords: with the n that would do. ValueError: over 50 columns.
     """
-    if task.tight:
-        raise ValueError("covariances have no tight columns: give all columns wide bounds")
     if task.d > LARGEST:
         raise ValueError(f"at most {LARGEST} columns, got {task.d}: project to fewer by a public map")
     return enough(task, f"records of d = {task.d} columns", lambda more: _planned(more, budget, mean))
@@ -107,7 +105,7 @@ def private_gaussian(
     whitening.coarse(plan.spent["coarse"], plan.steps)
     left = sum(plan.spent.values(), -queries.spent) - radius_price(task.n, queries.pure)
     last = whitening.moments(left, MEAN_SLACK if mean else COARSE_SLACK)
-    value = _covariance(frame, whitening, last, plan)
+    value = _covariance(frame, columns.tight, whitening, last, plan)
     if mean:
         centre = whitening.centre + whitening.transform @ last.shift
         value["mean"] = columns.raw(frame.centre + frame.scale * centre)
@@ -117,11 +115,14 @@ def private_gaussian(
         "method": "whitened",
         "contamination": task.contamination,
         "bounds": columns.bounds,
+        "estimates": ("folded mean",) * task.d,
     }
     return queries.seal(value, mechanism=NAMES[mean], public=public)
 
 
-def _covariance(frame: Frame, whitening: Whitening, last: Moments, plan: Plan) -> dict[str, object]:
+def _covariance(
+    frame: Frame, tight: np.ndarray, whitening: Whitening, last: Moments, plan: Plan
+) -> dict[str, object]:
     """Everything about the covariance that follows from what was released."""
     values, vectors, seen = last.spectrum()
     values = np.maximum(values, last.noise)
@@ -132,7 +133,7 @@ def _covariance(frame: Frame, whitening: Whitening, last: Moments, plan: Plan) -
     inverse = 1.0 / values
     private = last.deviation * math.sqrt((inverse @ inverse + inverse.sum() ** 2) / 2.0)
     error = math.hypot(private, plan.sampling_error)
-    thin = widths**2 < THIN * frame.scale**2  # its scale was that of a heap, not of the column
+    thin = ~tight & (widths**2 < THIN * frame.scale**2)  # its scale was that of a heap, not of the column
     frame = replace(frame, degenerate=frame.degenerate | thin)
     unseen = (frame.scale[:, None] * root[:, ~seen]).T
     return {

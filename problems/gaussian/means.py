@@ -77,9 +77,7 @@ def private_mean(
     if ends is None:
         frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)
     else:
-        frame = Frame(
-            (ends.low + ends.high) / 2.0, (ends.high - ends.low) / 2.0, np.zeros(task.d, dtype=bool)
-        )
+        frame = Frame((ends.low + ends.high) / 2.0, (ends.high - ends.low) / 2.0, ends.degenerate)
     y = frame.into(entries)  # a missing entry at the centre
     interval = None
     if plan.method == "median":
@@ -112,7 +110,11 @@ def private_mean(
         "skewed": skewed(mean, frame, columns, task, plan) if folded else np.zeros(task.d, dtype=bool),
     }
     if ends is not None:
-        value |= {"clipped_to": np.stack([low, high], axis=1), "clipped_share": ends.share}
+        value |= {
+            "clipped_to": np.stack([low, high], axis=1),
+            "clipped_share": ends.share,
+            "degenerate": frame.degenerate,
+        }
     name = "gaussian.mean" if ends is None else "gaussian.whole_mean"
     return queries.seal(value, mechanism=name, public=_public(task, plan.method, columns))
 

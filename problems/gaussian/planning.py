@@ -250,12 +250,12 @@ def _folded(method: str, task: MeanTask, budget: Budget) -> Plan:
 
 
 KNOWN = {"interval": Fraction(15, 100)}  # of the budget of a mean of all records; the rest is for the sum
-LEARNT = {"clip": Fraction(25, 100), "count": Fraction(5, 100), "interval": Fraction(12, 100)}
+LEARNT = {"clip": Fraction(25, 100), "count": Fraction(10, 100), "interval": Fraction(12, 100)}
 LEARNT_FRAME = Fraction(6, 100)  # and this, or what its medians need, where columns are without bounds
 MOST_FRAME = Fraction(3, 10)
 BALL_BEFORE = {False: Fraction(4, 3), True: Fraction(3, 4)}  # times these shares of zCDP, before a ball
 CLIP_NATS = 40.0  # twice the nats between a clip point and the empty end of its grid, of e^12 steps
-MOST_CLIPPED = 4  # at most one over so many records beyond either clip point
+MOST_CLIPPED = 8  # at most one over so many records beyond either clip point
 
 
 def _whole(method: str, task: MeanTask, budget: Budget) -> Plan:

@@ -14,11 +14,12 @@ import numpy as np
 from scipy.special import ndtr
 
 from sosdp.privacy.calibrate import between, check_epsilon, check_positive
+from sosdp.privacy.inputs import integer
 
 from .labellings import LARGEST
 from .program import DEFAULT_TAU0
 from .rounds_planning import difference_law, plan_rounds
-from .theory import _vertices, predict_error, release_law
+from .theory import predict_error, release_law
 
 Method = Literal["certificate", "edge flips", "projection", "voting", "exponential", "rounds"]
 
@@ -40,7 +41,7 @@ class Forecast:
 
 def checked_model(n: int, average_degree: float, gamma: float) -> tuple[int, float, float]:
     """The public parameters of a block model, checked."""
-    n = _vertices(n)
+    n = integer(n, "n", 2)
     d, contrast = check_positive(average_degree, "average_degree"), check_positive(gamma, "gamma")
     if contrast > 1 or d * (1 + contrast) > n:
         raise ValueError(f"need gamma <= 1 and d (1 + gamma) <= n, got d = {d}, gamma = {contrast}, n = {n}")
@@ -109,7 +110,7 @@ def vote_error(n: int, average_degree: float, gamma: float, wrong: float, epsilo
     independent of the voting edges and wrong equally on both sides; `wrong` in [0, 1/2]. O(n log n).
     """
     between(wrong, "wrong", "[0, 0.5]")
-    probabilities, offset = _votes_law(_vertices(n), average_degree, gamma, wrong)
+    probabilities, offset = _votes_law(integer(n, "n", 2), average_degree, gamma, wrong)
     values = np.arange(len(probabilities)) - offset
     scale = max(2.0 / check_epsilon(epsilon), 0.1)
     a = math.exp(-1.0 / scale)
@@ -142,7 +143,7 @@ def exponential_forecast(n: int, average_degree: float, gamma: float, epsilon: f
     """`ExponentialRecovery`: mean-field equation, a label wrong with probability 1 / (1 + e^(eps votes))."""
     error = 0.0
     for _ in range(30):
-        probabilities, offset = _votes_law(_vertices(n), average_degree, gamma, min(error, 0.5))
+        probabilities, offset = _votes_law(integer(n, "n", 2), average_degree, gamma, min(error, 0.5))
         votes = np.clip(epsilon * (np.arange(len(probabilities)) - offset), -700, 700)
         error = float(probabilities @ (1 / (1 + np.exp(votes))))
     return _forecast("exponential", n, min(error, 0.5))
@@ -155,7 +156,7 @@ def predicted_slack(n: int, average_degree: float, gamma: float) -> tuple[np.nda
     the rest: lambda = (m + t - sqrt((m - t)^2 + 4 V)) / 2, m and V mean and variance of a vote. Within 4 of
     the measured values of docs/sbm.md.
     """
-    n = _vertices(n)
+    n = integer(n, "n", 2)
     probabilities, offset = _votes_law(n, average_degree, gamma, 0.0)
     votes = np.arange(len(probabilities)) - offset
     mean = float(probabilities @ votes)
@@ -172,7 +173,7 @@ def predicted_resistance(n: int, average_degree: float, gamma: float) -> tuple[n
     the reciprocals of the two least slacks: the least one, and the next given the least (its mean vote); less
     `SPREAD`, a fit, because the bottom is not quite on them. Within 7 % of measured graphs.
     """
-    n = _vertices(n)
+    n = integer(n, "n", 2)
     probabilities, offset = _votes_law(n, average_degree, gamma, 0.0)
     votes = np.arange(len(probabilities)) - offset
     slack, least = predicted_slack(n, average_degree, gamma)

@@ -272,7 +272,9 @@ def checked_pairs(graph: EdgeList) -> tuple[int, np.ndarray]:
     public form: n, shapes and types."""
     n = graph.n
     if isinstance(n, bool) or not hasattr(n, "__index__"):
-        raise GraphInputError(f"the number of vertices of an edge list must be an integer, got {n!r}")
+        raise GraphInputError(
+            f"the number of vertices of an edge list must be an integer, got {type(n).__name__}"
+        )
     n = int(n)
     _require_two(n)
     try:

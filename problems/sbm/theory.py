@@ -18,6 +18,7 @@ from sosdp.privacy.calibrate import (
     gaussian_sigma_paper,
     gaussian_sigma_tight,
 )
+from sosdp.privacy.inputs import integer
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_profile, accept_rule
 from sosdp.privacy.mechanisms.propose_test_release.stability import StabilityRule
 
@@ -51,7 +52,7 @@ def predict_error(
     formula: a^2 = 1 - n sigma^2 / lam^2, error = Phi(-a / sqrt(1 - a^2)); a prediction, not a bound.
     Measured at n = 1000, epsilon = 1, gamma d = 100 and 200: predicted .21 and .04, observed .24 and .04.
     """
-    n = _vertices(n)
+    n = integer(n, "n", 2)
     signal = check_positive(average_degree, "average_degree") * check_positive(gamma, "gamma")
     lam = check_positive(lam, "lam")
     multiplier = gaussian_multiplier(epsilon, delta, calibration)
@@ -81,7 +82,7 @@ def randomised_response_threshold(n: int, epsilon: float) -> float:
     sqrt(n q (1 - q)) / (1 - 2 q), q = 1 / (1 + e^epsilon); the graph's own noise is ignored.
     """
     q = 1 / (1 + math.exp(check_epsilon(epsilon)))
-    return math.sqrt(_vertices(n) * q * (1 - q)) / (1 - 2 * q)
+    return math.sqrt(integer(n, "n", 2) * q * (1 - q)) / (1 - 2 * q)
 
 
 def weak_recovery_possible(average_degree: float, gamma: float) -> bool:
@@ -94,7 +95,7 @@ def exact_recovery_possible(n: int, average_degree: float, gamma: float) -> bool
     n.
     """
     contrast = (math.sqrt(1 + gamma) - math.sqrt(max(0.0, 1 - gamma))) ** 2
-    return average_degree * contrast > 2 * math.log(_vertices(n))
+    return average_degree * contrast > 2 * math.log(integer(n, "n", 2))
 
 
 def release_law(epsilon: float, delta: float, decision: str = "auto") -> Callable[[float], float]:
@@ -162,7 +163,7 @@ def lower_bound_epsilon(
     probability of missing it. Explicit form of Theorem 5.22 (packing of balanced labellings, group privacy
     over coupled graphs); n even. Proof: docs/proofs/sbm_weak_recovery.md, last section.
     """
-    n = _vertices(n)
+    n = integer(n, "n", 2)
     if n % 2:
         raise ValueError(f"the lower bound is for balanced labellings: n must be even, got {n}")
     between(failure, "failure", "(0, 1)")
@@ -192,13 +193,3 @@ def lower_bound_epsilon(
         pairs = 2 * a * (n - 2 * a)
         best = max(best, 0.5 * math.log1p(n / (2 * signal) * math.expm1(numerator / pairs)))
     return best
-
-
-def _vertices(n: int) -> int:
-    try:
-        whole = int(n)
-    except (TypeError, ValueError, OverflowError):  # NaN, infinity, text, None
-        whole = 0
-    if isinstance(n, bool) or whole != n or whole < 2:
-        raise ValueError(f"n must be an integer >= 2, got {n!r}")
-    return whole

@@ -325,8 +325,11 @@ def _numbers(value: dict[str, Any], public: dict[str, Any]) -> Fields:
     if estimates is not None and "mean" in value:
         known = estimates[0] if len(set(estimates)) == 1 else "mean"
         value = {known if name == "mean" else name: numbers for name, numbers in value.items()}
-        if known == "mean" and len(set(estimates)) > 1:
-            result["estimates"] = ", ".join(estimates)
+        if set(estimates) != {"mean"}:
+            said = ", ".join(estimates) if known == "mean" else known
+            result["estimates"] = (
+                f"{said}; where columns are skewed not the mean of all rows, nor its interval"
+            )
     for name, given in value.items():
         numbers = given if isinstance(given, list) else [str(given) if isinstance(given, bool) else given]
         rows = numbers if numbers and (numbers[0] is None or isinstance(numbers[0], list)) else [numbers]

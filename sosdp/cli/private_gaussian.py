@@ -43,10 +43,9 @@ def facts(arguments: Namespace, table: Table) -> dict[str, Any]:
     given = arguments.contamination
     result: dict[str, Any] = {"contamination": CONTAMINATION if given is None else given}
     result["bounds"] = _bounds(arguments) or table.bounds
-    if arguments.name == "gaussian" and arguments.estimate == "mean":
-        return result | {name: flagged(arguments, name, table.names) for name in ("tight", "log")}
     if arguments.name not in TARGETED:
-        return result
+        flags = ("tight", "log") if arguments.estimate == "mean" else ("tight",)
+        return result | {name: flagged(arguments, name, table.names) for name in flags}
     place = _place(table, arguments)
     d = table.values.shape[1]
     literal = np.array(table.literal or [False] * d)

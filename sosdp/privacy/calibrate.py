@@ -27,6 +27,15 @@ LARGEST_COUNT_LOG2 = 61
 """Data counts stay below 2^61, so that adding noise cannot overflow 64-bit integers."""
 
 
+def shown(value: Any) -> str:
+    """An argument in a message: a number or a text as it is, anything else by its type: it may be data."""
+    return (
+        repr(value)
+        if isinstance(value, int | float | str | Fraction | None)
+        else f"an object of type {type(value).__name__}"
+    )
+
+
 def check_epsilon(epsilon: Any) -> float:
     """`epsilon` as a float, an exact rational rounded down.
 
@@ -35,7 +44,7 @@ def check_epsilon(epsilon: Any) -> float:
     """
     number = _budget(epsilon, "epsilon")
     if not (math.isfinite(number) and number > 0.0):
-        raise ValueError(f"epsilon must be a finite number > 0, got {epsilon!r}")
+        raise ValueError(f"epsilon must be a finite number > 0, got {shown(epsilon)}")
     return number
 
 
@@ -47,7 +56,7 @@ def check_delta(delta: Any) -> float:
     """
     number = _budget(delta, "delta")
     if not 0.0 < number < 1.0:
-        raise ValueError(f"delta must lie strictly between 0 and 1 (for example 1e-6), got {delta!r}")
+        raise ValueError(f"delta must lie strictly between 0 and 1 (for example 1e-6), got {shown(delta)}")
     return number
 
 
@@ -59,7 +68,7 @@ def check_positive(value: Any, name: str, *, zero: bool = False) -> float:
     """
     number = _as_number(value, name)
     if not (math.isfinite(number) and (number > 0.0 or (zero and number == 0.0))):
-        raise ValueError(f"{name} must be a finite number {'>= 0' if zero else '> 0'}, got {value!r}")
+        raise ValueError(f"{name} must be a finite number {'>= 0' if zero else '> 0'}, got {shown(value)}")
     return number
 
 
@@ -69,7 +78,7 @@ def between(value: Any, name: str, interval: str) -> Fraction:
     number = value if isinstance(value, Fraction) else _as_number(value, name)
     at_end = (number == low and interval[0] == "[") or (number == high and interval[-1] == "]")
     if not (low < number < high or at_end):
-        raise ValueError(f"{name} must lie in {interval}, got {value}")
+        raise ValueError(f"{name} must lie in {interval}, got {shown(value)}")
     return Fraction(number)
 
 
@@ -79,7 +88,7 @@ def one_of(value: Any, name: str, words: Iterable[str]) -> None:
     if not isinstance(value, str) or value not in known:
         two = " or ".join(f'"{word}"' for word in known)
         listed = two if len(known) == 2 else f"one of {', '.join(map(str, known))}"
-        raise ValueError(f"{name} must be {listed}, got {value!r}")
+        raise ValueError(f"{name} must be {listed}, got {shown(value)}")
 
 
 def _budget(value: Any, name: str) -> float:
@@ -94,11 +103,11 @@ def _budget(value: Any, name: str) -> float:
 def _as_number(value: Any, name: str) -> float:
     truth = isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b"
     if truth or isinstance(value, str | bytes):
-        raise ValueError(f"{name} must be a number, got {value!r}")
+        raise ValueError(f"{name} must be a number, got {shown(value)}")
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{name} must be a number, got {value!r}") from error
+        raise ValueError(f"{name} must be a number, got {shown(value)}") from error
 
 
 # ------------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.privacy.calibrate import shown
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.silence import no_warnings
@@ -249,7 +250,7 @@ def members(values: Any, *, text: bool = True) -> list[Any]:
 def check_labels(classes: Any) -> None:
     """Raise ValueError unless these are two different labels."""
     if len(classes) != 2 or classes[0] == classes[1]:
-        raise ValueError(f"classes must be the two different labels, got {classes!r}")
+        raise ValueError(f"classes must be the two different labels, got {shown(classes)}")
 
 
 def same_label(labels: Any, wanted: Any) -> list[bool]:
@@ -428,10 +429,8 @@ def positive(value: Any, name: str) -> Fraction:
     if result is None:
         with contextlib.suppress(TypeError, ValueError, OverflowError):
             result = Fraction(value)
-    if not isinstance(result, Fraction):
-        raise ValueError(f"{name} must be a finite number > 0, got {value!r}")
-    if result <= 0:
-        raise ValueError(f"{name} must be > 0, got {value!r}")
+    if not isinstance(result, Fraction) or result <= 0:
+        raise ValueError(f"{name} must be a finite number > 0, got {shown(value)}")
     return result
 
 
@@ -439,12 +438,12 @@ def interval(low: Any, high: Any) -> tuple[Fraction, Fraction]:
     """The ends of a public interval as exact rationals; ValueError unless they are finite and low < high."""
     first, last = number(low), number(high)
     if not isinstance(first, Fraction) or not isinstance(last, Fraction) or first >= last:
-        raise ValueError(f"the interval needs finite low < high, got [{low!r}, {high!r}]")
+        raise ValueError(f"the interval needs finite low < high, got [{shown(low)}, {shown(high)}]")
     return first, last
 
 
 def integer(value: Any, name: str, least: int = 1) -> int:
     """The public number as a Python integer; ValueError: not an integer, or below `least`."""
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < least:
-        raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
+    if isinstance(value, bool | np.ndarray) or not hasattr(value, "__index__") or value.__index__() < least:
+        raise ValueError(f"{name} must be an integer >= {least}, got {shown(value)}")
     return int(value)

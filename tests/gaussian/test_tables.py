@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from problems.gaussian import PrivateGaussian, PrivateMean
+from problems.gaussian import PrivateCovariance, PrivateGaussian, PrivateMean
 from problems.gaussian.columns import boolean_columns, public_columns, read_table
 from problems.gaussian.frame import spread_missing
 from tests.refusals import refusals
@@ -93,13 +93,12 @@ def test_boolean_columns_are_shares():
     flags = pd.array(g.random(N) < 0.1, dtype="boolean")
     table = pd.DataFrame({"smokes": g.random(N) < 0.3, "rare": flags, "age": g.normal(40, 10, N)})
     assert boolean_columns(table) == [True, True, False] and boolean_columns(np.zeros((2, 2))) == []
-    result = PrivateMean(1.0, delta=1e-6, bounds=None, contamination=0.05).fit(table)
-    assert abs(result.mean_[0] - table["smokes"].mean()) < 6 * result.noise_scale_[0] < 0.1
-    assert abs(result.mean_[1] - 0.1) < 0.1 and result.estimates_ == ("mean", "mean", "folded mean")
-    mixed = PrivateMean(1.0, delta=1e-6, bounds=[None, None, (0, 120)], contamination=0.05).fit(table)
-    assert abs(mixed.mean_[2] - 40.0) < 3.0 and mixed.estimates_[0] == "mean"
-    known = PrivateMean(1.0, delta=1e-6, bounds=(0, 120), contamination=0.05).fit(table)
-    assert known.estimates_[0] == "folded mean"  # whoever gives bounds for all has said what he wants
+    for bounds in (None, [None, None, (0, 120)], (0, 120), {"smokes": (0, 1)}):  # the type is public
+        result = PrivateMean(1.0, delta=1e-6, bounds=bounds, contamination=0.05).fit(table)
+        assert result.estimates_ == ("mean", "mean", "folded mean")
+        assert (np.abs(result.mean_ - [table["smokes"].mean(), 0.1, 40.0]) < [0.1, 0.1, 3.0]).all()
+        beside = PrivateCovariance(2.0, 1e-6, bounds=bounds, contamination=0.0).fit(table)
+        assert np.abs(np.log(np.diag(beside.covariance_) / table.astype(float).var()))[::2].max() < 0.4
 
 
 def test_bounds_of_some_columns_only():
@@ -203,6 +202,7 @@ def test_unknown_names_are_refused_by_public_facts_alone():
         (PrivateMean(1.0, bounds={"salry": (0, 1)}, **ask), "no column has the name 'salry'"),
         (PrivateMean(1.0, bounds=None, log=["wage"], **ask), "log: no column has the name 'wage'"),
         (PrivateGaussian(1.0, bounds={"x": (0, 1)}, **ask), "the columns are: salary, age, smoker"),
+        (PrivateGaussian(1.0, bounds={0: (0, 1)}, **ask), "no column has the name '0'"),
     ]
     for table in (people(), people() * math.nan, people() * 0.0 + 1e300):
         for model, words in refused:
@@ -245,6 +245,14 @@ def test_means_and_intervals_lie_in_the_public_bounds(log):
 
 
 test_refusals = refusals(
+    (
+        lambda: PrivateMean(1.0, bounds=None, contamination=0.0).outlook(people()),
+        "n must be an integer >= 1, got an object of type DataFrame$",
+    ),
+    (
+        lambda: PrivateMean(1.0, bounds=None, contamination=0.0).outlook(people().to_numpy(dtype=float)),
+        "n must be an integer >= 1, got an object of type ndarray$",
+    ),
     (lambda: read_table(np.zeros((50, 2), dtype=complex)), "Complex"),
     (lambda: read_table(np.zeros((50, 2), dtype="datetime64[s]")), "days since a public one", TypeError),
     (lambda: public_columns([None, (0, 1)], True, 2), "tight"),

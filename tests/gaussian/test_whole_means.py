@@ -80,7 +80,7 @@ def test_ends_taken_from_the_records_are_caught(recorded, monkeypatch):
 
     def looked(queries, entries, *_):
         ends = entries.min(axis=0), entries.max(axis=0) + 1.0
-        return whole_means.Ends(*ends, np.zeros(1))
+        return whole_means.Ends(*ends, np.zeros(1), np.zeros(1, dtype=bool))
 
     monkeypatch.setattr(means, "release_ends", looked)
     first = run_on([[0.0], [0.25], [1.0]], columns, task, "cube")
@@ -116,16 +116,16 @@ def test_rows_at_the_bounds_are_no_less():
 
 def test_without_bounds_it_is_the_mean_between_published_points():
     g = np.random.default_rng(1)
-    X = np.column_stack([g.lognormal(size=20000), 1e9 + g.standard_normal(20000)])
-    for options in ({}, {"delta": 1e-6}, {"log": [True, False]}):
+    share = g.random((20000, 2)) < [0.3, 0.015]  # the ends lose the second one
+    X = np.column_stack([g.lognormal(size=20000), 1e9 + g.standard_normal(20000), share])
+    for options in ({}, {"delta": 1e-6}, {"log": [True, False, False, False]}):
         model = PrivateMean(4.0, bounds=None, contamination=0.0, insecure_seed=5, **options).fit(X)
         assert all("clipped to [" in word for word in model.estimates_)
-        looked = np.log(X) if "log" in options else X
-        (low, high), j = model.clipped_to_[0], 0
-        values = looked[:, j] if "log" in options else X[:, j]
-        clipped = np.clip(values, low, high).mean()
-        assert abs((math.log(model.mean_[0]) if "log" in options else model.mean_[0]) - clipped) < 0.03
-        assert abs(model.mean_[1] - 1e9) < 0.1
+        (low, high), values = model.clipped_to_[0], np.log(X[:, 0]) if "log" in options else X[:, 0]
+        mean = math.log(model.mean_[0]) if "log" in options else model.mean_[0]
+        assert abs(mean - np.clip(values, low, high).mean()) < 0.03
+        assert (np.abs(model.mean_[1:3] - [1e9, 0.3]) < [0.1, 0.02]).all() and model.clipped_share_[2] < 0.1
+        assert np.isnan(model.interval_).any(axis=1).tolist() == [False, False, False, True]
         beyond = ((values < low) | (values > high)).mean()
         assert beyond <= model.clipped_share_[0] < beyond + 0.05
 

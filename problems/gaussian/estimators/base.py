@@ -21,6 +21,7 @@ from ..columns import (
     boolean_columns,
     bounds_by_name,
     flags_by_name,
+    pairs_of,
     public_columns,
     read_table,
 )
@@ -44,7 +45,7 @@ class TableEstimator(ReleasingEstimator):
     epsilon: float | None = Field(
         None, "budget; alone it is pure privacy, with delta > 0 approximate", default=None
     )
-    delta: float = Field(None, "of the budget; 0 for none", default=0.0, kw_only=True)
+    delta: float = Field(None, "of the budget; 0 for none", default=0.0)
     rho: float | None = Field(None, "a zCDP budget instead of both", default=None, kw_only=True)
     bounds: Any = Field(
         None,
@@ -60,6 +61,15 @@ class TableEstimator(ReleasingEstimator):
         "estimand is the mean of the others, which for skewed columns is not the mean (take "
         "logarithms first). With 0 a mean is that of all rows, at the price of noise for the whole width of "
         "the bounds",
+        kw_only=True,
+    )
+
+    tight: Any = Field(
+        None,
+        "True (or one bool a column, or a list of column names) where the bounds are meant "
+        "literally: ratings, 0/1, indicators, small counts, columns with many zeros. Columns of a data frame "
+        "that are declared boolean are, with bounds (0, 1)",
+        default=False,
         kw_only=True,
     )
 
@@ -137,22 +147,14 @@ class TableEstimator(ReleasingEstimator):
         return columns, task
 
     def _schema(self, d: int) -> tuple[Any, Any]:
-        """Bounds and tightness; columns that a data frame declares as booleans have (0, 1) by default."""
+        """Bounds and tightness; columns that a data frame declares as booleans have (0, 1), tight."""
         flags = np.array(vars(self).get("_booleans", ()), dtype=bool)  # none before records were read
         bounds = self._bounds_of(d)
-        statement = flags_by_name("tight", getattr(self, "tight", False), self._names_of(d))
-        named = isinstance(self.bounds, Mapping)
-        listed = isinstance(bounds, list | tuple) and len(bounds) == d and (d > 2 or named)
+        statement = flags_by_name("tight", self.tight, self._names_of(d))
         if not flags.any() or np.shape(statement) not in ((), (d,)):
             return bounds, statement
-        if bounds is not None and not (listed and any(pair is None for pair in bounds)):
-            return bounds, statement
-        given = [None] * d if bounds is None else list(bounds)
-        tight = np.broadcast_to(statement, (d,)).copy()
-        for j in np.flatnonzero(flags):
-            if given[j] is None:
-                given[j], tight[j] = (0.0, 1.0), True
-        return given, tight
+        pairs = pairs_of(bounds, d)
+        return [(0.0, 1.0) if j < d and flags[j] else pair for j, pair in enumerate(pairs)], statement | flags
 
     def _bounds_of(self, d: int) -> Any:
         """The bounds, those by name in the order of the columns."""
@@ -164,13 +166,11 @@ class TableEstimator(ReleasingEstimator):
         if "_names" in vars(self):
             return self._names if self._names is None or len(self._names) == d else None
         given = list(self.bounds) if isinstance(self.bounds, Mapping) else []
-        for flag in (getattr(self, "tight", None), getattr(self, "log", None)):
+        for flag in (self.tight, getattr(self, "log", None)):
             given += [flag] if isinstance(flag, str) else flag if isinstance(flag, list | tuple) else []
         known = list(dict.fromkeys(name for name in given if isinstance(name, str)))
         return [*known, *(f"column {j}" for j in range(len(known), d))] if len(known) <= d else known
 
     def _unpack(self, value: Any) -> None:
         super()._unpack(value)
-        self.degenerate_ = (
-            np.zeros(self.n_features_in_, dtype=bool) if self.frame_ is None else self.frame_["degenerate"]
-        )
+        self.degenerate_ = (self.frame_ or value).get("degenerate", np.zeros(self.n_features_in_, dtype=bool))

@@ -39,7 +39,8 @@ class PrivateGaussian(TableEstimator):
     After fit: mean_ (d,), covariance_ (d, d) positive definite, error_, unseen_, condition_, within_plan_,
     degenerate_ (d,), and what `TableEstimator` lists. Consistent for Gaussian columns; heavier tails are
     folded and read as smaller variances, and the mean is that of what is left (with contamination 0 as
-    well: `PrivateMean` has the mean of all records). Scales of columns may differ by anything; `plan(n,
+    well: `PrivateMean` has the mean of all records). Columns that a data frame
+    declares as booleans are tight, in (0, 1). Scales of columns may differ by anything; `plan(n,
     d).condition` says up to which condition of the correlation matrix the errors of the plan hold.
 
     error_: forecast Frobenius error relative to the truth, from what the fit found. unseen_: (k, d),
@@ -72,12 +73,16 @@ class PrivateGaussian(TableEstimator):
 
     def plan(self, n: int, d: int) -> Plan:
         """Shares and predicted errors of the covariance for n records of d columns; raises as `fit` does."""
-        _, task = self._public(n, d)
+        _, task = self._facts(n, d)
         budget = self._budget()
         makers = [partial(plan_covariance, task, budget, mean=self._mean)]
-        if budget.pure and d <= PURE_COLUMNS:
+        if budget.pure and d <= PURE_COLUMNS and not task.tight:
             makers.append(partial(self._packing_plan, task, budget))
         return least_error(makers)
+
+    def _facts(self, n: int, d: int) -> tuple[Columns, MeanTask]:
+        bounds, tight = self._schema(d)
+        return self._public(n, d, tight, bounds=bounds)
 
     def _packing_plan(self, task: MeanTask, budget: Budget) -> Plan:
         first, second = self._pure_budgets(budget)
@@ -88,7 +93,7 @@ class PrivateGaussian(TableEstimator):
 
     def _release(self, data: np.ndarray) -> Release:
         self.plan_ = self.plan(*data.shape)
-        columns, task = self._public(*data.shape)
+        columns, task = self._facts(*data.shape)
         entries, budget = columns.clipped(data), self._budget()
         if self.plan_.method == "packing":
             return self._pure(entries, columns, task, budget)
@@ -119,7 +124,12 @@ class PrivateGaussian(TableEstimator):
             folded = _folded(task)
             parts.append(private_mean(entries, columns, folded, second, plan_mean(folded, second), seed))
             value["mean"] = parts[-1].value["mean"]
-        public = {"records": task.n, "dimension": task.d, "method": plan.method}
+        public = {
+            "records": task.n,
+            "dimension": task.d,
+            "method": plan.method,
+            "estimates": ("folded mean",) * task.d,
+        }
         return join(parts, value, mechanism=NAMES[self._mean], public=public)
 
 

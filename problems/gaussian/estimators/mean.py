@@ -30,7 +30,8 @@ class PrivateMean(TableEstimator):
     points and clipped_share_ (d,) 95 % upper bounds of the share of rows beyond them. With contamination
     above 0 outlying rows get weight 0.
 
-    After fit: mean_ (d,); interval_ (d, 2) or None; noise_scale_ (d,), standard deviation of the added noise;
+    After fit: mean_ (d,); interval_ (d, 2) or None, for what estimates_ says: a folded or clipped mean is not
+    the mean of all rows where a column is skewed; noise_scale_ (d,), standard deviation of the added noise;
     method_; estimates_ (d,), what each number estimates ("mean", "folded mean", "median", ...): its interval
     is for that; skewed_ (d,) bool, columns so asymmetric that the folded mean is not the mean (take log, or
     contamination 0 with bounds; none found proves nothing); and what `TableEstimator` lists. Columns in
@@ -41,13 +42,6 @@ class PrivateMean(TableEstimator):
     n that would do; ValueError for other public facts out of range.
     """
 
-    tight: Any = Field(
-        None,
-        "True (or one bool a column, or a list of column names) where the bounds are meant "
-        "literally: ratings, 0/1, small counts",
-        default=False,
-        kw_only=True,
-    )
     log: Any = Field(
         None,
         "the same; positive skewed columns (incomes, times) are averaged in logarithms; "

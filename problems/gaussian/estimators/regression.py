@@ -21,7 +21,7 @@ from sosdp.privacy.schema import Schema
 from sosdp.privacy.table.whole import Table, by_schema
 
 from ..budgets import Budget, checked_budget
-from ..columns import Columns, read_table
+from ..columns import Columns, pairs_of, read_table
 from ..likelihood import Family, Logistic, Poisson, likelihood
 from ..planning import MeanTask, Plan
 from ..regression import private_regression
@@ -32,13 +32,6 @@ from .base import TableEstimator
 class _OnRegressors(TableEstimator):
     """What regressions share: a target beside the regressors, coefficients of at most 50 of these."""
 
-    tight: Any = Field(
-        None,
-        "True, one bool a regressor, or names: bounds that are meant literally (indicators, small counts, "
-        "columns with many zeros)",
-        default=False,
-        kw_only=True,
-    )
     interval: float | None = Field(
         None, "level of the confidence intervals, None for none", default=0.95, kw_only=True
     )
@@ -140,8 +133,7 @@ class _OnRegressors(TableEstimator):
     def _facts(self, n: int, d: int) -> tuple[Columns, MeanTask]:
         """Public facts of the regressors and, last, the target."""
         bounds, tight = self._schema(d)
-        one = bounds is None or (len(bounds) == 2 and np.isscalar(bounds[0]))
-        pairs = [bounds] * d if one else bounds
+        pairs = pairs_of(bounds, d)
         target, literal = self._of_target()
         table = self._by_schema(None)
         literal_ones = np.zeros(d, dtype=bool) if table is None else np.array(table.literal, dtype=bool)

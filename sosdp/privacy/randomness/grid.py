@@ -28,10 +28,8 @@ def noise_units(scale: float | Fraction, grid: float | Fraction) -> float:
         ValueError: not positive and finite, or s outside [0.1, 2^40].
     """
     for name, value in (("scale", scale), ("grid", grid)):
-        if isinstance(value, float | np.floating) and not (math.isfinite(value) and value > 0.0):
+        if not 0 < value < math.inf:
             raise ValueError(f"{name} must be a finite number > 0, got {value!r}")
-        if value <= 0:
-            raise ValueError(f"{name} must be > 0, got {value!r}")
     exact = Fraction(scale) / Fraction(grid)
     if not SMALLEST_UNITS <= exact <= LARGEST_UNITS:
         raise ValueError(
