@@ -49,7 +49,7 @@ ASKED = {
     "count --column pay": ({"value": 2000}, 12),
     "sum --column pay": ({"value": 1_000_000}, 9000),
     "mean --column age": ({"value": 44.3}, 2),
-    "quantile --column age --quantiles 0.5": ({"value": 44}, 4),
+    "quantile --column age --quantiles 0.5": ({"value": 44, "quantile": 0.5}, 4),
 }
 
 
@@ -64,7 +64,7 @@ def test_answers_have_the_stated_form(files, capsys, name):
     release = json.loads(out)
     assert release["format"] == "sosdp-release/1" and check_release(release).status == "valid"
     (row,) = release["value"]["rows"]
-    assert list(row) == ["key", "column", "statistic", "quantile", "bin", "value", "low", "high"]
+    assert set(row) == {"key", "value", "low", "high"} | set(expected) and row["key"] is None
     assert abs(row["value"] - expected["value"]) < near and row["low"] <= row["value"] <= row["high"]
     assert "n" not in release["public"] and "2000" not in json.dumps(release["public"])
 
@@ -82,7 +82,7 @@ def test_groups_histograms_and_dates(files, capsys):
     assert all(row["low"] <= row["value"] <= row["high"] and len(row["value"]) == 10 for row in result)
     assert [row["bin"] for row in rows("histogram", "t.csv", "--column", "region")] == ["N", "S"]
     bins = rows("histogram", "t.csv", "--column", "age", "--bins", "0,18,65")
-    assert [row["bin"] for row in bins] == ["[0, 18)", "[18, 65)", "[65, 120]"]
+    assert [row["bin"] for row in bins] == [[0, 18], [18, 65], [65, 120]]
     assert abs(bins[0]["value"] - sum(k % 90 < 18 for k in range(2000))) < 12
     table = rows("table", "t.csv", "--by", "region")
     assert {row["statistic"] for row in table} == {"count", "mean", "quantile"}

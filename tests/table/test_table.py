@@ -144,17 +144,17 @@ def test_every_entry_is_in_a_bin(people):
     """Edges that do not reach the bounds of the column drop nothing, and the release names these bounds."""
     table = Table({"age": [-9, 0, 29, 30, 49, 50, 119, 120, 500, "x"]}, SCHEMA, 1e9)
     for edges, bins, counts in (
-        ([30, 40, 50], ["[0, 30)", "[30, 40)", "[40, 50)", "[50, 120]"], [3, 1, 1, 4]),
-        ([0, 60], ["[0, 60)", "[60, 120]"], [6, 3]),
-        ([-5, 130], ["[-5, 130]"], [9]),
-        ([200, 300], ["[0, 200)", "[200, 300]"], [9, 0]),
+        ([30, 40, 50], [[0, 30], [30, 40], [40, 50], [50, 120]], [3, 1, 1, 4]),
+        ([0, 60], [[0, 60], [60, 120]], [6, 3]),
+        ([-5, 130], [[-5, 130]], [9]),
+        ([200, 300], [[0, 200], [200, 300]], [9, 0]),
         (
             None,
-            [*(f"{k} to {k + 12}" for k in range(0, 117, 13)), "117 to 120"],
+            [*([k, k + 13] for k in range(0, 117, 13)), [117, 120]],
             [2, 0, 2, 2, 0, 0, 0, 0, 0, 3],
         ),
-        (2, ["0 to 60", "61 to 120"], [6, 3]),
-        (1, ["0 to 120"], [9]),
+        (2, [[0, 61], [61, 120]], [6, 3]),
+        (1, [[0, 120]], [9]),
     ):
         release = table.histogram("age", edges).release()
         assert [row["bin"] for row in release.value["rows"]] == bins
@@ -163,7 +163,7 @@ def test_every_entry_is_in_a_bin(people):
     ill = {"type": "integer", "low": 0, "high": np.int64(5)}
     table = Table({"ill": [0, 1, 1, 4, 5, 5, 5]}, {**SCHEMA, "columns": {"ill": ill}}, 1e9).histogram("ill")
     assert [(row["bin"], row["value"]) for row in table.release().value["rows"]] == list(
-        zip("012345", [1, 2, 0, 0, 1, 3], strict=True)
+        zip(([k, k + 1] for k in range(6)), [1, 2, 0, 0, 1, 3], strict=True)
     )
 
 
@@ -211,7 +211,7 @@ def test_answers_stay_within_public_bounds():
 def test_without_intervals_quantiles_have_the_whole_budget(people):
     with_it = Table(people, SCHEMA, 1.0).quantiles("age", [0.5, 0.9])
     without = Table(people, SCHEMA, 1.0, interval=None).quantiles("age", [0.5, 0.9])
-    assert list(without.release().frame()) == ["key", "column", "statistic", "quantile", "bin", "value"]
+    assert set(without.release().value["rows"][0]) == {"key", "quantile", "value"}
     median, *others = [row["error"] for table in (with_it, without) for row in table.plan(1e6).rows]
     assert np.divide(others, median) == pytest.approx([1.8, 0.5, 0.9])
 

@@ -107,8 +107,8 @@ def release_table(terms: Terms, state: State) -> Release:
         state: of the whole table, from `state.fold`; its question is public.
 
     Returns:
-        Release of {"rows": [...]}: every row has key, column, statistic, quantile and bin (None where there
-        is none), value, low and high.
+        Release of {"rows": [...]}: every row has a key (None without groups), value, low and high, and what
+        tells several rows of a key apart (statistic, column, quantile, bin).
 
     Raises:
         ValueError: public arguments; never because of a record.
@@ -145,13 +145,15 @@ def release_table(terms: Terms, state: State) -> Release:
 
 def _row(question: Question, statistic: Statistic, key: Key, row: Row) -> Row:
     """One row as it is shown, in a fixed order of its fields."""
-    column = statistic.column.name if statistic.column else None
-    named: Row = {"key": key, "column": column, "statistic": statistic.name, "quantile": None, "bin": None}
+    named: Row = {"key": key}
+    if len(question.statistics) > 1:
+        column = statistic.column.name if statistic.column else None
+        named |= {"column": column, "statistic": statistic.name}
     sides = (("value", 0), ("low", -1), ("high", 1))
     shown = {name: statistic.shown(row[name], side) for name, side in sides if name in row}
     if question.interval == "none":
         shown = {"value": shown["value"]}
-    return named | {name: row[name] for name in named if name in row} | shown
+    return named | {name: row[name] for name in row if name not in ("value", "low", "high")} | shown
 
 
 def _public(question: Question) -> dict[str, Any]:

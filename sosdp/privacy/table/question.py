@@ -233,7 +233,7 @@ def histogram(schema: Schema, name: str, bins: int | Sequence[float] | None = No
             raise ValueError(f"bins must be between 1 and 10000, got {bins}")
         if column.type == "integer":
             starts = range(first, last + 1, (last - first) // count + 1)
-            return Histogram(column, edges=(*starts, last + 1), whole=True)
+            return Histogram(column, edges=(*starts, max(last, starts[-1] + 1)))
         edges = np.linspace(low, high, count + 1).tolist() if high > low else [low, high]
     else:
         edges = [float(edge) for edge in bins]  # type: ignore[union-attr]

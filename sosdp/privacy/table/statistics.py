@@ -177,11 +177,10 @@ def counted(value: int, law: Law, noise: Noise) -> Row:
 class Histogram(Count):
     """How many entries lie in each category, or between the edges (the last bin holds its upper edge).
 
-    The edges enclose the bounds of the column; if `whole`, they are whole numbers, the last one beyond them.
+    The edges enclose the bounds of the column.
     """
 
     edges: tuple[float, ...] = ()
-    whole: bool = False
 
     def repeats(self, other: Statistic) -> bool:
         """Other edges are another question."""
@@ -208,20 +207,9 @@ class Histogram(Count):
 
     def rows(self, cell: npt.NDArray[Any], noise: Noise) -> list[Row]:
         """One row a bin."""
-        law = self.laws(noise.unit, noise.epsilon)[0]
-        return [{"bin": name} | counted(int(n), law, noise) for name, n in zip(self.bins, cell, strict=True)]
-
-    @property
-    def bins(self) -> tuple[str, ...]:
-        """As rows call them: a category, `[0, 18)` without its upper edge, whole numbers from `0 to 17`."""
-        column = column_of(self)
-        if self.whole:
-            held = [(a, b - 1) for a, b in itertools.pairwise(self.edges)]
-            return tuple(f"{a}" if a == b else f"{a} to {b}" for a, b in held)
-        ends = map(column.shown, self.edges)
-        texts = [end if isinstance(end, str) else f"{end:.12g}" for end in ends]
-        marks = ")" * (self.width - 1) + "]"
-        return column.values or tuple(f"[{a}, {b}{mark}" for a, b, mark in zip(texts, texts[1:], marks))
+        law, column = self.laws(noise.unit, noise.epsilon)[0], column_of(self)
+        bins = column.values or [[*map(column.shown, pair)] for pair in itertools.pairwise(self.edges)]
+        return [{"bin": ends} | counted(int(n), law, noise) for ends, n in zip(bins, cell, strict=True)]
 
     def laws(self, unit: Unit, epsilon: Fraction) -> tuple[Law, ...]:
         """A unit that is replaced leaves bins and enters others."""
