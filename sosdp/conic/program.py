@@ -64,7 +64,8 @@ class Cones:
 
 @dataclass(frozen=True)
 class ConicProgram:
-    """A conic program in the form of the module docstring; ``P`` is upper triangular or None.
+    """A conic program in the form of the module docstring; ``P`` is upper triangular or None; ``rounded``:
+    its entries are near those that were meant, so nothing is proven of it in exact arithmetic.
 
     Raises ValueError for shapes that do not fit, for numbers that doubles do not hold, and for a matrix with
     two entries at one place (their sum would be rounded).
@@ -76,6 +77,7 @@ class ConicProgram:
     cones: Cones
     P: sp.csc_matrix | None = None
     constant: float = 0.0
+    rounded: bool = False
 
     def __post_init__(self) -> None:
         rows, columns = self.A.shape

@@ -263,11 +263,13 @@ def is_dual_infeasible(program: ConicProgram, solve: Solve, relative: float = 0.
     ``cost``: the same of q alone.
     """
     row = sp.csr_matrix(program.q.reshape(1, -1))
-    falls = ConicProgram(
+    falls = replace(
+        program,
         q=np.zeros_like(program.q),
         A=sp.vstack([row, program.A], format="csc"),
         b=np.append(-1.0, np.zeros(program.b.size)),
         cones=replace(program.cones, zero=program.cones.zero + 1),
+        constant=0.0,
     )
     if not relative:
         best = find_point(falls, solve)

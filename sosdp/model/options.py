@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from numbers import Real
 from typing import Any, Literal, Protocol, TypedDict, TypeVar
@@ -191,8 +191,8 @@ class Options:
 
     products
         ``putinar`` (none), ``intervals`` (``(x - a)*(b - x)`` for constraints ``x >= a`` and ``x <= b``),
-        ``schmudgen`` (of all inequalities, up to the degree) or ``auto``: ``intervals`` where no degree is
-        given, since there may be no bound without them, and ``putinar`` at a degree that is.
+        ``schmudgen`` (of all inequalities up to the degree) or ``auto``: ``putinar``, and ``intervals`` if no
+        degree is given and the objective has the least, as there may be no bound without them.
     sparsity
         ``auto`` (the full relaxation: cliques at degree 2, where they are exact, or where a point attains
         their bound; without either only where a dense block would take minutes), ``dense``,
@@ -287,10 +287,6 @@ class Options:
         stage_begins(stage)
         if self.callback is not None:
             self.callback(stage, time.perf_counter() - started)
-
-    def at(self, degree: int | None) -> Options:
-        """The options at a degree, or where none is given."""
-        return replace(self, products="intervals") if degree is None and self.products == "auto" else self
 
     def solving(self) -> dict[str, Any]:
         """The options that a solver gets, by name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -237,7 +237,7 @@ def _flatten(items: Any) -> list[Equality | Inequality | PSD | ForAll]:
             result.extend(item.foralls)
         elif isinstance(item, np.ndarray) and not isinstance(item, PolynomialArray):
             stack.extend(reversed(item.reshape(-1).tolist()))
-        elif isinstance(item, list | tuple) or (isinstance(item, Iterable) and _is_generator(item)):
+        elif isinstance(item, list | tuple | set | frozenset | Iterator):
             stack.extend(reversed(list(item)))
         elif isinstance(item, bool | np.bool_):
             raise TypeError(
@@ -251,7 +251,3 @@ def _flatten(items: Any) -> list[Equality | Inequality | PSD | ForAll]:
         else:
             raise TypeError(f"expected constraints or systems, not {type(item).__name__}")
     return result
-
-
-def _is_generator(item: Any) -> bool:
-    return hasattr(item, "send") or isinstance(item, map | filter | set | frozenset)

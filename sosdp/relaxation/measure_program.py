@@ -19,7 +19,7 @@ from ..model.system import System, as_system
 from ..progress import shown
 from ..reduction.groebner import with_groebner
 from .answers import bounds_of
-from .assemble.plan import least_degree
+from .assemble.plan import by_default
 from .candidate import Candidate
 from .certify.measures import masses
 from .ladder import State, run
@@ -128,8 +128,7 @@ class MeasureProgram:
         sign = _sign(sense)
         unknowns = variables("sosdp_multiplier_", len(self.constraints))
         program = SosProgram(unknowns) if len(self.constraints) else SosProgram([])
-        program.options = self.options.at(degree)
-        degree = self._degree(objective) if degree is None else degree
+        degree, program.options = self._degree(objective, degree)
         value = polynomial(objective.constant)
         for u, constraint in zip(unknowns, self.constraints, strict=True):
             value = value - u * constraint.body.constant
@@ -156,9 +155,14 @@ class MeasureProgram:
             if not any(measure is known for known in self.measures):
                 raise ValueError(f"{measure.name} is a measure of another program")
 
-    def _degree(self, objective: Integral) -> int:
+    def _degree(self, objective: Integral, given: int | None) -> tuple[int, Options]:
+        """The degree and how programs are built at it; by default the largest that a measure has."""
+        if given is not None:
+            return given, self.options
         bodies = [objective, *(c.body for c in self.constraints)]
-        return max(least_degree(m.support, [b.of(m) for b in bodies]) for m in self.measures)
+        known = self.options.products
+        degree, products = max(by_default(known, m.support, [b.of(m) for b in bodies]) for m in self.measures)
+        return degree, replace(self.options, products=products)
 
     @shown("relaxation")
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
@@ -175,8 +179,7 @@ class MeasureProgram:
         options.report("build", started)
         signed = objective * _sign(sense)
         to_float(signed.constant)  # refused where no float is near it
-        wanted = self._degree(objective) if degree is None else degree
-        building = self.options.at(degree)
+        wanted, building = self._degree(objective, degree)
         state = State(self._statement(signed, sense, wanted, building), options, started)
         best = run(state)
         if best.status in ("failed", "inaccurate") and not state.late:

@@ -162,7 +162,8 @@ def minimize(
         Constraints (a System, one constraint, or None for all of R^n).
     degree
         Degree of the pseudo-expectation, even or odd; by default the least even one at which the program can
-        be stated, with ``(x - a)*(b - x) >= 0`` for constraints ``x >= a`` and ``x <= b`` (``products``).
+        be stated, with ``(x - a)*(b - x) >= 0`` for constraints ``x >= a`` and ``x <= b`` (``products``)
+        where the objective has this degree.
     solver, tolerance, time_limit, certify_bound, verbose
         ``"auto"`` (by sizes), ``"sos_cone"``, ``"low_rank"`` (our own), ``"clarabel"``, ``"scs"``; the
         solver's tolerance (1e-8); its time limit in seconds; False to skip the certified bound; True to print

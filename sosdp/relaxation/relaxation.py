@@ -32,7 +32,7 @@ from ..reduction.redundant import with_redundant
 from .answers import Question, answered
 from .assemble.assemble import assemble
 from .assemble.identity import ONE, GramProgram, Identity
-from .assemble.plan import Plan, least_degree, plan
+from .assemble.plan import Plan, by_default, plan
 from .assemble.scaling import find_scaling
 from .candidate import Candidate
 from .ladder import State, run
@@ -318,7 +318,8 @@ def relaxation_for(
 ) -> Relaxation:
     """The relaxation of the given degree, or of the least degree at which the program can be stated."""
     if degree is None:
-        degree = least_degree(system, [] if objective is None else [objective])
-        if options.get("products", "auto") == "auto":
-            options["products"] = "intervals"
+        data = [] if objective is None else [objective]
+        products: Any
+        degree, products = by_default(options.get("products", "auto"), system, data)
+        options["products"] = products
     return Relaxation(system, degree, **options)

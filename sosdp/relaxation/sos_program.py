@@ -25,7 +25,7 @@ from ..reduction.groebner import with_groebner
 from ..reduction.permutation import read_generators
 from .answers import bounds_of
 from .assemble.diagonal_dominance import cone_report
-from .assemble.plan import least_degree
+from .assemble.plan import by_default
 from .assemble.unknowns import merged, restricted, unknown_orbits, with_labels
 from .back import given_dual
 from .judge import Theorem, outwards
@@ -261,11 +261,13 @@ class SosProgram(PickledByName):
         ]
         known = zip(families[len(self.vanishing) :], self.constraints, strict=True)
         for number, (parts, (_, system, degree, cone)) in enumerate(known):
-            wanted = least_degree(system, parts) if degree is None else degree
+            wanted, products = degree, self.options.products
+            if wanted is None:
+                wanted, products = by_default(products, system, parts)
             if self.options.quotient == "groebner":
                 system = with_groebner(system, wanted)
             labels = tuple(int(v.variable_ids[0]) for v in self.labels.get(number, []))
-            options = replace(self._options_for(system, parts, images).at(degree), cone=cone)
+            options = replace(self._options_for(system, parts, images), cone=cone, products=products)
             if number in self.gram_bases:
                 options = replace(options, basis=self.gram_bases[number])
             demands.append(Demand(tuple(parts), system, wanted, options, closed=False, labels=labels))

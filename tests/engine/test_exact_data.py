@@ -70,3 +70,24 @@ def test_a_mass_is_what_was_stated():
     measures.require(10 * mu.mass == 1)
     assert measures.minimize(mu(x**2), 2).status == "optimal"
     assert sd.SosProgram([g]).require(x - 10 * g, on=on, degree=2).maximize(g).status == "optimal"
+    t, c, d = -0.284, 0.001, -0.283  # the exact sum of the first two is less than the third
+    measures = sd.MeasureProgram()
+    mu = measures.measure([x, y], on=S(x.equals(t)), mass=1)
+    measures.require(mu(x + c) >= d)
+    assert F(t) + F(c) < F(d) and measures.minimize(mu(y)).status == "infeasible"
+
+
+def test_numbers_with_two_factors(tmp_path):
+    """A factor sqrt(2) times another is not 2: points were proven not to be there, in smaller cones (1, y),
+    in a file [[1, 1], [1, 1]], through other packages x = 1 / a."""
+    assert sd.minimize(y, [x.equals(1)], cone="dsos").status != "infeasible"
+    path, text = tmp_path / "p.cbf", "VER\n1\n\nOBJSENSE\nMIN\n\nPSDVAR\n1\n2\n\nCON\n2 1\nL= 2\n\n"
+    text += "OBJFCOORD\n2\n0 0 0 1.0\n0 1 1 1.0\n\nFCOORD\n2\n0 0 1 0 1.0\n1 0 1 0 3.0\n\n"
+    path.write_text(text + "BCOORD\n2\n0 -2.0\n1 -6.0\n", encoding="utf-8")
+    assert sd.solve(path).value == pytest.approx(2, abs=1e-6)
+    cp, a = pytest.importorskip("cvxpy"), 1.75 - 2**-52
+    t = cp.Variable()
+    cone = cp.SOC(cp.Constant(0.0), cp.hstack([a * t - 1, 0 * t]))
+    for constraint in (cone, cp.bmat([[0, a * t - 1], [a * t - 1, 1]]) >> 0):
+        program = sd.from_cvxpy(cp.Problem(cp.Minimize(t), [a * t == 1, constraint]))
+        assert sd.solve_conic(program).status != "infeasible"

@@ -63,7 +63,7 @@ def exact_face(program: ConicProgram) -> ExactFace | None:
     rows, columns = program.A.shape
     if rows * (columns + 1) > _ENTRIES or max(cones.psd, default=0) > _SIDE:
         return None
-    if near_zero(program.A.data) or near_zero(program.b):
+    if program.rounded or near_zero(program.A.data) or near_zero(program.b):
         return None  # what their roundings are is not known
     state = _State(program)
     while state.reduce():

@@ -58,7 +58,7 @@ def _dual(program: ConicProgram, rays: bool) -> ConicProgram | None:
 def _coefficients(program: ConicProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """A and b with what multiplies the entries of the matrices of z: once on the diagonal, twice off it; and
     the rows of which that is not known."""
-    if program.b.size > _ROWS or program.P is not None or not program.q.size:
+    if program.rounded or program.b.size > _ROWS or program.P is not None or not program.q.size:
         return None
     whole = np.column_stack([program.A.toarray(), program.b])
     if not (np.isfinite(whole).all() and np.isfinite(program.q).all()):

@@ -213,6 +213,8 @@ def restrict(program: ConicProgram, guess: Face | None = None) -> Restricted | b
     cones, columns = program.cones, program.q.size
     if program.A.shape[0] * (columns + 1) * max(columns, 1) > _WORK or program.P is not None:
         return False
+    if program.rounded:
+        return False
     if not all(np.isfinite(v).all() for v in (program.A.data, program.b, program.q)):
         return False
     data = read(program)

@@ -17,7 +17,7 @@ from sosdp.write import write_whole
 
 from ..lines import Lines, integers, numbers
 from ..program import Cones, ConicProgram
-from ..svec import SQRT2, stored, svec_length, triangle, unstored
+from ..svec import SQRT2, roots, stored, svec_length, triangle, unstored
 
 _LINEAR = ("F", "L+", "L-", "L=")
 _LARGEST = 10**8
@@ -235,11 +235,13 @@ def _starts(sides: list[int], first: int) -> np.ndarray:
     return first + np.concatenate([[0], np.cumsum([svec_length(n) for n in sides])]).astype(np.int64)
 
 
-def _entries(place: np.ndarray, value: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _entries(
+    place: np.ndarray, value: np.ndarray, start: np.ndarray, off: float = SQRT2
+) -> tuple[np.ndarray, np.ndarray]:
     """Where entries (row, column), the last two numbers of ``place``, of matrices that begin at ``start`` are
-    in vector form, and their values there."""
+    in vector form, and their values there, times ``off`` off the diagonal."""
     low, high = place[:, -2], place[:, -1]
-    return start + high * (high + 1) // 2 + low, stored(value, np.where(low == high, 1.0, SQRT2))
+    return start + high * (high + 1) // 2 + low, stored(value, np.where(low == high, 1.0, off))
 
 
 def _assemble(file: _File) -> ConicProgram:
@@ -252,12 +254,12 @@ def _assemble(file: _File) -> ConicProgram:
     q = np.zeros(columns)
     place, value = tables["OBJACOORD"]
     np.add.at(q, place[:, 0], value)
-    # a symmetric coefficient matrix meets both triangles: entry times 2 on sqrt(2)-scaled variables
+    # the columns of a matrix variable are its entries; a coefficient off the diagonal meets both of them
     place, value = tables["OBJFCOORD"]
-    np.add.at(q, *_entries(place, value, column[place[:, 0]]))
+    np.add.at(q, *_entries(place, value, column[place[:, 0]], 2.0))
     # affine constraints  E x + b in the cone
     affine, (more, values) = tables["ACOORD"], tables["FCOORD"]
-    at, values = _entries(more, values, column[more[:, 1]])
+    at, values = _entries(more, values, column[more[:, 1]], 2.0)
     row = np.concatenate([affine[0][:, 0], more[:, 0]])
     places = row, np.concatenate([affine[0][:, 1], at])
     E = sp.csr_matrix((np.concatenate([affine[1], values]), places), shape=(rows, columns))
@@ -273,10 +275,9 @@ def _assemble(file: _File) -> ConicProgram:
     flip = np.concatenate([np.ones(zero.size + up.size), -np.ones(down.size)])
     H, D = _matrix_rows(file, tables, columns)
     own = int(column[-1]) - plain
-    A = sp.vstack(
-        [-sp.diags_array(flip) @ E[order], -H, -sp.eye_array(own, columns, k=plain)],
-        format="csc",
-    )
+    factors = np.concatenate([np.zeros(0), *(roots(n) for n in file.matrix_variables)])
+    inside = sp.diags_array(factors, offsets=plain, shape=(own, columns))
+    A = sp.vstack([-sp.diags_array(flip) @ E[order], -H, -inside], format="csc")
     return ConicProgram(
         q=sign * q,
         A=sp.csc_matrix(A),

@@ -143,6 +143,10 @@ class SymmetryReduction(Reduction, Protocol):
 class ConeReduction(Reduction, Protocol):
     """Gram matrices in a smaller cone, as sums of pieces (``build.diagonal_dominance.Dominance``)."""
 
+    @property
+    def cones(self) -> tuple[str, ...]:
+        """The cone of every block."""
+
     def scaled(self, identity: Identity, gram: np.ndarray) -> ConeReduction:
         """The same cones for an identity whose rows are divided by ``gram``."""
 

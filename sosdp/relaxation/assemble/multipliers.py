@@ -19,6 +19,8 @@ from .cliques import CliqueIndex
 from .forall import expand
 from .identity import Block, EqualityRows, NullSpace
 
+_LEAST = 1e-100  # products of numbers beyond it, or beyond its inverse, are left out
+
 
 def constraint_blocks(
     system: System, degree: int, options: Options, quotient: Quotient, cliques: list[np.ndarray]
@@ -77,10 +79,12 @@ def has_products(system: System, options: Options) -> bool:
 
 
 def intervals(inequalities: Sequence[Polynomial]) -> list[tuple[int, int]]:
-    """The numbers of the closest bounds from below and from above of every variable that has both."""
+    """The numbers of the closest bounds from below and from above of every variable that has both, of
+    numbers that may be multiplied."""
     ends: dict[tuple[int, bool], tuple[Fraction, int]] = {}
     for index, g in enumerate(inequalities):
-        if g.degree == 1 and len(g.variable_ids) == 1:
+        sizes = np.abs(g.coefs.astype(float))
+        if g.degree == 1 and len(g.variable_ids) == 1 and _LEAST < sizes.min() <= sizes.max() < 1 / _LEAST:
             slope = Fraction(g.coefs[-1])
             side = (int(g.variable_ids[0]), slope > 0)
             end = -Fraction(g.constant) / abs(slope), index

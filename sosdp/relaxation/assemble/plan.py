@@ -229,5 +229,13 @@ def least_degree(system: System, data: list[Polynomial]) -> int:
     return _even(max([system.degree, *(p.degree for p in data)]))
 
 
+def by_default(products: str, system: System, data: list[Polynomial]) -> tuple[int, str]:
+    """The degree where none is given, the least one, and the products of constraints there: those of the ends
+    of intervals where the data have that degree, since linear constraints alone may then allow no bound."""
+    degree = least_degree(system, data)
+    reached = any(p.degree == degree for p in data)
+    return degree, "intervals" if products == "auto" and reached else products
+
+
 def _all_ids(system: System, data: list[Polynomial]) -> np.ndarray:
     return distinct_ids(np.concatenate([system.variable_ids, *(p.monos.reshape(-1) for p in data)]))

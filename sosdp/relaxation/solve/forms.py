@@ -156,8 +156,12 @@ def moment_form(program: GramProgram) -> MomentForm:
     if equal.size == 1 and unknown[equal[0]].nnz == 1:
         row, wanted = unknown[equal[0]], -program.objective[equal[0]]
         moment = wanted / row.data[0]
-        # 0 or a power of two: nothing is rounded, neither here nor where it is put in
-        if abs(np.frexp(moment)[0]) in (0.0, 0.5) and moment * row.data[0] == wanted:
+        share, exponent = np.frexp(moment)
+        right, part = program.objective[limited], moment * unknown[limited].toarray()[:, row.indices[0]]
+        total = right + part
+        # 0 or a power of two, and sums without rounding: what is put in is what was stated
+        whole = (moment == 0 or abs(share) == 0.5 and exponent > -20) and moment * row.data[0] == wanted
+        if whole and ((total - right == part) & (total - part == right)).all():
             fixed[row.indices[0]], is_fixed[row.indices[0]] = moment, True
             tight = np.zeros(0, dtype=np.int64)
     kept = np.flatnonzero(~is_fixed)

@@ -117,12 +117,15 @@ def decided(
         return False, "the time limit ended before it could be proven"
     # without symmetry, whose entries are no short numbers, and smaller cones stated
     identity = replace(statement.program.identity, symmetry=None)
+    cones: tuple[str, ...] = ()
     if identity.dominance is not None:
-        identity = identity.dominance.reduce(identity)
+        cones, identity = identity.dominance.cones, identity.dominance.reduce(identity)
     program = replace(statement.program, identity=identity)
     conic = moment_form(program).conic if form is None else form(program)
     if conic is None:
         return False, UNPROVEN
+    # rows of numbers have products of two factors sqrt(2)
+    conic = replace(conic, rounded="dsos" in cones)
     with opinion(conic, left) as solve:
         return proof(conic, solve, statement), UNPROVEN
 
