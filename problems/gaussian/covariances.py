@@ -8,32 +8,45 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
 
 from .budgets import Budget
 from .columns import Columns
 from .frame import Frame, frame_dict, release_frame
+from .means import skewed
 from .planning import MeanTask, Plan, enough, frame_share, order_seconds, too_few
 from .whitening import (
     COARSE_SLACK,
     Moments,
     Whitening,
     consistency,
+    ends_of,
     entry_deviation,
     radius_price,
     schedule,
 )
+from .whole_means import count_bound, count_noise
 
 COARSE = Fraction(3, 10)  # of what the frame leaves
 MEAN_SLACK = 0.25  # a^2 / C^2 of the last question where the mean is wanted too
 FRAME = 0.06  # of the budget
+HEAPS = Fraction(4, 100)  # of what the frame leaves, as those below
+CLIP, COUNT = Fraction(15, 100), Fraction(6, 100)  # where all records count
+MOST_BEYOND = 3  # at most one over so many records beyond the outer end
+UNNOTICED = 0.2  # of the noise of their count: rows beyond that a plan expects
+DISTANT = 128.0  # scales from the centre
+SURE = 1e4  # one over the chance that noise alone makes a column one of mostly one value
 THIN = 0.1  # variance of a column in squares of its scale
 LARGEST = 50  # columns
 MOST_PRIVATE = 0.5  # error of pure noise beyond which nothing is said
 DIGITS = 1e-13  # least eigenvalue of correlations that floats can tell from 0
+EVERY_ROW = "covariance of all rows, those beyond a released ellipsoid moved onto it"
+NORMAL = "covariance of normal columns, by rows near the centre: heavier tails are read as smaller variances"
 NAMES = {True: "gaussian.learner", False: "gaussian.covariance"}  # of releases with and without a mean
 MORE = 1.25  # an error that is so many times the plan's is flagged
 
@@ -49,23 +62,40 @@ def plan_covariance(task: MeanTask, budget: Budget, *, mean: bool) -> Plan:
     return enough(task, f"records of d = {task.d} columns", lambda more: _planned(more, budget, mean))
 
 
+def shares(task: MeanTask, rest: Fraction) -> dict[str, Fraction]:
+    """What the frame leaves, by name: every question but the last has its share."""
+    spent = {"coarse": rest * COARSE, "heaps": rest * HEAPS * bool(task.robust)}
+    if not task.contamination:
+        spent |= {"clip": rest * CLIP, "count": rest * COUNT}
+    return spent | {"final": rest - sum(spent.values())}
+
+
 def _planned(task: MeanTask, budget: Budget, mean: bool) -> Plan:
     from scipy.stats import chi2
 
     total, pure = budget.total, budget.pure
     n, d = task.n, task.d
     frame, each = frame_share(task, total, FRAME, pure=pure)
-    rest = total - frame
-    steps, reach = schedule(n, d, rest * COARSE, pure)
-    spent = {"frame": frame, "coarse": rest * COARSE, "final": rest * (1 - COARSE)}
-    squared = float(chi2.ppf(0.95, d)) * (1.0 + (MEAN_SLACK if mean else COARSE_SLACK))
+    spent = {"frame": frame, **shares(task, total - frame)}
+    steps, reach = schedule(n, d, spent["coarse"], pure)
+    last = spent["final"] - (radius_price(n, pure) if task.contamination else 0)
+    if not steps or last <= 0:
+        raise too_few(n, "records", n + 1)
+    squared, gamma, charge = float(chi2.ppf(0.95, d)), consistency(d), 0.0
+    if not task.contamination:
+        ends = ends_of(n, d, spent["clip"], last, pure)
+        if MOST_BEYOND * ends.ranks[1] > n:
+            raise too_few(n, "records", n + 1)
+        inner, outer = (math.sqrt(chi2.ppf(1.0 - rank / n, d)) for rank in ends.ranks)
+        squared, gamma = ends.beyond(inner, outer) ** 2, 1.0
+        charge = UNNOTICED * count_noise(spent["count"], pure) / n * squared
 
     def private(price: Fraction) -> float:
-        deviation = entry_deviation(n, d + 1, squared, float(price), pure) / consistency(d)
-        return deviation * math.sqrt(d * (d + 1) / 2.0)
+        reach = squared * (1.0 + (MEAN_SLACK if mean else COARSE_SLACK))
+        deviation = entry_deviation(n, d + 1, reach, float(price), pure) / gamma
+        return math.hypot(deviation * math.sqrt(d * (d + 1) / 2.0), charge)
 
-    last = spent["final"] - radius_price(n, pure)
-    if not steps or last <= 0 or (pure and private(last) > MOST_PRIVATE):
+    if pure and private(last) > MOST_PRIVATE:
         raise too_few(n, "records", n + 1)
     saved = spent["coarse"] * max(0, steps - 2) / steps
     seconds = (
@@ -101,28 +131,62 @@ def private_gaussian(
     """
     queries = budget.queries(task.n, insecure_seed)
     frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)
-    whitening = Whitening(queries, frame.into(entries), task.contamination, frame.degenerate | columns.tight)
+    y = frame.into(entries)
+    frame = replace(
+        frame, degenerate=frame.degenerate | _heaps(queries, y, columns, task, plan.spent["heaps"])
+    )
+    y = np.where(frame.degenerate, 0.0, y)  # its scale is that of a heap: beside it the others would be lost
+    whitening = Whitening(queries, y, task.contamination, frame.degenerate | columns.tight)
     whitening.coarse(plan.spent["coarse"], plan.steps)
-    left = sum(plan.spent.values(), -queries.spent) - radius_price(task.n, queries.pure)
-    last = whitening.moments(left, MEAN_SLACK if mean else COARSE_SLACK)
+    slack = MEAN_SLACK if mean else COARSE_SLACK
+    left = sum(plan.spent.values(), -queries.spent)
+    share, lost, normal = None, 0.0, True
+    if task.contamination:
+        last = whitening.moments(left - radius_price(task.n, queries.pure), slack)
+    else:
+        price = plan.spent["count"]
+        ends = ends_of(task.n, task.d, plan.spent["clip"], plan.spent["final"], queries.pure)
+        last, beyond, radius = whitening.all_moments(left - plan.spent["clip"] - price, slack, ends)
+        share = min(1.0, count_bound(queries, beyond, price) / task.n)
+        noise = count_noise(price, queries.pure) / task.n
+        lost, normal = max(0.0, share - noise) * radius**2, share <= 2 * noise + ends.left / task.n
     value = _covariance(frame, columns.tight, whitening, last, plan)
+    value["error"] = math.hypot(value["error"], lost)
+    value["within_plan"] &= normal
+    value["clipped_share"] = share
+    centre = frame.centre + frame.scale * (whitening.centre + whitening.transform @ last.shift)
+    value["skewed"] = skewed(centre, frame, columns, task, plan) & bool(task.contamination)
     if mean:
-        centre = whitening.centre + whitening.transform @ last.shift
-        value["mean"] = columns.raw(frame.centre + frame.scale * centre)
+        value["mean"] = columns.raw(centre)
     public = {
         "records": task.n,
         "dimension": task.d,
         "method": "whitened",
         "contamination": task.contamination,
         "bounds": columns.bounds,
-        "estimates": ("folded mean",) * task.d,
+        "tight": columns.tight,
+        "estimates": ("folded mean" if task.contamination else "mean",) * task.d,
+        "covariance": NORMAL if task.contamination else EVERY_ROW,
     }
     return queries.seal(value, mechanism=NAMES[mean], public=public)
 
 
+def _heaps(
+    queries: IntegerQueries, y: np.ndarray, columns: Columns, task: MeanTask, price: Fraction
+) -> np.ndarray:
+    """(d,) bool: columns of which more lie many scales away than wrong rows explain, by a count of each."""
+    result = np.zeros(task.d, dtype=bool)
+    for j in columns.robust:
+        each = price / columns.robust.size
+        most = count_noise(each, queries.pure) + count_noise(each, queries.pure, SURE)
+        bound = count_bound(queries, np.abs(y[:, j]) > DISTANT, each)
+        result[j] = bound > task.contamination * task.n + most
+    return result
+
+
 def _covariance(
     frame: Frame, tight: np.ndarray, whitening: Whitening, last: Moments, plan: Plan
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Everything about the covariance that follows from what was released."""
     values, vectors, seen = last.spectrum()
     values = np.maximum(values, last.noise)
@@ -144,7 +208,7 @@ def _covariance(
     }
 
 
-def judged(covariance: np.ndarray, error: float, unseen: int, plan: Plan) -> dict[str, object]:
+def judged(covariance: np.ndarray, error: float, unseen: int, plan: Plan) -> dict[str, Any]:
     """The forecast error after the fit, the condition of the correlations, and whether both are what was
     planned.
 

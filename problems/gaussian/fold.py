@@ -51,6 +51,13 @@ def whole_rows(z: Array, sizes: Array, radius: float) -> tuple[Array, Array]:
     return np.where(near[:, None], z, 0.0) * factor[:, None], weights
 
 
+def shortened(z: Array, sizes: Array, radius: float) -> Array:
+    """Rows min(1, R/|z|) z: no record loses its direction; 0 where the size is no number."""
+    near = np.isfinite(sizes)
+    factor = radius / np.maximum(np.where(near, sizes, radius), radius)
+    return np.where(near[:, None], z, 0.0) * factor[:, None]
+
+
 def combined(columns: Array, weights: Array) -> Array:
     """(n,) sums of weights (d,) times the columns, one column after the other."""
     total = np.zeros(columns.shape[0])

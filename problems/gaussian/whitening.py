@@ -22,8 +22,8 @@ from scipy.special import ndtri
 
 from sosdp.privacy.mechanisms.integer_queries import IntegerQueries, order_price, squares_deviation
 
-from .fold import combined, image, integers, norms, whole_rows
-from .frame import log_quantile, radius_quantile
+from .fold import combined, image, integers, norms, shortened, whole_rows
+from .frame import STEPS, each_epsilon, log_quantile, radius_quantile
 
 UNITS = 1 << 18  # squares of 2^20 records stay below 2^56
 FARTHEST = 1e7  # scales of the frame, at which entries are clipped
@@ -37,6 +37,8 @@ RADIUS_RANK = 0.8
 DIRECTION_RANK = 0.6
 NATS = 24.0  # twice the nats between a quantile and the empty top of its grid
 OCTAVES = 24  # of the grid of a direction's scale
+END_NATS = 32.0  # twice the nats between an end of the norms and the empty top of its grid
+END_OCTAVES = 16  # of that grid, from an eighth of the norm of a Gaussian record on: tails may be heavy
 
 
 def rank_epsilon(n: int, rank: float = RADIUS_RANK) -> Fraction:
@@ -128,6 +130,38 @@ class Moments(NamedTuple):
         return values, vectors, values >= CLEAR * self.noise
 
 
+@dataclass(frozen=True)
+class Ends:
+    """How two order statistics of the norms of n records say where all of them are shortened, by public
+    numbers.
+
+    ranks: how many records lie beyond the inner and the outer one; epsilons: of the questions; left: how many
+    would lie beyond the radius if the tail fell exponentially.
+    """
+
+    ranks: tuple[int, int]
+    epsilons: tuple[Fraction, Fraction]
+    left: float
+
+    def beyond(self, inner: float, outer: float) -> float:
+        """The radius, from both order statistics: a straight line in the logarithm of the rank, and a step
+        of their grid, so that a norm that many records share is within."""
+        rate = max(0.0, outer - inner) / math.log(self.ranks[0] / self.ranks[1])
+        return (outer + rate * math.log(self.ranks[1] / self.left)) * 2.0 ** (1.0 / STEPS)
+
+
+def ends_of(n: int, d: int, clip: Fraction, final: Fraction, pure: bool) -> Ends:
+    """The ends for the price of both, before a last question of another price.
+
+    A record beyond costs an entry of the average as much as its noise does where as many are left as the
+    noise has squares of the radius.
+    """
+    epsilons = each_epsilon(clip / 4, 1, pure), each_epsilon(3 * clip / 4, 1, pure)
+    outer = math.ceil(END_NATS / epsilons[1])
+    left = min(float(outer), max(1.0, squares_deviation(d + 1, float(final), pure=pure)))
+    return Ends((math.ceil(math.sqrt(n * outer)), outer), epsilons, left)
+
+
 @dataclass(eq=False)
 class Whitening:
     """Records y (n, d) of a released frame, and the better one: z = inverse (y - centre), transform its
@@ -152,7 +186,7 @@ class Whitening:
         return norms(image(self.y - self.centre, self.inverse))
 
     def moments(self, price: Fraction, slack: float) -> Moments:
-        """One question about the records; its radius is another. Price: this and `radius_price`."""
+        """One question about folded records; its radius is another. Price: this and `radius_price`."""
         from scipy.stats import chi2
 
         z = image(self.y - self.centre, self.inverse)
@@ -161,14 +195,42 @@ class Whitening:
         quantile = radius_quantile(self.queries, size, rank, self.d, rank_epsilon(self.n))
         radius = quantile * math.sqrt(chi2.ppf(0.95, self.d) / chi2.ppf(RADIUS_RANK, self.d))
         folded, weights = whole_rows(z, size, radius)
+        return self._squares(folded, weights, radius, slack, price, folded=True)
+
+    def all_moments(self, price: Fraction, slack: float, ends: Ends) -> tuple[Moments, np.ndarray, float]:
+        """One question about all records, those beyond a released radius shortened to it; which these are,
+        and the radius. Price: this and that of both ends."""
+        z = image(self.y - self.centre, self.inverse)
+        size = norms(z)
+        grid = math.log2(math.sqrt(self.d) / 8.0), END_OCTAVES
+        inner, outer = (
+            log_quantile(self.queries, size, 1.0 - rank / self.n, grid, epsilon)[1]
+            for rank, epsilon in zip(ends.ranks, ends.epsilons, strict=True)
+        )
+        radius = ends.beyond(inner, outer)
+        rows = shortened(z, size, radius)
+        return self._squares(rows, np.ones(self.n), radius, slack, price, folded=False), size > radius, radius
+
+    def _squares(
+        self,
+        rows: np.ndarray,
+        weights: np.ndarray,
+        radius: float,
+        slack: float,
+        price: Fraction,
+        *,
+        folded: bool,
+    ) -> Moments:
+        """The question about rows of at most the radius times their weight; what folding took is corrected as
+        of normal records."""
         a = math.sqrt(slack) * radius
         reach = math.hypot(radius, a) * (1.0 + 1e-12)
-        counts = integers(np.column_stack([folded, weights * a]), reach / UNITS)
+        counts = integers(np.column_stack([rows, weights * a]), reach / UNITS)
         squares = np.array(self.queries.squares(counts, UNITS, price), dtype=np.float64)
         squares *= (reach / UNITS) ** 2 / self.n
-        weight = min(1.0, max(LEAST_WEIGHT, squares[-1, -1] / a**2))
+        weight = min(1.0, max(LEAST_WEIGHT, squares[-1, -1] / a**2)) if folded else 1.0
         shift = squares[:-1, -1] / (a * weight)
-        gamma = consistency(self.d)
+        gamma = consistency(self.d) if folded else 1.0
         matrix = (squares[:-1, :-1] / weight - np.outer(shift, shift)) / gamma
         deviation = entry_deviation(self.n, self.d + 1, reach**2, float(price), self.queries.pure)
         deviation /= weight * gamma

@@ -66,29 +66,29 @@ def release_ends(
         )  # ends that are the same leave no width
         low[j], high[j] = first - room, last + room
         beyond = np.maximum(low[j] - entries[:, j], entries[:, j] - high[j])  # NaN where an entry is missing
-        share[j] = _count_bound(queries, beyond > 0.0, price) / task.n
-        distant[j] = _count_bound(queries, beyond > DISTANT * (high[j] - low[j]), price)
+        share[j] = count_bound(queries, beyond > 0.0, price) / task.n
+        distant[j] = count_bound(queries, beyond > DISTANT * (high[j] - low[j]), price)
     return Ends(
         low,
         high,
         np.minimum(share, 1.0),
-        (share > MOST_SHARE) | (distant > 3 * _count_noise(price, queries.pure)),
+        (share > MOST_SHARE) | (distant > 3 * count_noise(price, queries.pure)),
     )
 
 
-def _count_bound(queries: IntegerQueries, flags: np.ndarray, price: Fraction) -> int:
+def count_bound(queries: IntegerQueries, flags: np.ndarray, price: Fraction) -> int:
     """A number above the count of flags (n,), but for a chance of 1 / MISSES."""
     counts = flags.astype(np.int64)[:, None]
     count = queries.noisy_sum(counts, 1, price, shape="positive")[0]
-    return max(0, count + _count_noise(price, queries.pure))
+    return max(0, count + count_noise(price, queries.pure))
 
 
-def _count_noise(price: Fraction, pure: bool) -> int:
-    """What the noise of a count is above, downwards, but for a chance of 1 / MISSES; upwards as well.
+def count_noise(price: Fraction, pure: bool, misses: float = MISSES) -> int:
+    """What the noise of a count is above, downwards, but for a chance of 1 / misses; upwards as well.
 
     Two-sided geometric noise is below -t with chance r^(t+1)/(1+r), r = e^-price; a discrete Gaussian of
     variance v below it with at most e^(-t^2/2v).
     """
     if pure:
-        return math.ceil(math.log(MISSES / 2.0) / price)
-    return math.ceil(math.sqrt(math.log(MISSES) / float(price)))
+        return math.ceil(math.log(misses / 2.0) / price)
+    return math.ceil(math.sqrt(math.log(misses) / float(price)))

@@ -312,7 +312,7 @@ def _components(value: dict[str, Any], public: dict[str, Any]) -> Fields:
         + ("" if separate else "  not separated from its neighbours")
         for row, size, angle, separate in zip(*columns, strict=True)
     ]
-    return {"components": "\n".join(lines)}
+    return {"covariances": public["covariance"], "components": "\n".join(lines)}
 
 
 def _numbers(value: dict[str, Any], public: dict[str, Any]) -> Fields:
@@ -330,6 +330,8 @@ def _numbers(value: dict[str, Any], public: dict[str, Any]) -> Fields:
             result["estimates"] = (
                 f"{said}; where columns are skewed not the mean of all rows, nor its interval"
             )
+    if "covariance" in value:
+        result["covariances"] = public["covariance"]
     for name, given in value.items():
         numbers = given if isinstance(given, list) else [str(given) if isinstance(given, bool) else given]
         rows = numbers if numbers and (numbers[0] is None or isinstance(numbers[0], list)) else [numbers]

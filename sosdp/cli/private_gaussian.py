@@ -157,6 +157,8 @@ def _moments(model: Any, names: list[str]) -> dict[str, Any]:
         value["interval"] = [None if np.isnan(pair).any() else pair.tolist() for pair in interval]
     if not alone:
         value |= {"error": model.error_, "condition": model.condition_, "within_plan": model.within_plan_}
+    if model.clipped_share_ is not None:
+        value["clipped_share"] = np.asarray(model.clipped_share_).tolist()
     value["released"] = True
     result = {
         "at_bounds": _reached(model, model.mean_, interval) if alone else [],

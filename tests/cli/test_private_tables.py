@@ -205,6 +205,10 @@ def test_names_of_columns_with_commas(tmp_path, capsys, complaint):
     (tmp_path / "t.csv").write_text("1\n2\n" * 200)
     ask = ["private", "gaussian", tmp_path / "t.csv", "--epsilon", 1, "--estimate", "mean", "--radius", 9]
     assert "not the mean of all rows" in _run(capsys, *ask)[1]
+    whole = _run(
+        capsys, *ask[:3], "--epsilon", 50, "--delta", 0.001, "--estimate", "covariance", "--contamination", 0
+    )[1]
+    assert "covariance of all rows" in whole and "clipped_share  0.0" in whole  # of two values none is beyond
     for options, kind in (([], "conditional"), (["--columns", 1], "exact")):
         code, out, _ = _run(capsys, *ask, *options, "--json")
         assert code == 0 and json.loads(out)["guarantee"]["kind"] == kind

@@ -42,24 +42,25 @@ def neighbours(table):
         yield [row if k == i else table[k] for k in range(len(table))]
 
 
-def whitened_plan(budget, d):
+def whitened_plan(budget, task):
     """Shares as the planner's, for order statistics that are nearly free (`nearly_free`), in two coarse
     steps."""
+    d = task.d
     each = Fraction(0.6 / (2 * d) if budget.pure else math.sqrt(0.5 * 8 * 0.3 / (2 * d)))
     frame = 2 * d * order_price(each, budget.pure)
-    coarse = (budget.total - frame) * covariances.COARSE
-    spent = {"frame": frame, "coarse": coarse, "final": budget.total - frame - coarse}
+    spent = {"frame": frame, **covariances.shares(task, budget.total - frame)}
     return Plan("whitened", each, spent, 0.0, 0.0, 0.0, steps=2)
 
 
 @pytest.fixture(autouse=True)
 def nearly_free(monkeypatch):
     monkeypatch.setattr(whitening, "NATS", 0.02)
+    monkeypatch.setattr(whitening, "END_NATS", 0.02)
 
 
 def whitened(columns, task, mean, pure=False):
     budget = checked_budget(2.0, 0.0, None) if pure else checked_budget(None, 0.0, 0.5)
-    plan = whitened_plan(budget, task.d)
+    plan = whitened_plan(budget, task)
 
     def run(rows):
         entries = columns.clipped(np.array(rows, dtype=float))

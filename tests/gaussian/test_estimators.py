@@ -171,7 +171,7 @@ def test_a_whole_gaussian_whatever_the_units_and_correlations():
 
 
 @pytest.mark.parametrize(
-    ("n", "method", "kind"), [(300, "packing", "certified"), (1200, "whitened", "exact")]
+    ("n", "method", "kind"), [(300, "packing", "certified"), (3000, "whitened", "exact")]
 )
 def test_pure_privacy_of_one_column(n, method, kind):
     """The plan with the least error: a draw where records are few."""

@@ -97,8 +97,22 @@ def test_boolean_columns_are_shares():
         result = PrivateMean(1.0, delta=1e-6, bounds=bounds, contamination=0.05).fit(table)
         assert result.estimates_ == ("mean", "mean", "folded mean")
         assert (np.abs(result.mean_ - [table["smokes"].mean(), 0.1, 40.0]) < [0.1, 0.1, 3.0]).all()
-        beside = PrivateCovariance(2.0, 1e-6, bounds=bounds, contamination=0.0).fit(table)
-        assert np.abs(np.log(np.diag(beside.covariance_) / table.astype(float).var()))[::2].max() < 0.4
+        beside = PrivateCovariance(4.0, 1e-6, bounds=bounds, contamination=0.0).fit(table)
+        assert np.abs(np.log(np.diag(beside.covariance_) / table.astype(float).var())).max() < 0.4
+
+
+@pytest.mark.parametrize("bounds", [None, {"smoker": (0, 1)}])
+def test_a_column_of_two_values_leaves_the_other_covariances_alone(bounds):
+    """Not declared boolean it has its variance, or is flagged."""
+    g = np.random.default_rng(6)
+    X = np.column_stack([g.random(5000) < 0.3, g.normal(45, 12, 5000), g.normal(5e5, 1e3, 5000)])
+    table = pd.DataFrame(X, columns=["smoker", "age", "east"])
+    for seed in range(4):
+        ask = {"delta": 1e-7, "contamination": 0.0, "insecure_seed": seed}
+        model = PrivateCovariance(1.0, bounds=bounds, **ask).fit(table)
+        off = np.abs(np.log(np.diag(model.covariance_) / X.var(axis=0)))
+        assert off[1:].max() < 0.4 and not model.degenerate_[1:].any()
+        assert off[0] < 0.4 or (model.degenerate_[0] and not model.within_plan_)
 
 
 def test_bounds_of_some_columns_only():

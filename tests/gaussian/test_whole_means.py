@@ -19,7 +19,7 @@ from problems.gaussian import (
 from problems.gaussian.budgets import checked_budget
 from problems.gaussian.columns import public_columns
 from problems.gaussian.planning import MeanTask, Plan, plan_mean
-from problems.gaussian.whole_means import _count_bound
+from problems.gaussian.whole_means import count_bound
 from tests.gaussian.test_pipelines import OthersMoved, Transcript, loss
 
 ENTRIES = [-3.0, 0.0, 0.25, 1e308, math.nan]
@@ -141,7 +141,7 @@ def test_a_share_is_below_its_bound():
         low = 0
         for seed in range(400):
             queries = planning_queries(300, seed, budget)
-            low += _count_bound(queries, flags, price) < 40
+            low += count_bound(queries, flags, price) < 40
         assert low <= 36  # .05 of 400, and four deviations
 
 

@@ -20,7 +20,7 @@ from sosdp.privacy.terms import join
 
 from ..budgets import Budget
 from ..columns import Columns
-from ..covariances import NAMES, judged, plan_covariance, private_gaussian
+from ..covariances import NAMES, NORMAL, judged, plan_covariance, private_gaussian
 from ..frame import frame_dict
 from ..means import private_mean
 from ..planning import MeanTask, Plan, least_error, plan_mean
@@ -37,21 +37,29 @@ class PrivateGaussian(TableEstimator):
     """Mean and covariance of the columns of a table (d <= 50), robust to a fraction of outlying rows.
 
     After fit: mean_ (d,), covariance_ (d, d) positive definite, error_, unseen_, condition_, within_plan_,
-    degenerate_ (d,), and what `TableEstimator` lists. Consistent for Gaussian columns; heavier tails are
-    folded and read as smaller variances, and the mean is that of what is left (with contamination 0 as
-    well: `PrivateMean` has the mean of all records). Columns that a data frame
-    declares as booleans are tight, in (0, 1). Scales of columns may differ by anything; `plan(n,
+    degenerate_ (d,), estimates_, skewed_ (d,), clipped_share_, and what `TableEstimator` lists. Columns that
+    a data frame declares as booleans are tight, in (0, 1). Scales of columns may differ by anything; `plan(n,
     d).condition` says up to which condition of the correlation matrix the errors of the plan hold.
 
-    error_: forecast Frobenius error relative to the truth, from what the fit found. unseen_: (k, d),
-    directions along which the noise hides the variance, one released deviation long; few or none.
-    condition_: of the released correlations. within_plan_: False where a direction is unseen, the condition
-    is beyond the plan's, or error_ above 1.25 times the plan's error: then the forecast of the plan does
-    not hold.
+    estimates_: what the covariance is of. With contamination 0 of all rows: those beyond an ellipsoid that
+    was released, a few, are moved onto it; clipped_share_ is a 95 % upper bound of their share, and the mean
+    is that of the same rows. With contamination above 0 of normal columns: outlying rows get weight 0 and
+    what is left is scaled as that of normal columns, so heavier tails are read as smaller variances
+    (exponential 0.6 to 0.8 of them, uniform 1.05); the mean is that of what is left, and skewed_ says where
+    it is not the mean of all rows (none proves nothing).
+
+    error_: forecast Frobenius error relative to what estimates_ says, from what the fit found; with
+    contamination 0 with what the rows beyond the ellipsoid may have lost. unseen_: (k, d), directions along
+    which the noise hides the variance, one released deviation long; few or none. condition_: of the released
+    correlations. within_plan_: False where a direction is unseen, the condition is beyond the plan's, error_
+    without that loss is above 1.25 times the plan's error, or more rows are beyond than of normal columns:
+    then the forecast of the plan does not hold. degenerate_: columns that are mostly one value, or
+    of which many rows are 128 scales away: their variance means nothing and the others are as if they were
+    not there. Declare them tight.
 
     Raises at fit: TooFewRecords, which names the n that would do; ValueError for other public facts out of
     range. In pure privacy one or two columns of few records are answered by one draw, which costs seconds
-    (`plan_.method` "packing").
+    (`plan_.method` "packing"), and is the covariance of normal columns whatever the contamination.
     """
 
     mean_: np.ndarray = Fitted()
@@ -60,6 +68,9 @@ class PrivateGaussian(TableEstimator):
     unseen_: np.ndarray = Fitted()
     condition_: float = Fitted()
     within_plan_: bool = Fitted()
+    estimates_: str = Fitted()
+    skewed_: np.ndarray = Fitted()
+    clipped_share_: float | None = Fitted()
 
     _mean = True
     _forecasts = Forecasts(
@@ -102,6 +113,10 @@ class PrivateGaussian(TableEstimator):
             entries, columns, task, budget, self.plan_, mean=self._mean, insecure_seed=seed
         )
 
+    def _unpack(self, value: Any) -> None:
+        super()._unpack({"skewed": np.zeros(self.n_features_in_, dtype=bool), "clipped_share": None, **value})
+        self.estimates_ = self.release_.public["covariance"]
+
     def _pure_budgets(self, budget: Budget) -> tuple[Budget, Budget]:
         """Of the covariance and of the mean; together at most the whole."""
         if not self._mean:
@@ -129,6 +144,7 @@ class PrivateGaussian(TableEstimator):
             "dimension": task.d,
             "method": plan.method,
             "estimates": ("folded mean",) * task.d,
+            "covariance": NORMAL,
         }
         return join(parts, value, mechanism=NAMES[self._mean], public=public)
 
@@ -156,7 +172,7 @@ class PrivatePCA(PrivateGaussian):
     angle_ (k,), forecast sines of the angles between components and those of the population (first order);
     subspace_angle_, of the span of all k; told_apart_ (k,) bool, components whose forecast is at most .5:
     the others are directions among eigenvalues that are too close; scale_ (d,), 1 unless standardised;
-    mean_ (d,), that of folded rows.
+    mean_ (d,), of the rows that estimates_ says.
     """
 
     n_components: int = Field(whole(), "number of components, at most d", default=1, kw_only=True)
