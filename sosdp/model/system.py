@@ -78,7 +78,7 @@ class System:
         entries = [p for m in self.matrices for p in m.reshape(-1).tolist()]
         return [*self.equalities, *self.inequalities, *entries]
 
-    @cached_property
+    @property
     def variable_ids(self) -> np.ndarray:
         """Sorted ids of the variables that occur (quantified ones do not count), int32."""
         result = linear.union_of_ids(self.polynomials)

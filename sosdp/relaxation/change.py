@@ -407,7 +407,9 @@ def _units(
         return [replace(s, value=s.value * power) for s in result], 1.0
     height = (height if given is None else given) or 1.0
     size = min(1.0, height) * power
-    return [replace(result[0], value=power, size=size, unknown=_squares(pieces[0], result[0]))], height
+    return [
+        replace(result[0], value=power, size=size, unknown=_unknown_factors(pieces[0], result[0]))
+    ], height
 
 
 def _sizes(result: list[Scaling], values: list[float], pieces: list[Identity]) -> tuple[float, float]:
@@ -436,10 +438,11 @@ def _is_bounded(scaling: Scaling, piece: Identity) -> bool:
     return all(math.isfinite(scaling.bounds.largest.get(v, math.inf)) for v in ids.tolist() if v)
 
 
-def _squares(piece: Identity, scaling: Scaling) -> np.ndarray | None:
-    """Factors of the unknowns of squares of expectations, beside that of the bound."""
-    count = piece.unknown.shape[0]
-    if count <= 1:
-        return None
-    sizes = abs(piece.unknown).multiply(scaling.column[None, :]).tocsr()
-    return np.array([1.0, *(1.0 / power_of_two(float(sizes[k].max())) for k in range(1, count))])
+def _unknown_factors(piece: Identity, scaling: Scaling) -> np.ndarray | None:
+    """Factors of the unknowns, of the bound and of squares of expectations: their largest coefficients are
+    then about one."""
+    unknown, largest = piece.unknown, np.zeros(piece.unknown.shape[0])
+    rows = np.repeat(np.arange(largest.size), np.diff(unknown.indptr))
+    np.maximum.at(largest, rows, np.abs(unknown.data) * scaling.column[unknown.indices])
+    factors = 1.0 / np.array([power_of_two(size) for size in largest.tolist()])
+    return None if (factors == 1).all() else factors

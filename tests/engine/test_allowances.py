@@ -113,7 +113,7 @@ def test_the_entries_of_gram_matrices_are_rounded_once_more(monkeypatch):
 
 def parts(up):
     up = sp.csr_matrix(up)
-    return SimpleNamespace(up=up, size=abs(up), terms=np.diff(up.indptr))
+    return SimpleNamespace(up=up, size=abs(up), rounding=bound.roundings(np.diff(up.indptr)))
 
 
 def test_every_term_of_a_residual_rounds():

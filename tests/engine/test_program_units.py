@@ -44,3 +44,11 @@ def test_a_coarse_value_is_no_optimum():
         answer = program.maximize(c)
         assert answer.certified_bound is None or answer.certified_bound <= 0
         assert abs(answer.bound) < 1e-4 or (answer.status == "inaccurate" and "is proven" in answer.reason)
+
+
+@pytest.mark.parametrize("c", [1e-14, 1e-16, 2.0**-46])
+def test_a_bound_with_a_small_coefficient(c):
+    """x - c g is a square for g = 0: -1.3 / c was called optimal."""
+    t, g = sd.variables("t g")
+    answer = sd.SosProgram([g]).require(t - c * g, on=[t >= 0, t <= 1], degree=2).maximize(g)
+    assert -1e-6 < answer.bound * c <= 1e-6 and answer.certified_bound * c > -1e-6

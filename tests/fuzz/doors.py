@@ -138,12 +138,11 @@ def _measure(p: Any, system: Any, q: Question) -> Any:
 def _file(q: Question, goal: dict[str, Any]) -> Any:
     """A problem file in which every number is a fraction."""
     constraints = [constraint(t) for t in q.on]
-    degrees = [polynomial(q.objective).degree, *(c.body.degree for c in constraints)]
     content = {
         "format": "sosdp-problem/1",
         "variables": q.names,
         "subject_to": [[_terms(c.body), f"{c.relation} 0"] for c in constraints],
-        "degree": q.degree or 2 * max(1, -(-max(degrees) // 2)),
+        **({} if q.degree is None else {"degree": q.degree}),
         **goal,
     }
     with tempfile.TemporaryDirectory() as folder:

@@ -266,6 +266,12 @@ class _Parts:
         return self.rounding * size * _OUTWARD
 
 
+def roundings(terms: np.ndarray) -> np.ndarray:
+    """What rounding hides of sums of so many terms, relative: one a product, one a sum, one for each
+    coefficient converted to double, four for its sqrt(2)."""
+    return (terms + 8) * UNIT
+
+
 def make_parts(identity: Identity) -> _Parts:
     """What certifications of this identity share."""
     gram, tables = identity.gram, identity.tables
@@ -288,8 +294,7 @@ def make_parts(identity: Identity) -> _Parts:
         inverse=np.divide(
             1.0, weight, out=np.zeros(weight.size), where=reached
         ),  # of nothing they are integers
-        # one rounding a product, one a sum, one for each coefficient converted to double, one for sqrt(2)
-        rounding=(np.bincount(np.concatenate(terms), minlength=gram.shape[1]) + 8) * UNIT,
+        rounding=roundings(np.bincount(np.concatenate(terms), minlength=gram.shape[1])),
         squares=plain_groups,
         others=other_groups,
         null=null_conditions(identity),
