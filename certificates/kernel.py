@@ -92,7 +92,8 @@ def exactly(value: Any, kind: type) -> Any:
 
 def pick(listed: Any, k: Any) -> Any:
     """The k-th of a list, or what has a name."""
-    good = k in listed if type(k) is str and type(listed) is dict else type(k) is int and 0 <= k < len(listed)
+    named = type(listed) is dict
+    good = type(k) is (str if named else int) and (k in listed if named else 0 <= k < len(listed))
     need(good, f"{_brief(k)} is no place in a list, or no name", Malformed)
     return listed[k]
 
@@ -172,6 +173,7 @@ def _shown(m: Monomial) -> str:
 
 
 def _made(result: dict[Monomial, int], den: int) -> Polynomial:
+    spend(len(result) * ((den.bit_length() >> 6) ** 2 >> 8))
     common = gcd(den, *result.values())
     pairs = tuple(sorted((m, c // common) for m, c in result.items() if c))
     bits = max([den // common, *(abs(c) for _, c in pairs)]).bit_length()
@@ -872,8 +874,9 @@ def load(path: str, most: int = BYTES, problem: bool = False) -> Any:
         need(stat.S_ISREG(os.stat(exactly(path, str)).st_mode), "not a regular file")
         need(os.path.getsize(path) <= most, f"it has more than {most} bytes (--max-bytes)")
         data = Path(path).read_bytes()
-        # a list or an object takes about 100 bytes in memory, a string or an item about 50
+        # a list or an object takes about 100 bytes in memory, a string or an item about 50, 1e1000 about 600
         stored = 100 * (data.count(b"[") + data.count(b"{")) + 50 * (data.count(b'"') // 2 + data.count(b","))
+        stored += 600 * len(re.findall(rb"[0-9.][eE]", data))
         need(stored <= 8 * BYTES, "reading this takes more memory than the limit allows")
         text = data.decode("utf-8-sig" if problem else "utf-8")
         hooks: dict[str, Any] = {"parse_float": number, "parse_constant": number}

@@ -158,6 +158,7 @@ class Problem:
     def quadratic_form(self, name: str, k: int, vector: Any, gram: Any, places: Any) -> int:
         """The k-th "inequality" or "matrix" G (1, if the name is "") gives sum Q_ij v_i* H_ij v_j >= 0 for a
         semidefinite Q and H_ij (places[i], places[j]) of G; a "state ..." one so in the mean, v_i numbers."""
+        k = exactly(k, int)
         rows = pick(pick(self._given, name), k) if exactly(name, str) else [[ONE]]
         v = [self._read(p) for p in exactly(vector, list)]
         q = kernel.semidefinite([[number(c) for c in row] for row in kernel.shaped(gram, [list], "gram")])

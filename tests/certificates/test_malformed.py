@@ -6,6 +6,7 @@ import copy
 import json
 import subprocess
 import sys
+from fractions import Fraction
 
 import pytest
 
@@ -143,6 +144,8 @@ PROOFS = [
     *[(("lines", 0), ["quadratic_form", "", 0, *v]) for v in (
         [1, [], []], [[{"x": 1}], [], [0]], [[{"x": 1}], [["1", "2"]], [0]], [[{"x": 1}], [[1]], []],
         [[{}], [[1]], 0])],
+    (("lines", 0), ["quadratic_form", "", 0.5, [{"x": 1}], [[1]], [0]]),
+    (("lines", 1), ["image", 0, {"x": 0}]),
     *[(("lines", 0), line)
       for line in (["weighted_sum", [[1]]], ["weighted_sum", 1], ["average", 7], ["assume", "a", 0])],
     *[((key,), v)
@@ -218,3 +221,16 @@ def test_without_memory_nothing_is_said(tmp_path):
     check = f"{limit}; from certificates.check import main; sys.exit(main(sys.argv[1:]))"
     done = subprocess.run([sys.executable, "-c", check, *files], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and done.stdout.startswith("unreadable:") and not done.stderr
+
+
+def test_what_numbers_take_is_paid_for(tmp_path, capsys):
+    """A file of 8 kB took 26 seconds, one of 3 MB took 240 MB."""
+    long = kernel.assume(">=", kernel.polynomial({("x",): Fraction(3**8300, 5**5600)}))
+    powers = [long]
+    with pytest.raises(kernel.NotProven, match="more work than the limit"), kernel.within(10**6):
+        while len(powers) < 50:
+            powers.append(kernel.product(powers[-1], long))
+    assert len(powers) < 40
+    problem, proof = written(tmp_path, PLAIN, SQUARE)
+    proof.write_text(f"[{','.join(['1e1000'] * 10**6)}]")
+    assert doors(tmp_path, capsys, kernel.main, [problem, proof]) == [2, 2, 2]
