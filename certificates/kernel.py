@@ -92,8 +92,8 @@ def exactly(value: Any, kind: type) -> Any:
 
 def pick(listed: Any, k: Any) -> Any:
     """The k-th of a list, or what has a name."""
-    named = type(listed) is dict
-    good = type(k) is (str if named else int) and (k in listed if named else 0 <= k < len(listed))
+    kind: Any = str if type(listed) is dict else int
+    good = type(k) is kind and (k in listed if kind is str else 0 <= k < len(listed))
     need(good, f"{_brief(k)} is no place in a list, or no name", Malformed)
     return listed[k]
 

@@ -196,8 +196,9 @@ def read_table(X: Any, least: int = 2) -> tuple[np.ndarray, list[str] | None]:
     return entries, names
 
 
-def boolean_columns(X: Any) -> list[bool]:
-    """Which columns a data frame declares as booleans (its schema is public); empty for other tables."""
+def boolean_columns(X: Any) -> set[str]:
+    """The columns that a data frame declares as booleans (its schema is public); none of other tables."""
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
-        return []
-    return [getattr(kind, "kind", "") == "b" or str(kind) == "Boolean" for kind in X.dtypes]
+        return set()
+    kinds = zip(X.columns, X.dtypes, strict=True)
+    return {str(name) for name, k in kinds if getattr(k, "kind", "") == "b" or str(k) == "Boolean"}

@@ -330,7 +330,7 @@ def _reach(task: MeanTask, kappa: float) -> float:
 
 def order_seconds(task: MeanTask, epsilon: Fraction, count: int) -> float:
     """Predicted time of so many order statistics: each weighs its levels, at most n or 160 / epsilon."""
-    if not count:
+    if not (count and epsilon):  # nothing is asked
         return 0.0
     return count * (5e-4 + 1.2e-6 * min(task.n, 160.0 / float(epsilon)) + 3e-8 * task.n)
 

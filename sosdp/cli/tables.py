@@ -69,7 +69,8 @@ def _form(arguments: Namespace, source: str, header: bool) -> Form:
     if mark is not None:
         form = replace(form, separator=None if mark in BLANKS else "\t" if mark in ("\\t", "tab") else mark)
     first, *others = form.fields(heading) or [""]
-    if not others and any(m in first for m in MARKS):
+    quoted = (heading or b"").lstrip().startswith(b'"')  # one name that is meant to hold them
+    if not (others or quoted) and any(m in first for m in MARKS):
         reason = "the header is one name that holds , ; | or a tab: what separates names? (or give --schema)"
         raise InputFileError(source, "--separator", reason)
     return replace(form, decimal=arguments.decimal or ".")

@@ -57,6 +57,7 @@ def linear_objective(program: ConicProgram) -> Reformulated:
         b=np.concatenate([program.b, right]),
         cones=replace(program.cones, psd=(*program.cones.psd, *(2,) * rank)),
         constant=program.constant,
+        rounded=True,
     )
 
     def restore(solution: ConicSolution) -> ConicSolution:
@@ -119,6 +120,7 @@ def without_equations(program: ConicProgram) -> Reformulated | ConicSolution:
         b=program.b[zero:] - kept @ start,
         cones=replace(program.cones, zero=0),
         constant=program.constant + float(program.q @ start),
+        rounded=True,
     )
 
     def restore(solution: ConicSolution) -> ConicSolution:

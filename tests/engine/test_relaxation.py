@@ -318,5 +318,7 @@ def test_constraints_are_a_system_a_list_or_one():
         assert relaxation.minimize(x**2 - x).bound == pytest.approx(-0.25, abs=1e-6)
         assert relaxation.minimize_many([x]).bounds == pytest.approx([0], abs=1e-6)
     assert sd.Relaxation(None, 2).minimize(x**2).bound == pytest.approx(0, abs=1e-6)
+    with pytest.raises(ValueError, match="too large for a float"):
+        sd.minimize(x**2, [10**400 * x >= -(10**400), x <= 1])
     for once in ((c for c in [x >= 1]), map(sd.System, [x >= 1]), [iter([x >= 1])]):
         assert sd.minimize(x**2, once).bound == pytest.approx(1, abs=1e-6)

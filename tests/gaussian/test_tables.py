@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from problems.gaussian import PrivateCovariance, PrivateGaussian, PrivateMean
+from problems.gaussian import PrivateCovariance, PrivateGaussian, PrivateLinearRegression, PrivateMean
 from problems.gaussian.columns import boolean_columns, public_columns, read_table
 from problems.gaussian.frame import spread_missing
 from tests.refusals import refusals
@@ -92,13 +92,30 @@ def test_boolean_columns_are_shares():
     g = np.random.default_rng(2)
     flags = pd.array(g.random(N) < 0.1, dtype="boolean")
     table = pd.DataFrame({"smokes": g.random(N) < 0.3, "rare": flags, "age": g.normal(40, 10, N)})
-    assert boolean_columns(table) == [True, True, False] and boolean_columns(np.zeros((2, 2))) == []
+    assert boolean_columns(table) == {"smokes", "rare"} and not boolean_columns(np.zeros((2, 2)))
+    assert PrivateCovariance(4.0, bounds=None, contamination=0.0).fit(
+        table[["smokes"]]
+    ).covariance_.shape == (1, 1)
     for bounds in (None, [None, None, (0, 120)], (0, 120), {"smokes": (0, 1)}):  # the type is public
         result = PrivateMean(1.0, delta=1e-6, bounds=bounds, contamination=0.05).fit(table)
         assert result.estimates_ == ("mean", "mean", "folded mean")
         assert (np.abs(result.mean_ - [table["smokes"].mean(), 0.1, 40.0]) < [0.1, 0.1, 3.0]).all()
         beside = PrivateCovariance(4.0, 1e-6, bounds=bounds, contamination=0.0).fit(table)
         assert np.abs(np.log(np.diag(beside.covariance_) / table.astype(float).var())).max() < 0.4
+
+
+def test_a_schema_and_a_frame_may_have_their_columns_in_other_orders():
+    """The bounds of one column were taken with the type of another: slopes of 97 for 3."""
+    g = np.random.default_rng(0)
+    x, flag = g.normal(0, 20, 20000), g.random(20000) < 0.4
+    columns = {
+        "x": {"type": "number", "low": -100, "high": 100},
+        "b": {"type": "integer", "low": 0, "high": 1},
+    }
+    ask = {"delta": 1e-6, "contamination": 0.0, "schema": {"format": "sosdp-schema/1", "columns": columns}}
+    model = PrivateLinearRegression(2.0, bounds=None, y_bounds=(-500, 500), **ask)
+    model.fit(pd.DataFrame({"b": flag, "x": x}), 3 * x + 5 * flag + g.normal(size=20000))
+    assert np.abs(model.coef_ - [3, 5]).max() < 0.3
 
 
 @pytest.mark.parametrize("bounds", [None, {"smoker": (0, 1)}])

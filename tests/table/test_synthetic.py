@@ -198,3 +198,17 @@ def test_rows_are_as_close_to_the_field_as_rounding_allows():
     counts = np.bincount(2 * drawn[:, 0] + drawn[:, 1], minlength=4).reshape(2, 2)
     assert np.abs(counts - 100 * pair).max() <= 2
     assert len(tree.sample(0, open_bits(3))) == 0
+
+
+def test_integers_of_a_bin_are_drawn_alike():
+    """Negative ones were cut towards 0, and the last of a wide bin never came."""
+    for low, high, bins in ((-5, 5, 16), (0, 99, 15)):
+        columns = {"x": {"type": "integer", "low": low, "high": high}}
+        schema = Schema.from_dict({"format": "sosdp-schema/1", "columns": columns})
+        one = synthetic.binned(schema, "x", bins)
+        values = [
+            synthetic._entry(one, one.column, k, u)
+            for k in range(one.width)
+            for u in (0.0, 0.499, 0.501, 0.999)
+        ]
+        assert {low, high} <= {*values} <= {*range(low, high + 1)}

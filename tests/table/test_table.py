@@ -316,3 +316,12 @@ def test_a_question_shows_no_record():
     assert repr(Table({"age": [31415]}, SCHEMA, 1.0).by("region").count().mean("age")) == (
         "Table(count, mean(age), by region; epsilon 1, one record (add or remove))"
     )
+
+
+@pytest.mark.parametrize("high", [5, 1e20])
+def test_a_record_moves_no_other_record_into_another_bin(high):
+    """With edges beyond 64 bits an unreadable entry took all later ones to another bin."""
+    schema = {"format": "sosdp-schema/1", "columns": {"x": {"type": "integer", "low": 0, "high": high}}}
+    for first in (0, None, "?", 3):
+        rows = Table({"x": [first] + [0] * 50}, schema, 1e9).histogram("x").release().value["rows"]
+        assert rows[0]["value"] in (50, 51) and sum(row["value"] for row in rows) in (50, 51)

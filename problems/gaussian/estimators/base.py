@@ -105,8 +105,8 @@ class TableEstimator(ReleasingEstimator):
     def _read(self, X: Any) -> np.ndarray:
         """(n, d) float64 numbers, NaN for what is none; ValueError for another shape, never for an entry."""
         entries, names = self._entries(X)
-        flags = boolean_columns(X)
-        self._booleans = flags if len(flags) == entries.shape[1] else [False] * entries.shape[1]
+        declared = boolean_columns(X)
+        self._booleans = [name in declared for name in names or [""] * entries.shape[1]]
         self.n_features_in_ = entries.shape[1]
         self._names = names
         vars(self).pop("feature_names_in_", None)  # of an earlier fit

@@ -200,10 +200,14 @@ class Histogram(Count):
 
     def code(self, values: npt.NDArray[np.float64]) -> Codes:
         """The place of the bin; the edges reach as far as the bounds, so every entry has one."""
-        there, places = ~np.isnan(values), values
+        there = ~np.isnan(values)
+        places = np.where(
+            there, values, 0.0
+        )  # a search among objects, or for what is no number, has no order
         if not column_of(self).values:
-            places = np.minimum(np.searchsorted(self.edges, values, side="right") - 1, self.width - 1)
-        return np.where(there, np.where(there, places, 0).astype(np.int64), MISSING)
+            edges = np.array(self.edges, dtype=np.float64)
+            places = np.clip(np.searchsorted(edges, places, side="right") - 1, 0, self.width - 1)
+        return np.where(there, places.astype(np.int64), MISSING)
 
     def rows(self, cell: npt.NDArray[Any], noise: Noise) -> list[Row]:
         """One row a bin."""

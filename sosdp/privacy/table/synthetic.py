@@ -158,8 +158,10 @@ def _entry(one: Histogram, column: Column, code: int, u: float) -> Any:
     if column.values:
         return column.values[code]
     low, high = one.edges[code : code + 2]
-    value = min(max(low + u * (high - low), column.low), column.high)
-    return int(value) if column.type == "integer" else column.shown(value)
+    if column.type == "integer":  # the last bin holds its upper edge
+        high = math.floor(high) + (code == one.width - 1)
+        return int(min(max(low + math.floor(u * (high - low)), column.low), column.high))
+    return column.shown(min(max(low + u * (high - low), column.low), column.high))
 
 
 def _uniform(count: int, bits: RandomBits) -> npt.NDArray[np.float64]:

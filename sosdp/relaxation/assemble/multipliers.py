@@ -19,7 +19,7 @@ from .cliques import CliqueIndex
 from .forall import expand
 from .identity import Block, EqualityRows, NullSpace
 
-_LEAST = 1e-100  # products of numbers beyond it, or beyond its inverse, are left out
+_LEAST = Fraction(1, 10**100)  # products of numbers beyond it, or beyond its inverse, are left out
 
 
 def constraint_blocks(
@@ -83,8 +83,8 @@ def intervals(inequalities: Sequence[Polynomial]) -> list[tuple[int, int]]:
     numbers that may be multiplied."""
     ends: dict[tuple[int, bool], tuple[Fraction, int]] = {}
     for index, g in enumerate(inequalities):
-        sizes = np.abs(g.coefs.astype(float))
-        if g.degree == 1 and len(g.variable_ids) == 1 and _LEAST < sizes.min() <= sizes.max() < 1 / _LEAST:
+        sizes = [abs(Fraction(c)) for c in g.coefs.tolist()] if g.degree == 1 else []
+        if sizes and len(g.variable_ids) == 1 and _LEAST < min(sizes) <= max(sizes) < 1 / _LEAST:
             slope = Fraction(g.coefs[-1])
             side = (int(g.variable_ids[0]), slope > 0)
             end = -Fraction(g.constant) / abs(slope), index
