@@ -120,6 +120,8 @@ def variation_of(built: Built, raw: RawSolution, value: float) -> float:
     if built.statement.single or not program.objective.any():
         gain = built.at_origin - value
         return gain if gain > 0 else math.inf
+    if built.statement.kind == MEASURES and not identity.target.any():
+        return math.inf  # measures are asked for, whatever they are worth
     moved = program.value(raw.unknowns) * built.unit - first.program.value(first.settled) * first.unit
     priced = np.abs(program.objective * (raw.unknowns - built.settled)).max()
     terms = np.abs(identity.target + identity.unknown.T @ built.settled) @ np.abs(raw.moments)

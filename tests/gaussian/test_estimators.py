@@ -179,7 +179,7 @@ def test_pure_privacy_of_one_column(n, method, kind):
     result = PrivateGaussian(2.0, bounds=(0, 2000), contamination=0.0).fit(X)
     assert result.plan_.method == method and result.guarantee_.kind == kind
     assert result.covariance_[0, 0] == pytest.approx(1600.0, rel=0.5)
-    assert abs(result.mean_[0] - 1000.0) < 24.0
+    assert abs(result.mean_[0] - 1000.0) < 40.0
     assert result.guarantee_.epsilon <= 2.0 and result.guarantee_.delta == 0.0
 
 

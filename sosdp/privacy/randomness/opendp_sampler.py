@@ -7,8 +7,8 @@ What is assumed of it: docs/proofs/gaussian_release.md
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
-from importlib.metadata import version
 
 import numpy as np
 import numpy.typing as npt
@@ -60,10 +60,12 @@ def check_installed() -> None:
         RuntimeError: OpenDP older than 0.14.2.
     """
     dp = need("opendp.prelude", "OpenDP's noise")
-    installed = tuple(int(part) for part in version("opendp").split(".")[:3] if part.isdigit())
+    installed = tuple(
+        int(part) for part in importlib.metadata.version("opendp").split(".")[:3] if part.isdigit()
+    )
     if installed < _OLDEST_OPENDP:
         raise RuntimeError(
-            f"OpenDP {version('opendp')} draws biased noise (fixed in 0.14.2): "
+            f"OpenDP {importlib.metadata.version('opendp')} draws biased noise (fixed in 0.14.2): "
             "upgrade it before releasing anything"
         )
     # OpenDP keeps measurements without a peer-reviewed proof behind this flag.
