@@ -82,7 +82,7 @@ class Problem:
         sign = 1 if s["kind"] == "lower_bound" else -1
         wanted = [*self._read(s["objective"]), ((), -number(s["bound"]))]
         self._question, self._trace = self._sum((w, sign * c) for w, c in wanted), s["trace"]
-        self._said = "".join(f"\n{k}: {json.dumps(v)}" for k, v in s.items())
+        self._statement = "".join(f"\n{k}: {json.dumps(v)}" for k, v in s.items())
 
     def _rows(self, name: str, h: Any) -> list[list[tuple]]:
         kind = name.removeprefix("state ")
@@ -226,7 +226,7 @@ class Problem:
     def settle(self, k: int) -> str:
         """The claim, if the k-th fact proves it."""
         need(pick(self._facts, k)[1] == self._question, "a fact is about something else")
-        return self._said
+        return self._statement
 
 
 @kernel.within(WORK)

@@ -155,7 +155,7 @@ def solve_problem(problem: Problem) -> Answer:
         solved = call(problem.objective, problem.system, problem.degree, **building, **solving)
     has_bound, optimal = problem.sense != "feasible", solved.status == "optimal"
     atoms = _atoms(problem.variables, solved) if optimal else []
-    return _said(
+    return _answer_of(
         solved,
         solved.degree,
         has_bound,
@@ -166,7 +166,7 @@ def solve_problem(problem: Problem) -> Answer:
     )
 
 
-def _said(solved: Any, degree: int | None, has_bound: bool = True, **more: Any) -> Answer:
+def _answer_of(solved: Any, degree: int | None, has_bound: bool = True, **more: Any) -> Answer:
     """What one solution says, with the bounds where some were asked for."""
     return Answer(
         status=solved.status,
@@ -192,7 +192,7 @@ def _about_operators(problem: Problem, statement: OperatorProblem, solving: dict
     solved = minimize_operators(
         statement.objective, statement.constraints, problem.sense, own, problem.degree
     )
-    return _said(solved, None, parts=(solved,))
+    return _answer_of(solved, None, parts=(solved,))
 
 
 def _in_chebyshev(problem: Problem, building: dict[str, Any], solving: dict[str, Any]) -> Answer:
@@ -204,7 +204,7 @@ def _in_chebyshev(problem: Problem, building: dict[str, Any], solving: dict[str,
     call = minimize if problem.sense == "minimize" else maximize
     assert problem.chebyshev is not None
     solved = call(problem.chebyshev, problem.system, problem.degree, **solving)
-    return _said(solved, solved.degree, parts=(solved,))
+    return _answer_of(solved, solved.degree, parts=(solved,))
 
 
 def failed(problem: Problem, reason: str) -> Answer:
@@ -236,7 +236,7 @@ def _program(problem: Problem, building: dict[str, Any], solving: dict[str, Any]
     call = program.maximize if problem.direction == "maximize" else program.minimize
     result: SosSolution = call(objective, **solving)
     has_bound = problem.objective is not None
-    return _said(result, problem.degree, has_bound, values=result.values or None, parts=(result,))
+    return _answer_of(result, problem.degree, has_bound, values=result.values or None, parts=(result,))
 
 
 def _over_measures(
@@ -266,13 +266,13 @@ def _over_measures(
     else:
         result = program.minimize(objective, problem.degree, **solving)
     if any(law.moments is None for law in result.laws):
-        return _said(result, result.sizes["degree"], problem.sense != "feasible", parts=(result,))
+        return _answer_of(result, result.sizes["degree"], problem.sense != "feasible", parts=(result,))
     laws = {}
     for spec in statement.measures:
         mu = measures[spec.name]
         laws[spec.name] = {"mass": result.mass(mu), "atoms": _atoms(spec.variables, result.law(mu))}
     signs = [-1.0 if c.relation == "<=" else 1.0 for c in statement.constraints]
-    return _said(
+    return _answer_of(
         result,
         result.sizes["degree"],
         problem.sense != "feasible",

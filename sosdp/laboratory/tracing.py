@@ -180,8 +180,8 @@ def as_polynomial(
     value = traced(query, data, domain.dimension)
     variables = [v for row in data for v in row]
     names = [v.name for v in variables]
-    if strangers := {v.name for v in value.variables} - set(names):
-        raise NotAPolynomial(f"the value contains variables that are in no record: {sorted(strangers)}")
+    if foreign := {v.name for v in value.variables} - set(names):
+        raise NotAPolynomial(f"the value contains variables that are in no record: {sorted(foreign)}")
     for records in _arrangements(data, domain):
         entries = [w for row in records for w in row]
         moved = {v: w for v, w in zip(variables, entries, strict=True) if v is not w}

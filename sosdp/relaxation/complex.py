@@ -61,7 +61,9 @@ class ComplexExpectation(PickledByName):
         return variable_ids(list(self.names)).tolist()
 
     def __repr__(self) -> str:
-        return f"ComplexExpectation({self.status}, {self.basis}, {self.real._solved()}: {self.real._said()})"
+        return (
+            f"ComplexExpectation({self.status}, {self.basis}, {self.real._solved()}: {self.real._summary()})"
+        )
 
     @property
     def status(self) -> str:

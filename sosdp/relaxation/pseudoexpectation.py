@@ -114,7 +114,7 @@ class PseudoExpectation(PickledByName):
     zeros: Any = field(default="auto", repr=False)  # of a polynomial that is to be proven: see ``prove_sos``
 
     def __repr__(self) -> str:
-        return f"PseudoExpectation({self.status}, {self._solved()}: {self._said()})"
+        return f"PseudoExpectation({self.status}, {self._solved()}: {self._summary()})"
 
     @property
     def hierarchy(self) -> str:
@@ -126,7 +126,7 @@ class PseudoExpectation(PickledByName):
         less = f", {self.hierarchy}" if self.hierarchy.startswith("sparse") else ""
         return f"degree {self.degree}{less}"
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         """The answer in a few words; a question of yes or no has no bound."""
         if self.sense == "sos":
             words = {"proved": "a sum of squares", "refuted": "no sum of squares"}
@@ -148,7 +148,7 @@ class PseudoExpectation(PickledByName):
             "of": None if self.objective is None else str(self.objective),
             f"{self.bound_kind} bound": f"{self.bound:.9g} (the solver's value)" if wanted else None,
             "proven": None if proven is None else rounded_safely(proven, self.bound_kind),
-            "answer": None if wanted else self._said(),
+            "answer": None if wanted else self._summary(),
             "reason": self.reason or None,
             "size": f"{len(blocks)} blocks up to side {max(blocks, default=0)}",
             "solver": self.solver,

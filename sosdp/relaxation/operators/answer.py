@@ -201,13 +201,13 @@ class OperatorExpectation:
         """Why there are no operators ('' where there are)."""
         return self._reconstruction[1]
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         if self.status == "infeasible":
             return "no operators and no state satisfy the constraints"
         return bound_in_words(self.bound, self.certified_bound, self.bound_kind, self.reason)
 
     def __repr__(self) -> str:
-        return f"OperatorExpectation({self.status}, level {self.hierarchy}: {self._said()})"
+        return f"OperatorExpectation({self.status}, level {self.hierarchy}: {self._summary()})"
 
     def _repr_html_(self) -> str:
         blocks = self.sizes["blocks"]

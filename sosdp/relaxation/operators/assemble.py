@@ -158,7 +158,7 @@ def assembled(
     if sparsity and "term" in sparsity:
         identity = cut(identity, _by_terms(identity, [len(part.words) for part in parts]))
     kept = tuple(pairs[e.index] for e in identity.equalities)
-    layout = Layout(classes, columns, kept, tuple(whole), statement.real, _said(sparsity, statement))
+    layout = Layout(classes, columns, kept, tuple(whole), statement.real, _hierarchy(sparsity, statement))
     return _reduced(replace(identity, hermitian=True), layout, statement)
 
 
@@ -176,7 +176,7 @@ def _reduced(identity: Identity, layout: Layout, statement: OperatorStatement) -
     return with_letters_permuted(smaller, statement), layout
 
 
-def _said(sparsity: str | None, statement: OperatorStatement) -> str:
+def _hierarchy(sparsity: str | None, statement: OperatorStatement) -> str:
     words = [
         f"sparsity {sparsity!r}" if sparsity else "",
         f"{len(statement.group)} symmetries" if statement.group else "",

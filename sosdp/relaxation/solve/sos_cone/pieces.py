@@ -250,7 +250,7 @@ class Piece:
         monomials = (
             None if block.entry is not None else self._monomials(mono.exponents(block.basis, self.ids))
         )
-        if monomials is not None and self._as_said(number, monomials):
+        if monomials is not None and self._as_stated(number, monomials):
             weight = self._weight(number, monomials)
             basis, change = self._basis(mono.exponents(block.basis, self.ids))
             table, owner = np.sqrt(np.abs(weight))[:, None] * basis, np.arange(self.points.shape[0])
@@ -328,7 +328,7 @@ class Piece:
         produced = self.values @ (rows.T @ ones).toarray()
         return {k: produced[:, place] for place, k in enumerate(self.blocks)}
 
-    def _as_said(self, number: int, basis: np.ndarray) -> bool:
+    def _as_stated(self, number: int, basis: np.ndarray) -> bool:
         """Whether the rows are those of a polynomial times products of the basis (not so for bases that were
         changed): compared at two points."""
         here = self._own[1][number]
