@@ -132,39 +132,20 @@ def releases(quick: bool) -> tuple[Table, list[str]]:
         for name, result in errors.items():
             disjoint_mean, wide_mean = np.mean(result, axis=0)
             rows.append([epsilon, name, len(result), disjoint_mean, wide_mean, None, None])
-        rows.append(
+        rows += [
             [
-                epsilon,
-                "release / better baseline, worst run",
-                runs,
-                max(relative),
-                max(relative_wide),
-                None,
-                None,
-            ]
-        )
-        rows.append(
+                epsilon, "release / better baseline, worst run", runs, max(relative), max(relative_wide),
+                None, None,
+            ],
             [
-                epsilon,
-                "bound / error found: mean, worst; held",
-                runs,
-                None,
-                None,
-                float(np.mean(ratios)),
+                epsilon, "bound / error found: mean, worst; held", runs, None, None, float(np.mean(ratios)),
                 max(ratios),
-            ]
-        )
-        rows.append(
+            ],
             [
-                epsilon,
-                f"bound held {valid}, above proven {proven}, gap certified {gaps}",
-                runs,
-                None,
-                None,
-                None,
-                None,
-            ]
-        )
+                epsilon, f"bound held {valid}, above proven {proven}, gap certified {gaps}", runs, None, None,
+                None, None,
+            ],
+        ]  # fmt: skip
         limit = 0.9 if epsilon == 1.0 else 1.0
         if not quick and not (max(relative) <= limit and valid == runs and max(ratios) <= 4.0):
             failed.append(f"synthetic graph at epsilon = {epsilon}")

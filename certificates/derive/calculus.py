@@ -146,7 +146,7 @@ class Derivation:
         """An equality times any polynomial; ValueError for an inequality."""
         if not self.equality:
             raise ValueError("only an equality can be multiplied by a polynomial of any sign")
-        p = polynomial if isinstance(polynomial, Polynomial) else Polynomial(_exact(polynomial))
+        p = _exact_polynomial(polynomial)
         cofactors = {k: c * p for k, c in self.cofactors.items()}
         theorem = kernel.multiple(self.theorem, in_kernel(p))
         return _make(theorem, (self,), self.conclusion * p, {}, cofactors, True, self.bound + p.degree)
@@ -194,10 +194,8 @@ class Derivation:
 
         total = nothing()
         for index, squares in self.squares.items():
-            part = sum_of_squares(squares)
-            for k in index:
-                part = part * source(self.bounds[k], False)
-            total = total + part
+            factors = (source(self.bounds[k], False) for k in index)
+            total = total + math.prod(factors, start=sum_of_squares(squares))
         for k, c in self.cofactors.items():
             total = total + source(self.zeros[k], True).times(c)
         longest = max([1, *(p.bound for p in premises)])
@@ -339,10 +337,7 @@ def _from_parts(
     kernel expands; NotDerived where it is not the conclusion."""
     total = nothing()
     for factors, result in squares:
-        part = sum_of_squares(result)
-        for g in factors:
-            part = part * assume(g)
-        total = total + part
+        total = total + math.prod(map(assume, factors), start=sum_of_squares(result))
     for h, c in cofactors:
         total = total + assume(h, equality=True).times(c)
     zeros, bounds = ({_key(p): p for p in listed} for listed in (equalities, inequalities))

@@ -276,12 +276,8 @@ class Largest(AsProven):
         """Bound the change when one of n records is replaced."""
         domain = self.record
         reports = [
-            certify_sensitivity(
-                f, records=records, dimension=domain.dimension, low=domain.low, high=domain.high,
-                radius=domain.radius, degree=degree,
-            )
-            for f in self.statistics
-        ]  # fmt: skip
+            certify_sensitivity(f, records=records, domain=domain, degree=degree) for f in self.statistics
+        ]
         uppers = [report.upper for report in reports if report.upper is not None]
         polynomials = tuple(report.polynomial for report in reports if report.polynomial is not None)
         whole = LargestOf(polynomials)

@@ -25,6 +25,7 @@ from sosdp.laboratory.packing import PackingProgram
 from sosdp.laboratory.pieces import Largest, Ratio, SumOfPieces
 from sosdp.laboratory.report import StabilityReport
 from sosdp.laboratory.statistic import certify_sensitivity, pair_sums
+from sosdp.model.gathering import gathering
 from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram
 from sosdp.privacy.scores.score import ScoreFunction
 from sosdp.privacy.verification.sensitivity import ReplaceOne, SensitivityReport, verify_sensitivity
@@ -35,14 +36,12 @@ EVERY_N = (ConsensusProgram, Family, FixedSet, Means)
 PROVEN_PROGRAMS = (*EVERY_N, ConvexLoss, Ratio, SumOfPieces, Largest)
 
 
+@gathering(Domain, "domain")
 def stability(
     program: Any,
     *,
     records: int | None = None,
-    low: Any = 0,
-    high: Any = 1,
-    dimension: int = 1,
-    radius: Any = None,
+    domain: Domain,
     claim: Any = None,
     degree: int | None = None,
     pairs: bool = False,
@@ -91,19 +90,8 @@ def stability(
         raise TypeError(f"stability takes a function or a program, got {type(program).__name__}")
     if records is None:
         raise TypeError("stability of a function needs records=, their public number")
-    if pairs:
-        domain = Domain(dimension, low, high, radius)
-        return pair_sums(program, records=records, domain=domain, claim=claim, degree=degree)
-    return certify_sensitivity(
-        program,
-        records=records,
-        low=low,
-        high=high,
-        dimension=dimension,
-        radius=radius,
-        claim=claim,
-        degree=degree,
-    )
+    proven = pair_sums if pairs else certify_sensitivity
+    return proven(program, records=records, domain=domain, claim=claim, degree=degree)
 
 
 def _attacked(program: ScoreProgram | StrongConvexProgram, claim: Any) -> StabilityReport:

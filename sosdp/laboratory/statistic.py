@@ -21,6 +21,7 @@ from sosdp.algebra.polynomial import Polynomial
 from sosdp.laboratory.domain import AsProven, Domain, Record, claimed_as, shaped
 from sosdp.laboratory.report import NotAPolynomial, StabilityReport
 from sosdp.laboratory.tracing import Statistic, as_polynomial, evaluate, fingerprint, same
+from sosdp.model.gathering import gathering
 from sosdp.model.system import System
 from sosdp.privacy.inputs import integer
 from sosdp.relaxation.pseudoexpectation import PseudoExpectation
@@ -33,14 +34,12 @@ FEW = 4
 """In so many variables products of constraints are tried, too."""
 
 
+@gathering(Domain, "domain")
 def certify_sensitivity(
     query: Statistic,
     *,
     records: int,
-    low: Any = 0,
-    high: Any = 1,
-    dimension: int = 1,
-    radius: Any = None,
+    domain: Domain,
     claim: Any = None,
     degree: int | None = None,
 ) -> StabilityReport:
@@ -69,11 +68,10 @@ def certify_sensitivity(
 
     Cost: one relaxation for each class of positions that are alike, in the records that the change contains.
     """
-    domain = Domain(dimension, low, high, radius)
     records = integer(records, "records", 1)
-    data = symbols("r", records, dimension)
+    data = symbols("r", records, domain.dimension)
     value = as_polynomial(query, data, domain)
-    (new,) = symbols("r_new", 1, dimension)
+    (new,) = symbols("r_new", 1, domain.dimension)
     symmetric, parts = changes(value, data, new)
     claimed = claimed_as(claim)
     lower, pair = Fraction(0), None

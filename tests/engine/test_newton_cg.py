@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import certificates
 import sosdp as sd
 from benchmarks.engine import broyden_banded, dense_quartic
-from benchmarks.sos_cone import box
+from benchmarks.small_programs import box
 from sosdp.conic import clarabel, newton_cg
 from sosdp.conic.program import Cones, ConicProgram
 from tests.engine.test_backends import assert_optimal, random_program

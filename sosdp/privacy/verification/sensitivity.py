@@ -13,6 +13,7 @@ import math
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -208,6 +209,86 @@ class Search:
             raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {self.strategy!r}")
 
 
+Answer = tuple[Any, float]  # with its certified distance to the exact one
+
+
+def _compared(
+    distance: str | Callable[[Any, Any], float], first: Answer, second: Answer
+) -> tuple[float, float]:
+    """Distance, and what is left of it when both certified errors are taken off."""
+    if callable(distance):
+        separate = float(distance(first[0], second[0]))
+    else:
+        difference = np.asarray(first[0], dtype=np.float64) - np.asarray(second[0], dtype=np.float64)
+        separate = float(np.linalg.norm(difference.ravel(), _NORMS[distance]))
+    return separate, separate - first[1] - second[1]
+
+
+def _tried(
+    unit: int,
+    bases: list[Any],
+    neighbours: Neighbours,
+    search: Search,
+    answer: Callable[[Any], Answer],
+    compare: Callable[[Answer, Answer], tuple[float, float]],
+) -> Iterator[tuple[Any, Any, float, float]]:
+    """The pairs of neighbours of one unit of work, the same ones each time, with what `compare` says."""
+    base = bases[unit % len(bases)]
+    if search.strategy == "exhaustive":
+        first = answer(base)
+        for other in neighbours.every(base):
+            yield (base, other, *compare(first, answer(other)))
+        return
+    pick = partial(random_below, bits=InsecureBits(unit))
+    other = neighbours.draw(base, pick)
+    best = compare(answer(base), answer(other))
+    yield (base, other, *best)
+    for _ in range(search.steps - 1):
+        # another neighbour of the base; or the base moves; or the walk goes on from the neighbour
+        kind = pick(3) if search.strategy == "adversarial" else 2
+        start = base if kind == 0 else neighbours.draw(base, pick) if kind == 1 else other
+        end = neighbours.draw(start, pick)
+        result = compare(answer(start), answer(end))
+        yield (start, end, *result)
+        if search.strategy == "random" or result[1] >= best[1]:
+            base, other, best = start, end, result
+
+
+def _largest(candidates: Iterator[tuple[Any, Any, float, float]]) -> dict[str, Any]:
+    """Of the pairs of one unit of work: the largest distance, the largest certified one and its place."""
+    largest, excess, where, pairs = 0.0, -math.inf, -1, 0
+    for place, (_, _, separate, certified) in enumerate(candidates):
+        pairs += 1
+        largest = max(largest, separate)
+        if certified > excess:
+            excess, where = certified, place
+    return {"largest": largest, "certified": excess, "where": where, "pairs": pairs}
+
+
+def _report(
+    rows: list[dict[str, Any]],
+    candidates: Callable[[int], Iterator[tuple[Any, Any, float, float]]],
+    claimed: float,
+    strategy: str,
+) -> SensitivityReport:
+    """What all units of work say together; ValueError where there was no pair."""
+    compared = [row for row in rows if row["pairs"]]
+    if not compared:
+        raise ValueError("there is no pair of neighbours to compare")
+    worst = max(compared, key=lambda row: row["certified"])
+    # Rows hold numbers only; the worst pair is found again by repeating its unit, which is deterministic.
+    first, second, _, _ = next(itertools.islice(candidates(worst["unit"]), worst["where"], None))
+    return SensitivityReport(
+        claimed=claimed,
+        largest=max(row["largest"] for row in compared),
+        excess=worst["certified"] - claimed,
+        worst=(first, second),
+        pairs=sum(row["pairs"] for row in rows),
+        strategy=strategy,
+        distances=tuple(row["largest"] for row in compared),
+    )
+
+
 @gathering(Search, "search")
 def verify_sensitivity(
     function: Callable[[Any], Any],
@@ -239,7 +320,6 @@ def verify_sensitivity(
 
     Cost: two answers a pair ("exhaustive": one, and one a base).
     """
-    strategy, steps = search.strategy, search.steps
     if isinstance(distance, str) and distance not in _NORMS:
         raise ValueError(f"distance must be one of {', '.join(_NORMS)} or a function, got {distance!r}")
     if not len(data) or not (math.isfinite(claimed) and claimed >= 0.0):
@@ -248,63 +328,33 @@ def verify_sensitivity(
 
     bases = list(data)
 
-    def answer(item: Any) -> tuple[Any, float]:
+    def answer(item: Any) -> Answer:
         result = function(item)
         return (result[0], float(result[1])) if with_error else (result, 0.0)
 
-    def compare(first: tuple[Any, float], second: tuple[Any, float]) -> tuple[float, float]:
-        """Distance, and what is left of it when both certified errors are taken off."""
-        if callable(distance):
-            separate = float(distance(first[0], second[0]))
-        else:
-            difference = np.asarray(first[0], dtype=np.float64) - np.asarray(second[0], dtype=np.float64)
-            separate = float(np.linalg.norm(difference.ravel(), _NORMS[distance]))
-        return separate, separate - first[1] - second[1]
-
-    def candidates(unit: int) -> Iterator[tuple[Any, Any, float, float]]:
-        if strategy == "exhaustive":
-            base = bases[unit]
-            first = answer(base)
-            for other in neighbours.every(base):
-                yield (base, other, *compare(first, answer(other)))
-            return
-        bits = InsecureBits(unit)
-
-        def pick(n: int) -> int:
-            return random_below(n, bits)
-
-        base = bases[unit % len(bases)]
-        other = neighbours.draw(base, pick)
-        best = compare(answer(base), answer(other))
-        yield (base, other, *best)
-        for _ in range(steps - 1):
-            # another neighbour of the base; or the base moves; or the walk goes on from the neighbour
-            kind = pick(3) if strategy == "adversarial" else 2
-            start = base if kind == 0 else neighbours.draw(base, pick) if kind == 1 else other
-            end = neighbours.draw(start, pick)
-            result = compare(answer(start), answer(end))
-            yield (start, end, *result)
-            if strategy == "random" or result[1] >= best[1]:
-                base, other, best = start, end, result
+    candidates = partial(
+        _tried,
+        bases=bases,
+        neighbours=neighbours,
+        search=search,
+        answer=answer,
+        compare=partial(_compared, distance),
+    )
 
     def work(unit: int) -> dict[str, Any]:
-        largest, excess, where, pairs = 0.0, -math.inf, -1, 0
-        for place, (_, _, separate, certified) in enumerate(candidates(unit)):
-            pairs += 1
-            largest = max(largest, separate)
-            if certified > excess:
-                excess, where = certified, place
-        return {"largest": largest, "certified": excess, "where": where, "pairs": pairs}
+        return _largest(candidates(unit))
 
     work.__qualname__ = f"verify_sensitivity({getattr(function, '__qualname__', type(function).__name__)})"
-    settings = (strategy, steps, distance if isinstance(distance, str) else "function", with_error)
+    settings = (
+        search.strategy,
+        search.steps,
+        distance if isinstance(distance, str) else "function",
+        with_error,
+    )
     version = hashlib.sha256(pickle.dumps((settings, bases))).hexdigest()[:16]
-    units = range(len(bases) if strategy == "exhaustive" else search.searches)
-    if not units:
-        raise ValueError("there is no pair of neighbours to compare")
     rows = sweep.run(
         work,
-        {"unit": list(units)},
+        {"unit": range(len(bases) if search.strategy == "exhaustive" else search.searches)},
         store=search.store,
         backend=search.backend,
         jobs=search.jobs,
@@ -312,18 +362,4 @@ def verify_sensitivity(
         progress=search.progress,
         as_frame=False,
     )
-    compared = [row for row in rows if row["pairs"]]
-    if not compared:
-        raise ValueError("there is no pair of neighbours to compare")
-    worst = max(compared, key=lambda row: row["certified"])
-    # Rows hold numbers only; the worst pair is found again by repeating its unit, which is deterministic.
-    first, second, _, _ = next(itertools.islice(candidates(worst["unit"]), worst["where"], None))
-    return SensitivityReport(
-        claimed=float(claimed),
-        largest=max(row["largest"] for row in compared),
-        excess=worst["certified"] - float(claimed),
-        worst=(first, second),
-        pairs=sum(row["pairs"] for row in rows),
-        strategy=strategy,
-        distances=tuple(row["largest"] for row in compared),
-    )
+    return _report(rows, candidates, float(claimed), search.strategy)

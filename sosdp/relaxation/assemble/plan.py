@@ -105,11 +105,7 @@ def plan(
         plain = [chosen_basis(options.basis, degree, ids, labels, quotient)]
     constraints = constraint_blocks(system, degree, options, quotient, cliques)
     if labels.size:
-        kept = [np.isin(b.basis, labels).sum(axis=1) == 1 for b in constraints]
-        constraints = [
-            replace(b, basis=b.basis[k], entry=None if b.entry is None else b.entry[k])
-            for b, k in zip(constraints, kept, strict=True)
-        ]
+        constraints = _linear_in(labels, constraints)
     if ideal is None:
         equalities = equality_rows(system, degree, quotient, cliques)
     else:
@@ -140,11 +136,18 @@ def plan(
             blocks, equalities = split_by_signs(blocks, equalities, signs)
             report["sign_symmetries"] = int(ids.size - signs.rank)
     add_expectations(blocks, equalities, in_expectation)
-    free = [b.null.ids for b in blocks if b.null is not None]
-    if free:
-        ids = np.unique(np.concatenate([ids, *free])).astype(mono.MONOMIAL)
+    ids = distinct_ids(np.concatenate([ids, *(b.null.ids for b in blocks if b.null is not None)]))
     terms = whole_support(system, support) if options.sparsity.endswith(("term", "chordal")) else None
     return Plan(blocks, equalities, quotient, ids, cliques, report, actions, terms, found_cliques.faster)
+
+
+def _linear_in(labels: np.ndarray, blocks: list[Block]) -> list[Block]:
+    """The blocks with the elements of their bases that are linear in these variables."""
+    kept = [np.isin(b.basis, labels).sum(axis=1) == 1 for b in blocks]
+    return [
+        replace(b, basis=b.basis[k], entry=None if b.entry is None else b.entry[k])
+        for b, k in zip(blocks, kept, strict=True)
+    ]
 
 
 def hierarchy(cliques: list[np.ndarray], exact: bool, options: Options) -> str:
