@@ -83,11 +83,11 @@ def solve(
     A, b = program.A if program.A.has_sorted_indices else program.A.sorted_indices(), program.b
     if turn is not None:
         A, b = sp.csc_matrix(turn @ A), turn @ b
-    settings = _settings(tolerance, time_limit, max_iterations, verbose)
-    if sum(float(svec_length(n)) ** 3 for n in cones.psd) >= _LONG_WORK:
-        settings.max_iter = _LONG_ITERATIONS if max_iterations is None else int(max_iterations)
-    elif cones.rows > _MANY_ROWS and tolerance is None:
-        settings.tol_feas = _BEYOND
+    long = sum(float(svec_length(n)) ** 3 for n in cones.psd) >= _LONG_WORK
+    if long and max_iterations is None:
+        max_iterations = _LONG_ITERATIONS
+    beyond = not long and cones.rows > _MANY_ROWS and tolerance is None
+    settings = _settings(tolerance, time_limit, max_iterations, verbose, beyond)
     started = time.perf_counter()
     with interruptible() as interrupted:
 
@@ -123,6 +123,7 @@ def solve_quietly(program: ConicProgram) -> tuple[np.ndarray, np.ndarray] | None
     return (answer.x, answer.z) if usable else None
 
 
+@lru_cache(maxsize=64)
 def _blocks(cones: Cones, turning: bool) -> list[Any]:
     """The cones as Clarabel names them; ``turning``: 2 x 2 matrices as second-order cones."""
     import clarabel
@@ -196,11 +197,13 @@ def _rotation(cones: Cones) -> sp.csr_matrix:
     return matrix
 
 
+@lru_cache(maxsize=16)
 def _settings(
     tolerance: float | None,
     time_limit: float | None,
     max_iterations: int | None,
     verbose: bool,
+    beyond: bool,
 ) -> Any:
     import clarabel
 
@@ -210,8 +213,8 @@ def _settings(
     settings.iterative_refinement_max_iter = 30
     settings.iterative_refinement_reltol = settings.iterative_refinement_abstol = 1e-14
     settings.max_step_fraction = _STEP_FRACTION
-    if tolerance is not None:
-        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+    settings.tol_gap_abs = settings.tol_gap_rel = _SOLVED if tolerance is None else tolerance
+    settings.tol_feas = _BEYOND if beyond else settings.tol_gap_abs
     if time_limit is not None:
         settings.time_limit = float(time_limit)
     if max_iterations is not None:

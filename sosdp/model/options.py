@@ -295,8 +295,7 @@ class Options:
 
 def _short(value: Any) -> str:
     """The value as a message shows it."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return text if len(text := repr(value)) <= 60 else f"{text[:57]}..."
 
 
 @lru_cache(maxsize=16)
@@ -319,7 +318,8 @@ def read_options(
     """
     if given:
         check_options(function, given, (*more, *(n for s in stages for n in names(s) if n not in without)))
-    return Options(**given) if given else DEFAULTS
+    plain = all(isinstance(value, str | int | float | None) for value in given.values())
+    return _checked(**given) if plain else Options(**given)
 
 
-DEFAULTS = Options()
+_checked = lru_cache(maxsize=64, typed=True)(Options)

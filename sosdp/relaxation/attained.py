@@ -23,7 +23,7 @@ from ..conic.exact.integers import is_semidefinite, over_one_denominator
 from ..conic.svec import smat
 from .assemble.identity import Identity, RawSolution
 from .candidate import Candidate
-from .change import Built
+from .change import Built, Origin
 from .descent import at, local_search, near
 from .jets import Jets
 from .judge import RESOLVED, SATISFIED, Theorem, is_far, means, tolerance
@@ -63,7 +63,7 @@ def attained(
         if best <= enough:
             break
         u = _descended(objective, start, *held) if search else start
-        x = _rounded(demand, u) if proven is not None else _feasible_near(built, u)
+        x = _rounded(demand, u) if proven is not None else _feasible_near(demand, built.change.origins[0], u)
         if x is None:
             continue
         value = constant + mass * at(objective, x)
@@ -80,7 +80,8 @@ def attained(
 def feasible_point(built: Built, raw: RawSolution) -> Point | None:
     """A point that satisfies every constraint, checked exactly, in the given variables; None where none was
     found."""
-    points = (_feasible_near(built, start) for start in _starts(built, raw, built.statement.demands[0]))
+    demand, origin = built.statement.demands[0], built.change.origins[0]
+    points = (_feasible_near(demand, origin, start) for start in _starts(built, raw, demand))
     return next((built.change.point(x) for x in points if x is not None), None)
 
 
@@ -99,8 +100,7 @@ def is_full(candidate: Candidate) -> bool:
     return attained(built, candidate.raw, None, enough)[0] <= enough
 
 
-def _feasible_near(built: Built, start: dict[int, float]) -> Point | None:
-    demand, origin = built.statement.demands[0], built.change.origins[0]
+def _feasible_near(demand: Demand, origin: Origin, start: dict[int, float]) -> Point | None:
     if _is_quantified(demand):
         return None
     equal, least, matrices = _bodies(demand)
@@ -130,10 +130,28 @@ def _is_quantified(demand: Demand) -> bool:
 
 
 def has_point(built: Built, raw: RawSolution) -> bool:
-    """Whether a point of the set is proven to exist near the moments found."""
-    demand = built.statement.demands[0]
-    return not _is_quantified(demand) and any(
-        _feasible_near(built, u) is not None or _encloses(demand, u) for u in _starts(built, raw, demand)
+    """Whether a point of the set is proven to exist: near ends of the bounds of variables, which is found out
+    once for all programs of a structure, or near the moments found."""
+    demand, origin = built.statement.demands[0], built.change.origins[0]
+    known = (
+        demand.valued
+        and not demand.halves
+        and demand.key is not None
+        and demand.identity.derive(_has_end, demand.first)
+    )
+    return known or any(_has_near(demand, origin, u) for u in _starts(built, raw, demand))
+
+
+def _has_end(_: Identity, demand: Demand) -> bool:
+    ends = {v: high for v, (_, high) in demand.bounds.ranges.items() if math.isfinite(high)}
+    return _has_near(
+        demand, {}, {v: ends.get(v, demand.data_size) for v in demand.system.variable_ids.tolist()}
+    )
+
+
+def _has_near(demand: Demand, origin: Origin, start: dict[int, float]) -> bool:
+    return _feasible_near(demand, origin, start) is not None or (
+        not _is_quantified(demand) and _encloses(demand, start)
     )
 
 

@@ -9,6 +9,7 @@ points and multipliers, is here too.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -197,64 +198,53 @@ def lighter(demand: Demand) -> tuple[Demand, Multiples]:
 
 def _divided(p: Polynomial, equations: tuple[Polynomial, ...]) -> tuple[Polynomial, dict[int, Polynomial]]:
     """The remainder of the division of the large terms of a polynomial by the equations, with the small
-    ones, and the multipliers; monomials by degree, then by variables."""
+    ones, and the multipliers; monomials by degree, then by variables. Nothing where a large term stays."""
     terms = _terms(p) if 1 < len(p.coefs) <= _MOST_TERMS else {}
-    top = max((abs(c) for c in terms.values()), default=Fraction(0))
+    top = max(map(abs, terms.values()), default=0)
     tall = {m: c for m, c in terms.items() if abs(c) * _LIGHTER > top}
     if not 1 < len(tall) <= _MOST_TALL:
         return p, {}
 
-    def order(m: tuple[int, ...]) -> tuple[int, list[int]]:
-        return len(m), sorted(m)
-
-    known = [(j, _terms(h)) for j, h in enumerate(equations) if 1 < len(h.coefs) <= _MOST_TALL]
-    leads = [(j, max(h, key=order), h) for j, h in known]
-    used: dict[int, Polynomial] = {}
+    leads = [
+        (j, max(h, key=_order), h) for j, h in enumerate(map(_terms, equations)) if 1 < len(h) <= _MOST_TALL
+    ]
+    used: dict[int, dict[tuple[int, ...], Fraction]] = {}
     done: set[tuple[int, ...]] = set()
     for _ in range(_MOST_DIVISIONS):
-        left = [m for m in tall if m not in done]
-        if not left:
+        m = max(tall.keys() - done, key=_order, default=None)
+        if m is None:
             break
-        m = max(left, key=order)
-        hit = next(
-            (
-                (j, _quotient(m, lead), lead, h)
-                for j, lead, h in leads
-                if all(lead.count(v) <= m.count(v) for v in {*lead})
-            ),
-            None,
-        )
+        hit = next(((j, lead, h) for j, lead, h in leads if Counter(lead) <= Counter(m)), None)
         if hit is None:
+            if abs(tall[m]) * (_LIGHTER // 2) >= top:  # no small term makes up for it
+                return p, {}
             done.add(m)
             continue
-        j, rest, lead, h = hit
-        factor = tall[m] / h[lead]
-        used[j] = used.get(j, Polynomial(0)) + _monomial(rest) * factor
+        j, lead, h = hit
+        rest = tuple((Counter(m) - Counter(lead)).elements())
+        factor = Fraction(tall[m]) / Fraction(h[lead])
+        multiplier = used.setdefault(j, {})
+        multiplier[rest] = multiplier.get(rest, Fraction(0)) + factor
         for other, c in h.items():
             place = tuple(sorted((*rest, *other)))
-            tall[place] = tall.get(place, Fraction(0)) - factor * c
+            tall[place] = Fraction(tall.get(place, 0)) - factor * Fraction(c)
             if not tall[place]:
                 del tall[place]
-    q = p
-    for j, multiplier in used.items():
-        q = q - multiplier * equations[j]
-    return q, used
+    multiples = {j: sum((_monomial(m) * c for m, c in q.items()), Polynomial(0)) for j, q in used.items()}
+    return sum((-q * equations[j] for j, q in multiples.items()), p), multiples
 
 
-def _quotient(m: tuple[int, ...], lead: tuple[int, ...]) -> tuple[int, ...]:
-    left = list(m)
-    for v in lead:
-        left.remove(v)
-    return tuple(left)
+def _order(m: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+    return len(m), m
 
 
 def _monomial(ids: tuple[int, ...]) -> Polynomial:
     return Polynomial.from_arrays(np.array([ids or (0,)], dtype=mono.MONOMIAL), np.ones(1, dtype=np.int64))
 
 
-def _terms(p: Polynomial) -> dict[tuple[int, ...], Fraction]:
+def _terms(p: Polynomial) -> dict[tuple[int, ...], Any]:
     rows = zip(p.monos.tolist(), p.coefs.tolist(), strict=True)
-    return {tuple(v for v in m if v): Fraction(c) for m, c in rows}
+    return {tuple(v for v in m if v): c for m, c in rows}
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,13 +326,15 @@ class Built:
         return replace(
             self,
             statement=replace(self.statement, constant=Fraction(0), curves=()),
-            scaled=[p.with_target(np.zeros_like(p.target)) for p in self.scaled],
+            scaled=[p.with_target(np.zeros_like(p.target), p.rounded) for p in self.scaled],
             # of one identity, -1 = ... as it stands; of several a positive multiple says the same
             scalings=[replace(s, value=1.0, size=1.0) for s in self.scalings[:1]]
             if single
             else self.scalings,
             program=replace(
-                self.program, identity=whole.with_target(np.zeros_like(whole.target)), quadratic=None
+                self.program,
+                identity=whole.with_target(np.zeros_like(whole.target), whole.rounded),
+                quadratic=None,
             ),
         )
 
@@ -408,7 +400,7 @@ def _units(
     height = (height if given is None else given) or 1.0
     size = min(1.0, height) * power
     return [
-        replace(result[0], value=power, size=size, unknown=_unknown_factors(pieces[0], result[0]))
+        replace(result[0], value=power, size=size, unknown=pieces[0].derive(_unknown_factors, result[0]))
     ], height
 
 

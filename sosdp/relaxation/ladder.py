@@ -224,23 +224,20 @@ def closed(candidate: Candidate) -> Candidate:
     if by_moments and not is_wide(built, raw):
         why = ""
         if proven is None and candidate.theorem is not None:
-            why = f"{candidate.theorem.reason}; the value rests on moments and multipliers that agree to "
-            why += f"{max(candidate.missed, 1e-16):.1g}"
+            agree = f"moments and multipliers that agree to {max(candidate.missed, 1e-16):.1g}"
+            why = f"{candidate.theorem.reason}; the value rests on {agree}"
         elif proven is None:
             why = "not asked for (certify_bound=False)"
         return replace(candidate, status="optimal", value=max(value, lower), reason=why)
-    text = (
-        f"nothing is proven ({candidate.theorem.reason})"
-        if candidate.theorem is not None
-        else "nothing is proven"
-    )
-    text = text if proven is None else f"{sign * lower:.9g} is proven"
-    text += f"; the solver's value is {sign * value:.9g}"
-    if math.isfinite(candidate.above):
-        text += f"; a point attains {sign * candidate.above:.9g}"
-    text += f"; moments miss a constraint by {candidate.violated:.1g} and the value by {candidate.missed:.1g}"
-    text += f" ({raw.message})" if raw.status != "optimal" else ""
-    return replace(candidate, status="inaccurate", reason=text, value=value)
+    known = "" if candidate.theorem is None else f" ({candidate.theorem.reason})"
+    said = [
+        f"nothing is proven{known}" if proven is None else f"{sign * lower:.9g} is proven",
+        f"the solver's value is {sign * value:.9g}",
+        *([f"a point attains {sign * candidate.above:.9g}"] if math.isfinite(candidate.above) else []),
+        f"moments miss a constraint by {candidate.violated:.1g} and the value by {candidate.missed:.1g}",
+    ]
+    message = f" ({raw.message})" if raw.status != "optimal" else ""
+    return replace(candidate, status="inaccurate", reason="; ".join(said) + message, value=value)
 
 
 def _feasible(state: State, candidate: Candidate) -> Candidate:

@@ -242,9 +242,9 @@ def _bound(
     """``minimize`` or ``maximize``, by what kind of thing the objective is."""
     if isinstance(objective, Problem):
         objective, system, degree, given = _of_file(objective, sense, system, degree, given)
-    if not isinstance(system, System):
-        system = flat(system)  # what can be read once is read here
-    if is_about_operators(objective, system):
+    constraints = () if isinstance(system, System) else flat(system)
+    system = system if isinstance(system, System) else constraints  # what can be read once is read here
+    if is_about_operators(objective, constraints):
         return minimize_operators(objective, system, sense, given, degree)
     if isinstance(objective, ChebyshevPolynomial):
         return _in_chebyshev(objective, system, degree, sense, given)

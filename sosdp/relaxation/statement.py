@@ -15,7 +15,7 @@ most one. Numbers are those that were written; a float is the binary number that
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -32,7 +32,7 @@ from ..reduction.quotient import find_quotient
 from .assemble.assemble import assemble
 from .assemble.diagonal_dominance import with_cone
 from .assemble.forced_zeros import without_forced_zeros
-from .assemble.identity import Identity
+from .assemble.identity import Identity, T
 from .assemble.multipliers import has_products
 from .assemble.plan import Plan, plan
 from .assemble.splitting import split_by_terms
@@ -41,6 +41,13 @@ from .assemble.symmetry import with_symmetry
 
 _SHORT = 1000  # denominators of values that rules leave
 BOUND, FEASIBLE, PROGRAM, MEASURES, PROOF = "bound", "feasible", "program", "measures", "proof"
+
+
+def _of_first(make: Callable[[Demand], T]) -> cached_property[T]:
+    """A property that demands of one structure share."""
+    return cached_property(
+        lambda self: make(self) if self.first is self else getattr(self.first, make.__name__)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,25 +111,22 @@ class Demand:
         """The last structure whose plan, but for the numbers of inequalities, is that of this demand."""
         return self.shared or (None if self.key is None else recalled(self.key[0]))
 
-    @cached_property
+    @_of_first
     def bounds(self) -> VariableBounds:
         """A-priori bounds on the variables."""
-        system = self.system
-        if self.first is not self:
-            return self.first.bounds
-        return deduce_bounds(system.equalities, system.inequalities, system.matrices, *self.known)
+        return deduce_bounds(
+            self.system.equalities, self.system.inequalities, self.system.matrices, *self.known
+        )
 
-    @cached_property
+    @_of_first
     def data_size(self) -> float:
         """The size of variables at which terms of different degrees of a constraint balance."""
-        return data_size(self.system) if self.first is self else self.first.data_size
+        return data_size(self.system)
 
-    @cached_property
+    @_of_first
     def has_origin(self) -> bool:
         """Whether 0 satisfies every constraint, exactly: where variables were moved, the middle of their
         box."""
-        if self.first is not self:
-            return self.first.has_origin
         if self.system.matrices or self.system.foralls or self.in_expectation or not self.valued:
             return False
         return not any(h.constant for h in self.system.equalities) and all(
@@ -172,12 +176,10 @@ class Demand:
         """Variables that are not moved: those of rewriting rules (x**2 = x), and labels."""
         return frozenset({*self.roots, *self.labels})
 
-    @cached_property
+    @_of_first
     def roots(self) -> dict[int, Fraction]:
         """Of each variable with a rewriting rule x**k = c x**l the size of its values that are not 0, where
         that is a short number: those are whole multiples of it."""
-        if self.first is not self:
-            return self.first.roots
         rules = find_quotient(self.system.equalities).power if self.options.quotient else {}
         return {
             v: Fraction(abs(to_float(c)) ** (1 / (high - low))).limit_denominator(_SHORT)

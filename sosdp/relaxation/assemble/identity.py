@@ -206,10 +206,10 @@ class Identity(PickledByName):
             known = self.derived[make] = given, make(self, *given)
         return cast("T", known[1])
 
-    def with_target(self, target: np.ndarray) -> Identity:
-        """The same identity of another target, with all that is derived."""
+    def with_target(self, target: np.ndarray, rounded: bool) -> Identity:
+        """The same identity of another target, with all that is derived, and whether an entry is rounded."""
         result = object.__new__(type(self))
-        result.__dict__.update(self.__dict__, target=target, _own=self._own)
+        result.__dict__.update(self.__dict__, target=target, rounded=rounded, _own=self._own)
         return result
 
     @cached_property

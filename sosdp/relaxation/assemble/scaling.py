@@ -349,7 +349,7 @@ def scale(identity: Identity, scaling: Scaling) -> Identity:
     if scaling.trivial:
         return identity
     scaled = identity.derive(_scaled, scaling.column, scaling.gram, scaling.free, scaling.unknown)
-    return scaled.with_target(identity.target * scaling.column * scaling.value)
+    return scaled.with_target(identity.target * scaling.column * scaling.value, identity.rounded)
 
 
 def _scaled(

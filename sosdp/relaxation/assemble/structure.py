@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from ...algebra import monomials as mono
+from ...algebra.coefficients import binary
 from ...algebra.polynomial import Polynomial
-from .entries import Coefficients
+from .entries import Coefficients, sums
 from .identity import Identity
 from .plan import Plan
 
@@ -36,23 +37,29 @@ class Structure:
     layout: Plan
 
     @cached_property
-    def _places(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """Columns, numbers and signs of the polynomial's terms that do not vanish; None where some are added
-        up."""
+    def _places(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Numbers and signs of the polynomial's terms that do not vanish, by columns; these columns, and
+        where the terms of each begin."""
         signs, normal = self.identity.quotient.normal_form(self.demand.parts[0].monos)
         places = np.where(signs != 0, mono.Index(self.identity.columns).find(normal), -1)
-        kept = np.flatnonzero(places >= 0)
-        return (places[kept], kept, signs[kept]) if np.unique(places[kept]).size == kept.size else None
+        kept = np.argsort(places, kind="stable")[np.count_nonzero(places < 0) :]
+        columns, starts = np.unique(places[kept], return_index=True)
+        return kept, signs[kept], columns, starts
 
     def assembled(self, target: Polynomial) -> tuple[Identity, Plan] | None:
-        """Identity and plan for another polynomial of the same monomials; None where rounding is to be looked
-        at."""
-        if self._places is None:
-            return None
-        places, kept, signs = self._places
+        """Identity and plan for another polynomial of the same monomials; None where it is not known whether
+        entries are rounded."""
+        kept, signs, columns, starts = self._places
+        known, rounded = Coefficients(target.coefs), False
+        values = known.floats[kept] * signs
+        if starts.size < kept.size:
+            exact = np.full(kept.size, known.exact)
+            values, rounded = sums(values, starts, exact, lambda k: binary(known.given)[kept[k]] * signs[k])
+            if self.identity.rounded and not rounded:  # by its own target, or by another entry
+                return None
         row = np.zeros(self.identity.columns.shape[0])
-        row[places] = Coefficients(target.coefs).floats[kept] * signs
-        return self.identity.with_target(row), self.layout
+        row[columns] = values
+        return self.identity.with_target(row, rounded or self.identity.rounded), self.layout
 
 
 _kept: dict[Hashable, Structure] = {}

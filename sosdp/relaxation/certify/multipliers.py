@@ -66,12 +66,13 @@ def prove(state: State, built: Built, raw: RawSolution) -> tuple[Theorem, np.nda
     work = cubic_work(identity)
     allowed = 1.0 if lifted or work > _CHEAP_WORK else _FINER
     inner = None
-    due = 0.0  # what other multipliers pay, too, for positive semidefinite matrices: traces of moments
-    if best.value is not None and built.statement.single and raw.status == "optimal":
+    short = missing(best)
+    if short > allowed and best.value is not None and built.statement.single and raw.status == "optimal":
+        # less what other multipliers pay, too, for positive semidefinite matrices: traces of moments
         prices = traces(identity, identity.tables.gram @ raw.moments)
-        due = built.unit * float((best.certified[0].lacking * prices).sum()) / allowance
+        short -= built.unit * float((best.certified[0].lacking * prices).sum()) / allowance
     # coefficients well inside every constraint are part of the answer of a program
-    wanted = built.statement.kind == PROGRAM or missing(best) - due > allowed and work <= _CENTRE_WORK
+    wanted = built.statement.kind == PROGRAM or short > allowed and work <= _CENTRE_WORK
     if wanted and not first.final and time.perf_counter() < deadline:
         mixed, inner = _mixture(state, built, raw)
         best = best if mixed is None else _best([best, mixed])
