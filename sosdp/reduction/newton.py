@@ -50,7 +50,7 @@ def prune(bases: list[np.ndarray], support: np.ndarray, normal_form: Normal) -> 
     _, column, factor, columns = products.placed()
     row = np.flatnonzero(column >= 0)
     entries = row, column[row], np.ones(row.size) if factor is None else factor[row]
-    alive, _ = survivors(flat.shape[0], one, other, entries, one == other, known.find(columns) >= 0)
+    alive = survivors(flat.shape[0], one, other, entries, one == other, known.find(columns) >= 0)
     return np.split(alive, ends[:-1])
 
 
@@ -61,8 +61,8 @@ def survivors(
     entries: tuple[np.ndarray, np.ndarray, np.ndarray],
     diagonal: np.ndarray,
     anchored: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Which of so many elements, and of the Gram entries between them, are not forced to zero.
+) -> np.ndarray:
+    """Which of so many elements, with the Gram entries between them, are not forced to zero.
 
     Parameters
     ----------
@@ -88,6 +88,6 @@ def survivors(
         zero = alike & (np.bincount(column[product], minlength=width) == 0)
         rows = row[square & zero[column]]
         if not rows.size:
-            return alive, kept
+            return alive
         alive[one[rows]] = False
         kept = alive[one] & alive[other]

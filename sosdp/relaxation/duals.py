@@ -85,7 +85,7 @@ def moved_dual(dual: DualData, origin: Mapping[int, Fraction]) -> DualData:
 
 def _moved_block(block: GramBlock, back: Callable[[Polynomial], Polynomial]) -> GramBlock:
     """b(u)' G b(u) as a form in the monomials in x that b(u) has."""
-    images = [back(_monomial(row)) for row in block.basis]
+    images = [back(monomial(row)) for row in block.basis]
     entry = np.zeros(len(images), dtype=int) if block.entry is None else block.entry
     rows = mono.concatenate([p.monos for p in images])
     owner = np.repeat(np.arange(len(images)), [p.coefs.size for p in images])
@@ -98,5 +98,6 @@ def _moved_block(block: GramBlock, back: Callable[[Polynomial], Polynomial]) -> 
     return GramBlock(block.kind, block.index, mono.trim(rows[first]), kept, table @ block.gram @ table.T)
 
 
-def _monomial(row: np.ndarray) -> Polynomial:
+def monomial(row: np.ndarray) -> Polynomial:
+    """The monomial of a row of ids."""
     return Polynomial.from_arrays(row[None, :], np.ones(1, dtype=np.int64))

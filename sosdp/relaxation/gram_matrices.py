@@ -15,7 +15,7 @@ from ..algebra.pickled_by_name import PickledByName
 from ..algebra.polynomial import Polynomial
 from ..model.expectation import ExpectationConstraint
 from ..model.system import System
-from .duals import DualData
+from .duals import DualData, monomial
 
 Place = tuple[str, tuple[int, ...]]  # kind and index of a block; ``equality`` has no Gram matrix
 
@@ -37,8 +37,7 @@ class GramMatrix(PickledByName):
     @property
     def basis(self) -> PolynomialArray:
         """The monomials, shape (N,)."""
-        one = np.ones(1, dtype=np.int64)
-        return PolynomialArray([Polynomial.from_arrays(row[None, :], one) for row in self.monos])
+        return PolynomialArray([monomial(row) for row in self.monos])
 
     @property
     def polynomial(self) -> Any:

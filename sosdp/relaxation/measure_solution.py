@@ -58,7 +58,6 @@ class MeasureSolution:
 
     def law(self, measure: Measure) -> PseudoExpectation:
         """The pseudo-moments of one measure over its mass: ``law(mu).atoms()``, ``.moment_matrix()``."""
-        assert self.program is not None
         for known, law in zip(self.program.measures, self.laws, strict=True):
             if known is measure:
                 return law
@@ -97,7 +96,6 @@ class MeasureSolution:
     @property
     def measures(self) -> list[Measure]:
         """The measures of the program, in the order in which they were made."""
-        assert self.program is not None
         return list(self.program.measures)
 
     def atomic_measure(self, measure: Measure, rank: int | None = None) -> AtomicMeasure:
@@ -111,7 +109,6 @@ class MeasureSolution:
 
         ValueError for a constraint of another program.
         """
-        assert self.program is not None
         for known, y in zip(self.program.constraints, self.multipliers.tolist(), strict=True):
             if known.states(constraint):
                 return float(y)
@@ -137,7 +134,7 @@ class MeasureSolution:
         """The dual polynomial of a measure, with float coefficients: what is integrated in the objective less
         the multipliers times what is integrated in the constraints; it is non-negative on the support for a
         minimum, non-positive for a maximum (to the solver's accuracy)."""
-        assert self.program is not None and self.objective is not None
+        assert self.objective is not None
         p = self.objective.of(measure).as_float()
         for y, constraint in zip(self.multipliers.tolist(), self.program.constraints, strict=True):
             p = p - constraint.body.of(measure) * y

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..algebra import monomials as mono
 from ..algebra.pickled_by_name import PickledByName
-from ..algebra.polynomial import Polynomial
+from ..algebra.polynomial import Polynomial, variable
 from ..conic.svec import smat
 from ..model.system import System
 from ..reduction.symmetry import SignSymmetry, find_sign_symmetry
@@ -19,7 +19,7 @@ from ..show import html_table, rounded_safely
 from .assemble.identity import Identity, Inside
 from .atomic_measure import AtomicMeasure, atomic_measure
 from .atoms import Atoms, extract_atoms
-from .duals import DualData, GramBlock, dual_data, moved_dual
+from .duals import DualData, GramBlock, dual_data, monomial, moved_dual
 from .gram_matrices import GramMatrix, gram_matrix, multiplier, place_of
 from .steps.inside import centre
 
@@ -219,7 +219,7 @@ class PseudoExpectation(PickledByName):
             return moved
         values, known = self._moment_values(poly.monos)
         if not known.all():
-            missing = Polynomial.from_arrays(poly.monos[~known][:1], np.ones(1, dtype=np.int64))
+            missing = monomial(poly.monos[~known][0])
             unknown = [v for v in missing.variables if v not in self._variables()]
             if unknown:
                 raise ValueError(
@@ -234,9 +234,8 @@ class PseudoExpectation(PickledByName):
 
     def _variables(self) -> list[Polynomial]:
         """Everything the relaxation may speak of: the variables of its monomials, system and objective."""
-        one = np.ones(1, dtype=np.int64)
         ids = np.unique(self.identity.columns)
-        result = [Polynomial.from_arrays(np.array([[i]], np.int32), one) for i in ids[ids > 0]]
+        result = [variable(i) for i in ids[ids > 0].tolist()]
         result += self.system.variables
         if isinstance(self.objective, Polynomial):
             result += self.objective.variables
@@ -253,8 +252,7 @@ class PseudoExpectation(PickledByName):
 
     def basis_monomials(self) -> list[Polynomial]:
         """The basis of ``moment_matrix`` as polynomials."""
-        one = np.ones(1, dtype=np.int64)
-        return [Polynomial.from_arrays(row[None, :], one) for row in self.basis]
+        return [monomial(row) for row in self.basis]
 
     def moment_matrix(self, basis: Any = None) -> np.ndarray:
         """Moment matrix E[b_i b_j], shape (N, N), for the relaxation's own basis or the given monomials.
@@ -326,9 +324,7 @@ class PseudoExpectation(PickledByName):
     @property
     def variables(self) -> tuple[Polynomial, ...]:
         """Variables of the program in the order of the columns of ``atoms``."""
-        ids = self.variable_ids
-        one = np.ones(1, dtype=np.int64)
-        return tuple(Polynomial.from_arrays(np.array([[v]], dtype=mono.MONOMIAL), one) for v in ids)
+        return tuple(variable(v) for v in self.variable_ids.tolist())
 
     @property
     def variable_ids(self) -> np.ndarray:

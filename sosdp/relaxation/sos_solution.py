@@ -11,7 +11,7 @@ import numpy as np
 from ..algebra.array import PolynomialArray
 from ..algebra.polynomial import Polynomial
 from ..show import html_table, rounded_safely
-from .duals import DualData
+from .duals import DualData, monomial
 from .gram_matrices import GramMatrix, Place, gram_matrix, multiplier, place_of
 
 ACCURACY = 1e-8, 1e-6  # of a solver, at best, and the worst of which its own gap says something
@@ -82,9 +82,8 @@ class SosSolution:
         sizes = Polynomial.from_arrays(q.monos, np.abs(q.coefs.astype(float)))
         broad = sizes.subs({v: abs(x) + noise[v] for v, x in known.items()})
         least = broad - sizes.subs({v: abs(x) for v, x in known.items()})
-        one = np.ones(1, dtype=np.int64)
         kept = [
-            abs(c) > least.coefficient(Polynomial.from_arrays(row[None, :], one))
+            abs(c) > least.coefficient(monomial(row))
             for row, c in zip(exact.monos, exact.coefs.tolist(), strict=True)
         ]
         result = Polynomial.from_arrays(exact.monos[kept], exact.coefs[kept]).as_float()
@@ -113,7 +112,6 @@ class SosSolution:
         return multiplier(dual, place)
 
     def _place(self, constraint: Any, of: Any) -> tuple[DualData, Place]:
-        assert self.program is not None
         number = self.program.number_of(constraint)
         system = self.program.constraints[number][1]
         return self.duals[len(self.program.vanishing) + number], place_of(of, system)

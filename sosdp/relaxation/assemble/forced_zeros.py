@@ -14,14 +14,13 @@ Only signs count, and entries are exact sums, rounded once.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import scipy.sparse as sp
 
 from ...conic.svec import triangle
 from ...reduction.newton import survivors
 from .identity import Identity
+from .splitting import cut
 
 
 def without_forced_zeros(identity: Identity) -> Identity:
@@ -42,8 +41,11 @@ def consistent(identity: Identity) -> tuple[Identity, np.ndarray]:
     elements, diagonal, one, other = _places(identity)
     row = np.repeat(np.arange(gram.shape[0]), np.diff(gram.indptr))
     entries = row, gram.indices, np.sign(gram.data)
-    alive, kept = survivors(elements, one, other, entries, diagonal, identity.wanted())
-    return _restricted(identity, alive, kept)
+    alive = survivors(elements, one, other, entries, diagonal, identity.wanted())
+    if alive.all():
+        return identity.trimmed()
+    members = [np.flatnonzero(part) for part in np.split(alive, np.cumsum(identity.sides)[:-1])]
+    return cut(identity, [[part] if part.size else [] for part in members]).trimmed()
 
 
 def _places(identity: Identity) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
@@ -65,18 +67,3 @@ def _places(identity: Identity) -> tuple[int, np.ndarray, np.ndarray, np.ndarray
         np.concatenate([empty, *one]),
         np.concatenate([empty, *other]),
     )
-
-
-def _restricted(identity: Identity, alive: np.ndarray, kept: np.ndarray) -> tuple[Identity, np.ndarray]:
-    if alive.all():
-        return identity.trimmed()
-    blocks, start = [], 0
-    for block in identity.blocks:
-        mask = alive[start : start + block.side]
-        start += block.side
-        if not mask.any():
-            continue
-        entry = None if block.entry is None else block.entry[mask]
-        blocks.append(block if mask.all() else replace(block, basis=block.basis[mask], entry=entry))
-    gram = sp.csr_matrix(sp.csr_matrix(identity.gram)[kept])
-    return replace(identity, blocks=tuple(blocks), gram=gram).trimmed()

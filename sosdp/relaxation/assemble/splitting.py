@@ -71,5 +71,5 @@ def cut(identity: Identity, members: list[list[np.ndarray]]) -> Identity:
             blocks.append(replace(block, basis=block.basis[group], entry=entry))
             row, column = triangle(group.size)
             entries.append(rows.start + position(group[row], group[column]))
-    gram = sp.csr_matrix(identity.gram[np.concatenate(entries)])
+    gram = sp.csr_matrix(identity.gram[np.concatenate([np.zeros(0, dtype=int), *entries])])
     return replace(identity, blocks=tuple(blocks), gram=gram)

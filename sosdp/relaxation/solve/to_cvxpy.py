@@ -17,6 +17,7 @@ from ...conic.bridges import to_cvxpy
 from ...reduction.quotient import Quotient
 from ..assemble.identity import GramProgram, Identity
 from ..assemble.scaling import Scaling, scale
+from ..duals import monomial
 from .forms import moment_form
 
 if TYPE_CHECKING:
@@ -47,8 +48,7 @@ class CvxpyMoments(PickledByName):
     @property
     def monomials(self) -> list[Polynomial]:
         """The monomials whose expectations ``moments`` lists."""
-        one = np.ones(1, dtype=np.int64)
-        return [Polynomial.from_arrays(row[None, :], one) for row in self.columns]
+        return [monomial(row) for row in self.columns]
 
     def E(self, p: Any) -> cvxpy.Expression:
         """Expectation of a polynomial or number (a scalar), or of an array of them (one or two dimensions).
@@ -76,8 +76,7 @@ class CvxpyMoments(PickledByName):
         place = mono.Index(self.columns).find(normal)
         known = (place >= 0) | (factors == 0)
         if not known.all():
-            one = np.ones(1, dtype=np.int64)
-            missing = Polynomial.from_arrays(monos[~known][:1], one)
+            missing = monomial(monos[~known][0])
             raise ValueError(
                 f"E[{missing}] is not part of this relaxation of degree {self.degree}: raise the degree, or, "
                 "if its variables are not in the system, name it in relax.to_cvxpy(including=[...])"
