@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -21,15 +21,15 @@ from ..model.options import read_options
 from ..model.system import System
 from ..show import html_table, rounded_safely
 from .assemble.sizes import check_sampled
-from .candidate import Ran
 from .descent import near
+from .pseudoexpectation import Result
 from .solve.sos_cone.points import chebyshev_products
 from .solve.sos_cone.unit_box import SampledBound
 from .steps.sampled import on_unit_box
 
 
 @dataclass(frozen=True, eq=False)
-class ChebyshevBound(PickledByName):
+class ChebyshevBound(Result, PickledByName):
     """A bound on a polynomial in Chebyshev coefficients over [-1, 1]^n, and the pseudo-expectation beside it.
 
     ``status``: ``optimal``, ``inaccurate`` or ``failed``; ``bound``: the solver's value;
@@ -39,33 +39,14 @@ class ChebyshevBound(PickledByName):
 
     _of_ids: ClassVar = ("variable_ids",)
 
-    status: str
-    sense: str
     objective: ChebyshevPolynomial
     degree: int
-    bound: float
-    certified_bound: float | None
-    reason: str
     iterations: int
-    sizes: dict[str, Any]
-    times: dict[str, float]
     variable_ids: np.ndarray = field(repr=False)
     raw: SampledBound = field(repr=False)
-    solver: str = "sos_cone"
-    steps: tuple[Ran, ...] = ()
-
-    @property
-    def bound_kind(self) -> str:
-        """``lower`` for a minimum, ``upper`` for a maximum."""
-        return "upper" if self.sense == "maximize" else "lower"
 
     def __repr__(self) -> str:
-        proven = self.certified_bound
-        shown = "nothing proven" if proven is None else f"{rounded_safely(proven, self.bound_kind)} proven"
-        return (
-            f"ChebyshevBound({self.status}, degree {self.degree}: {self.bound_kind} bound {self.bound:.9g}, "
-            f"{shown})"
-        )
+        return f"ChebyshevBound({self.status}, degree {self.degree}: {self._bounds})"
 
     def _repr_html_(self) -> str:
         proven = self.certified_bound
@@ -174,9 +155,21 @@ def minimize_chebyshev(
     took = time.perf_counter() - began
     times = {"solve": raw.solution.seconds, "certify": took - raw.solution.seconds}
     return ChebyshevBound(
-        status, sense, objective, wanted, sign * raw.value, proven, reason, raw.solution.iterations,
-        sizes, times, ids, raw, steps=(ran,),
-    )  # fmt: skip
+        status=status,
+        sense=sense,
+        objective=objective,
+        degree=wanted,
+        bound=sign * raw.value,
+        certified_bound=proven,
+        reason=reason,
+        solver=ran.solver,
+        iterations=raw.solution.iterations,
+        sizes=sizes,
+        times=times,
+        variable_ids=ids,
+        raw=raw,
+        steps=(ran,),
+    )
 
 
 def _check_unit_box(system: System, ids: np.ndarray) -> None:

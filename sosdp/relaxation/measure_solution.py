@@ -16,12 +16,12 @@ from .assemble.scaling import find_scaling
 from .atomic_measure import AtomicMeasure
 from .back import given_dual, given_moments
 from .candidate import Candidate
-from .pseudoexpectation import Centre, DualData, PseudoExpectation
+from .pseudoexpectation import Centre, DualData, PseudoExpectation, Result
 from .statement import Demand
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MeasureSolution:
+class MeasureSolution(Result):
     """Solution of a ``MeasureProgram``.
 
     Attributes
@@ -37,24 +37,10 @@ class MeasureSolution:
         side, and the coefficients of the dual polynomials (``slack``).
     """
 
-    status: str
-    sense: str
-    bound: float
-    certified_bound: float | None
-    reason: str
     multipliers: np.ndarray
     laws: list[PseudoExpectation] = field(repr=False)
-    solver: str = ""
-    sizes: dict[str, Any] = field(default_factory=dict)
-    times: dict[str, float] = field(default_factory=dict)
-    steps: tuple[Any, ...] = field(default=(), repr=False)
     program: Any = field(default=None, repr=False)
     objective: Integral | None = field(default=None, repr=False)
-
-    @property
-    def bound_kind(self) -> str:
-        """``lower`` for a minimum, ``upper`` for a maximum."""
-        return "upper" if self.sense == "maximize" else "lower"
 
     def law(self, measure: Measure) -> PseudoExpectation:
         """The pseudo-moments of one measure over its mass: ``law(mu).atoms()``, ``.moment_matrix()``."""
@@ -64,10 +50,7 @@ class MeasureSolution:
         raise ValueError(f"{measure.name} is no measure of this program")
 
     def __repr__(self) -> str:
-        wanted = self.sense != "feasible"
-        proven = self.certified_bound
-        shown = "nothing proven" if proven is None else f"{rounded_safely(proven, self.bound_kind)} proven"
-        said = f"{self.bound_kind} bound {self.bound:.9g}, {shown}" if wanted else self.reason
+        said = self._bounds if self.sense != "feasible" else self.reason
         if self.status not in ("optimal", "inaccurate"):
             said = self.reason
         masses = (

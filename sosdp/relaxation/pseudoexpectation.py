@@ -29,12 +29,45 @@ if TYPE_CHECKING:
     from .assemble.scaling import Scaling
 
 
-def bound_in_words(bound: float, proven: float | None, kind: str, reason: str) -> str:
-    """A solver's value with what is proven; why there is neither, where there is neither."""
-    if not np.isfinite(bound) and proven is None:
-        return reason or f"no finite {kind} bound"
-    shown = "nothing proven" if proven is None else f"{rounded_safely(proven, kind)} proven"
-    return f"{kind} bound {bound:.9g}, {shown}"
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Result:
+    """What every answer with a bound has, and says of it (`PseudoExpectation` documents the attributes)."""
+
+    status: str
+    sense: str
+    bound: float
+    certified_bound: float | None
+    reason: str
+    solver: str
+    sizes: dict[str, Any]
+    times: dict[str, float]
+    steps: tuple[Any, ...] = ()
+
+    @property
+    def bound_kind(self) -> str:
+        """``lower`` for a minimum, ``upper`` for a maximum."""
+        return "upper" if self.sense == "maximize" else "lower"
+
+    @property
+    def hierarchy(self) -> str:
+        """What was solved: ``full``, the full relaxation of the degree, by one block or by cliques that lose
+        nothing, or ``sparse``, which may be weaker; and what makes it so. Of operators the level, and what
+        makes it smaller."""
+        return str(self.sizes.get("hierarchy", "full"))
+
+    @property
+    def _bounds(self) -> str:
+        """The solver's value with what is proven; why there is neither, where there is neither."""
+        kind, proven = self.bound_kind, self.certified_bound
+        if not np.isfinite(self.bound) and proven is None:
+            return self.reason or f"no finite {kind} bound"
+        shown = "nothing proven" if proven is None else f"{rounded_safely(proven, kind)} proven"
+        return f"{kind} bound {self.bound:.9g}, {shown}"
+
+    @property
+    def _less(self) -> str:
+        """What is said of a hierarchy that may be weaker."""
+        return f", {self.hierarchy}" if self.hierarchy.startswith("sparse") else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +98,7 @@ class Centre:
 
 
 @dataclass(frozen=True, eq=False)
-class PseudoExpectation(PickledByName):
+class PseudoExpectation(Result, PickledByName):
     """A pseudo-expectation with its bound, its proof material and its sizes.
 
     Attributes
@@ -88,19 +121,11 @@ class PseudoExpectation(PickledByName):
         negative expectation, covariances may be indefinite, and no atoms are read off.
     """
 
-    status: str
-    sense: str
     objective: Polynomial | QuadraticExpectation | None
     system: System
     degree: int
-    bound: float
-    certified_bound: float | None
-    reason: str
-    solver: str
     solver_message: str
     iterations: int
-    sizes: dict[str, Any]
-    times: dict[str, float]
     identity: Identity = field(repr=False)
     moments: np.ndarray | None = field(repr=False)
     dual: DualData = field(repr=False)
@@ -110,21 +135,13 @@ class PseudoExpectation(PickledByName):
     cone: str = "sos"
     inside: Inside | None = field(default=None, repr=False)
     centre: Centre | None = field(default=None, repr=False)
-    steps: tuple[Any, ...] = field(default=(), repr=False)
     zeros: Any = field(default="auto", repr=False)  # of a polynomial that is to be proven: see ``prove_sos``
 
     def __repr__(self) -> str:
         return f"PseudoExpectation({self.status}, {self._solved()}: {self._summary()})"
 
-    @property
-    def hierarchy(self) -> str:
-        """What was solved: ``full``, the full relaxation of the degree, by one block or by cliques that lose
-        nothing, or ``sparse``, which may be weaker; and what makes it so."""
-        return self.sizes.get("hierarchy", "full")
-
     def _solved(self) -> str:
-        less = f", {self.hierarchy}" if self.hierarchy.startswith("sparse") else ""
-        return f"degree {self.degree}{less}"
+        return f"degree {self.degree}{self._less}"
 
     def _summary(self) -> str:
         """The answer in a few words; a question of yes or no has no bound."""
@@ -138,7 +155,7 @@ class PseudoExpectation(PickledByName):
                 "infeasible": "no point satisfies the system",
             }
             return words.get(self.status, self.reason)
-        return bound_in_words(self.bound, self.certified_bound, self.bound_kind, self.reason)
+        return self._bounds
 
     def _repr_html_(self) -> str:
         blocks = self.sizes.get("blocks", [])
@@ -154,11 +171,6 @@ class PseudoExpectation(PickledByName):
             "solver": self.solver,
         }
         return html_table(f"PseudoExpectation: {self.status}, {self._solved()}", facts)
-
-    @property
-    def bound_kind(self) -> str:
-        """``lower`` for a minimum, ``upper`` for a maximum."""
-        return "upper" if self.sense == "maximize" else "lower"
 
     @cached_property
     def _lookup(self) -> tuple[mono.Index, np.ndarray]:

@@ -13,12 +13,13 @@ from ..algebra.polynomial import Polynomial
 from ..show import html_table, rounded_safely
 from .duals import DualData, monomial
 from .gram_matrices import GramMatrix, Place, gram_matrix, multiplier, place_of
+from .pseudoexpectation import Result
 
 ACCURACY = 1e-8, 1e-6  # of a solver, at best, and the worst of which its own gap says something
 
 
 @dataclass(frozen=True, eq=False)
-class SosSolution:
+class SosSolution(Result):
     """Solution of a SosProgram.
 
     ``values``: the unknown coefficients by name; ``bound``: the solver's optimal value; ``certified_bound``:
@@ -34,19 +35,10 @@ class SosSolution:
     was solved; a coefficient that is not larger than what its unknowns may be off by is 0.
     """
 
-    status: str
-    sense: str
-    bound: float
-    certified_bound: float | None
-    reason: str
     values: dict[str, float]
     certified_values: dict[str, float] | None
     duals: tuple[DualData, ...] = field(repr=False)
-    solver: str = ""
-    sizes: dict[str, Any] = field(default_factory=dict)
-    times: dict[str, float] = field(default_factory=dict)
     inner_values: dict[str, float] | None = field(default=None, repr=False)
-    steps: tuple[Any, ...] = field(default=(), repr=False)
     program: Any = field(default=None, repr=False)
     objective: Polynomial | None = field(default=None, repr=False)
     noise: dict[str, float] = field(default_factory=dict, repr=False)
@@ -127,15 +119,7 @@ class SosSolution:
         proven = self.certified_bound
         shown = "" if proven is None else f", {rounded_safely(proven, self.bound_kind)} proven"
         value = f"value {self.bound:.9g}{shown}" if self.values else self.reason
-        return f"SosSolution({self.status}{self._less()}: {value}{f'; {values}{more}' if values else ''})"
-
-    @property
-    def hierarchy(self) -> str:
-        """What was solved: ``full``, or ``sparse``, which may be weaker; and what makes it so."""
-        return str(self.sizes.get("hierarchy", "full"))
-
-    def _less(self) -> str:
-        return f", {self.hierarchy}" if self.hierarchy.startswith("sparse") else ""
+        return f"SosSolution({self.status}{self._less}: {value}{f'; {values}{more}' if values else ''})"
 
     def _repr_html_(self) -> str:
         proven = self.certified_bound
@@ -146,4 +130,4 @@ class SosSolution:
             "reason": self.reason or None,
             "solver": self.solver,
         }
-        return html_table(f"SosSolution: {self.status}{self._less()}", facts)
+        return html_table(f"SosSolution: {self.status}{self._less}", facts)

@@ -15,7 +15,7 @@ from ...algebra.words import ONE, Number, Word, Words
 from ...conic.svec import smat
 from ...show import html_table, rounded_safely
 from ..assemble.identity import Identity
-from ..pseudoexpectation import bound_in_words
+from ..pseudoexpectation import Result
 from .assemble import Layout, Pair
 from .reconstruct import OperatorMatrices, Reconstruction, reconstruct
 from .statement import OperatorStatement
@@ -70,7 +70,7 @@ class WordMultiplier:
 
 
 @dataclass(frozen=True, eq=False)
-class OperatorExpectation:
+class OperatorExpectation(Result):
     """The answer to a program in operators.
 
     Attributes
@@ -86,23 +86,14 @@ class OperatorExpectation:
         The proof in floats: of ``stated.target - gamma``, the objective in the form of a minimum.
     """
 
-    status: str
-    sense: str
     objective: Any
-    bound: float
-    certified_bound: float | None
-    reason: str
-    solver: str
     level: Any
-    sizes: dict[str, Any]
-    times: dict[str, float]
     stated: OperatorStatement = field(repr=False)
     gamma: float = field(repr=False)
     blocks: tuple[GramOfWords, ...] = field(repr=False)
     multipliers: tuple[WordMultiplier, ...] = field(repr=False)
     layout: Layout = field(repr=False)
     moments: np.ndarray | None = field(repr=False)
-    steps: tuple[Any, ...] = field(default=(), repr=False)
 
     @property
     def algebra(self) -> Words:
@@ -113,16 +104,6 @@ class OperatorExpectation:
     def hypotheses(self) -> tuple[str, ...]:
         """What the bound rests on besides what was stated: norms that the user gave, and domains."""
         return self.stated.hypotheses
-
-    @property
-    def bound_kind(self) -> str:
-        """``lower`` for a minimum, ``upper`` for a maximum."""
-        return "upper" if self.sense == "maximize" else "lower"
-
-    @property
-    def hierarchy(self) -> str:
-        """What was solved: the level, and what makes it smaller."""
-        return str(self.sizes["hierarchy"])
 
     @cached_property
     def words(self) -> list[OperatorPolynomial]:
@@ -204,7 +185,7 @@ class OperatorExpectation:
     def _summary(self) -> str:
         if self.status == "infeasible":
             return "no operators and no state satisfy the constraints"
-        return bound_in_words(self.bound, self.certified_bound, self.bound_kind, self.reason)
+        return self._bounds
 
     def __repr__(self) -> str:
         return f"OperatorExpectation({self.status}, level {self.hierarchy}: {self._summary()})"
