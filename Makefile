@@ -29,7 +29,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help:
 	@echo "make demo   run the demonstration; writes $(OUT)/report.html"
 	@echo "make test   run the tests, six minutes (SLOW=1 for all of them, as .ci/run does; PYTEST=--campaigns for hours of random cases)"
-	@echo "make test-kernels   the numerical tests again with OpenBLAS's kernels of other processors"
+	@echo "make test-kernels   the numerical tests once more, with OpenBLAS's kernels of other processors in turn"
 	@echo "make docs   the documentation site, docs/_build/html"
 	@echo "make lint   formatter, linter and type checker"
 	@echo "make bench  run the benchmarks (NAME=cases for one of them)"
@@ -62,16 +62,18 @@ PARALLEL = -n $(JOBS) --dist worksteal
 test: $(VENV)/installed-dev
 	@$(BIN)/python -m pytest $(PARALLEL) $(if $(SLOW),--slow) $(PYTEST)
 
-# The answers may not depend on the processor: the same tests with OpenBLAS told that it runs on older ones.
+# The answers may not depend on the processor: the same tests, once more each, with OpenBLAS told that it runs on
+# an older one; the kernels take turns.
 KERNELS ?= Haswell Prescott
 NUMERICAL = tests/engine tests/fuzz tests/ledger tests/sos_cone tests/structured \
   $(addprefix tests/certificates/test_,cases.py claims.py convex.py facial.py refine.py rounding.py zeros.py) \
   $(addprefix tests/privacy/test_,accept.py agreement.py combinators.py exponential.py integer_queries.py projection.py stability.py) \
   tests/sbm/test_certificate_exact.py tests/gaussian/test_pipelines.py
 test-kernels: $(VENV)/installed-dev
-	@for kernel in $(KERNELS); do \
+	@set -- $(KERNELS); part=0; for kernel; do \
 	  echo "OPENBLAS_CORETYPE=$$kernel"; \
-	  OPENBLAS_CORETYPE=$$kernel $(BIN)/python -m pytest $(PARALLEL) -q $(NUMERICAL) $(PYTEST) || exit 1; \
+	  OPENBLAS_CORETYPE=$$kernel $(BIN)/python -m pytest $(PARALLEL) -q --part $$part/$$# $(NUMERICAL) $(PYTEST) || exit 1; \
+	  part=$$((part + 1)); \
 	done
 
 $(VENV)/installed-docs: pyproject.toml | $(BIN)/python

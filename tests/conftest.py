@@ -2,11 +2,10 @@
 
 Without an option, the tests that every change is to pass.  `@pytest.mark.slow` waits for ``--slow``, and so
 do the cases of a `@pytest.mark.few(n)` but n, spread evenly over its table.
+`@pytest.mark.brief` is a part of a slow test, and does not run beside it.
 `@pytest.mark.campaign` waits for ``--campaigns``: thousands of random cases, hours in all, for a release and
 for whoever hunts a defect.
 """
-
-from __future__ import annotations
 
 from collections import defaultdict
 
@@ -16,11 +15,13 @@ import pytest
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", default=False, help="run the slow tests too")
     parser.addoption("--campaigns", action="store_true", default=False, help="run the campaigns too")
+    parser.addoption("--part", default="0/1", help="K/N: every N-th test, from the K-th on")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: runs with --slow")
     config.addinivalue_line("markers", "few(n): n of the cases, spread evenly; all with --slow")
+    config.addinivalue_line("markers", "brief: a part of a slow test; runs without --slow only")
     config.addinivalue_line("markers", "campaign: hours of random cases; runs with --campaigns")
 
 
@@ -36,13 +37,16 @@ def beyond_few(items: list[pytest.Item]) -> set[pytest.Item]:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     slow = config.getoption("--slow")
-    left = {"slow": slow, "campaign": config.getoption("--campaigns")}
+    left = {"slow": slow, "brief": not slow, "campaign": config.getoption("--campaigns")}
     out = set() if slow else beyond_few(items)
     out |= {
         item
         for item in items
         if any(item.get_closest_marker(name) and not wanted for name, wanted in left.items())
     }
+    first, step = map(int, config.getoption("--part").split("/"))
+    kept = [item for item in items if item not in out]
+    out |= {item for place, item in enumerate(kept) if place % step != first}
     if out:
         config.hook.pytest_deselected(items=list(out))
         items[:] = [item for item in items if item not in out]

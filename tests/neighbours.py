@@ -3,8 +3,6 @@
 What two laws lose is said by `sosdp.privacy.verification.audit`.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

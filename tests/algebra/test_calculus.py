@@ -9,7 +9,7 @@ import sympy
 
 from sosdp.algebra import Polynomial, PolynomialArray, polynomial, variables
 from tests.algebra.test_polynomial import NAMES, check_invariants, random_polynomial
-from tests.refusals import each, refusals
+from tests.refusals import each, refusals, refuse
 
 x, y, z = variables("x y z")
 SYMBOLS = sympy.symbols(NAMES)
@@ -110,10 +110,10 @@ def test_substitution_agrees_with_sympy():
     assert (x**2 * y).subs({x: 2 * z**3, y: z}) == 4 * z**7 and p.subs({x: 0 * x}) == 0
     assert p.subs({x: 2.0 * y}) == 10.0 * y**2 and (10**30 * x).subs({x: 10**30 * y}) == 10**60 * y
     assert p.subs({x: -y}) == -2 * y**2 and (x - y).subs({x: y}) == 0
-    with pytest.raises(ValueError):
-        p.subs({x + y: 1})
-    with pytest.raises(TypeError):
-        p.subs({1: x})
+    refuse(
+        (lambda: p.subs({x + y: 1}),),
+        (lambda: p.subs({1: x}), None, TypeError),
+    )
 
 
 def test_sympy_round_trip():
@@ -150,8 +150,7 @@ def test_coefficients_with_unknowns_are_linear_expressions():
     assert sd.coefficient(p, x**2, [x, y]) == 0
     assert sd.coefficient(p, x**2 * y) == c[2]
     assert sd.coefficient(p, 1, [x, y]) == c[0]
-    with pytest.raises(ValueError, match="one monomial"):
-        sd.coefficient(p, 2 * x)
+    refuse((lambda: sd.coefficient(p, 2 * x), "one monomial"))
 
 
 def test_integrals_over_boxes_are_exact():
@@ -164,8 +163,7 @@ def test_integrals_over_boxes_are_exact():
     assert sd.integrate(p, {x: (-1, 1), y: (0, 2)}) == c * Fraction(4, 3) + 4
     assert sd.integrate(x**3, {x: (-1, 1)}) == 0
     assert float(sd.integrate(0.5 * x, {x: (0.0, 2.0)}).constant) == pytest.approx(1.0)
-    with pytest.raises(ValueError, match="numbers"):
-        sd.integrate(p, {x: (0, y)})
+    refuse((lambda: sd.integrate(p, {x: (0, y)}), "numbers"))
 
 
 test_refusals = refusals(

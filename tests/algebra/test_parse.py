@@ -1,7 +1,5 @@
 """The parser: agrees with Python on everything it accepts, and refuses the rest in one line, quickly."""
 
-from __future__ import annotations
-
 import random
 import time
 from fractions import Fraction
@@ -11,6 +9,7 @@ import pytest
 from sosdp.algebra import ParseError, polynomial, variables
 from sosdp.algebra import parse as parsing
 from sosdp.algebra.parse import Reader, read_number, read_rational
+from tests.refusals import each, refusals, refuse
 
 NAMES = ("x", "y", "z")
 x, y, z = variables("x y z")
@@ -193,8 +192,7 @@ def test_malformed_text(text, reason):
 )
 def test_hostile_text_is_refused_quickly(text):
     start = time.process_time()
-    with pytest.raises(ParseError):
-        polynomial(text)
+    refuse((lambda: polynomial(text), None, ParseError))
     assert time.process_time() - start < 15
 
 
@@ -225,9 +223,14 @@ def test_numbers():
     assert read_number("007") == 7 and read_number("1.50") == Fraction(3, 2) and read_number("1E+2") == 100
     assert read_rational("-1/3") == Fraction(-1, 3) and read_rational(" +2.5 ") == Fraction(5, 2)
     assert read_rational("4/2") == 2 and type(read_rational("4/2")) is int
-    for bad in ("", "1/0", "x", "1//2", "1/2/3", "--1", "1e9999", "nan", "inf", "1/-2", "0x1", "1" * 3000):
-        with pytest.raises(ParseError):
-            read_rational(bad)
+    refuse(
+        *each(
+            read_rational,
+            ("", "1/0", "x", "1//2", "1/2/3", "--1", "1e9999", "nan", "inf", "1/-2", "0x1", "1" * 3000),
+            None,
+            ParseError,
+        )
+    )
 
 
 def test_term_lists():
@@ -261,9 +264,7 @@ def test_term_lists():
 def test_names_are_limited_to_the_given_ones():
     reader = Reader({"x": int(x.variable_ids[0])})
     assert reader.polynomial("x**2") == x**2
-    for text in ("y", "x + y*x", "x*y", "(y)"):
-        with pytest.raises(ParseError, match="unknown variable 'y'"):
-            reader.polynomial(text)
+    refuse(*each(reader.polynomial, ("y", "x + y*x", "x*y", "(y)"), "unknown variable 'y'", ParseError))
 
 
 def test_constraints():
@@ -313,6 +314,4 @@ def test_long_texts_read_in_linear_time():
     assert large < 40 * small + 1 and large < 10
 
 
-def test_errors_name_the_column():
-    with pytest.raises(ParseError, match=r"column 5"):
-        polynomial("x + ^")
+test_errors_name_the_column = refusals((lambda: polynomial("x + ^"), r"column 5", ParseError))

@@ -1,7 +1,5 @@
 """Certificates written by hand, from identities that anyone can expand."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -5,8 +5,6 @@ mathematics, some of it to what is true as well; `damaged_text` edits bytes.  `j
 verdict with a second opinion in plain fractions.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import random

@@ -1,7 +1,5 @@
 """A second opinion on certificates: the same arguments in plain fractions, without the checker's code."""
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations_with_replacement

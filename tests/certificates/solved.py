@@ -1,7 +1,5 @@
 """Benchmark cases, solved and certified once per test run."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

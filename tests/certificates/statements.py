@@ -7,55 +7,12 @@ irrational); "sos" and "empty" for those two kinds; "none" where no certificate 
 functional has to show it; "open" where the library has to say that it cannot tell.
 """
 
-from __future__ import annotations
-
-import json
-import re
 from fractions import Fraction as F
 from typing import Any
 
 import sosdp as sd
-
-Row = tuple[str, Any, str]
-_KEYS = {
-    *(
-        "minimize",
-        "maximize",
-        "feasible",
-        "sos",
-        "subject_to",
-        "psd",
-        "for_all",
-        "unknowns",
-        "measures",
-        "mass",
-        "chebyshev",
-    ),
-    *("degree", "products", "schmudgen", "true", "variables"),
-}
-
-
-def problem(statement: dict[str, Any]) -> dict[str, Any]:
-    """The object of a problem file: its variables are the words that are no keys."""
-    words = re.findall(r"[A-Za-z_]\w*", json.dumps(statement))
-    taken = {*_KEYS, *statement.get("unknowns", ()), *statement.get("measures", ())}
-    return {"format": "sosdp-problem/1", "variables": sorted({*words} - taken), **statement}
-
-
-def least(p: str, *on: str, **more: Any) -> dict[str, Any]:
-    return {"minimize": p, "subject_to": list(on), **more}
-
-
-def most(p: str, *on: str, **more: Any) -> dict[str, Any]:
-    return {"maximize": p, "subject_to": list(on), **more}
-
-
-def sums(p: str | list[str], *on: str, **more: Any) -> dict[str, Any]:
-    return {"sos": p, "subject_to": list(on), **more}
-
-
-def none(*on: str, **more: Any) -> dict[str, Any]:
-    return {"feasible": True, "subject_to": list(on), **more}
+from tests.certificates.olympiad import OLYMPIAD
+from tests.certificates.stating import POSITIVE, Row, least, most, none, sums
 
 
 def cut(edges: list[tuple[int, int]], degree: int = 2) -> dict[str, Any]:
@@ -83,7 +40,6 @@ def complete(n: int) -> list[tuple[int, int]]:
 
 
 PETERSEN = [*cycle(5), *((i, i + 5) for i in range(5)), *((5 + i, 5 + (i + 2) % 5) for i in range(5))]
-POSITIVE = ("a >= 0", "b >= 0", "c >= 0")
 MOTZKIN = "x**4*y**2 + x**2*y**4 - 3*x**2*y**2 + 1"
 ROBINSON = (
     "x**6 + y**6 + z**6 - x**4*y**2 - x**4*z**2 - y**4*x**2 - y**4*z**2 - z**4*x**2 - z**4*y**2 "
@@ -148,139 +104,6 @@ CLASSICAL: list[Row] = [
     ("Hurwitz of degree 10", sums("x**10 + y**10 + 3 - 5*x**2*y**2"), "sos"),
 ]
 
-OLYMPIAD: list[Row] = [
-    (
-        "1961, the triangle's area",
-        sums("(x**2+y**2+z**2)**2 - 3*(2*x**2*y**2+2*y**2*z**2+2*z**2*x**2-x**4-y**4-z**4)"),
-        "sos",
-    ),
-    (
-        "1964",
-        sums(
-            "3*a*b*c - a**2*(b+c-a) - b**2*(c+a-b) - c**2*(a+b-c)", *POSITIVE, degree=4, products="schmudgen"
-        ),
-        "none",
-    ),
-    (
-        "1964, as sides",
-        sums(
-            "3*(y+z)*(z+x)*(x+y) - 2*(y+z)**2*x - 2*(z+x)**2*y - 2*(x+y)**2*z", "x >= 0", "y >= 0", "z >= 0"
-        ),
-        "sos",
-    ),
-    (
-        "1983, as sides",
-        sums(
-            "x*y**3 + y*z**3 + z*x**3 - x*y*z*(x + y + z)",
-            "x >= 0",
-            "y >= 0",
-            "z >= 0",
-            degree=4,
-            products="schmudgen",
-        ),
-        "sos",
-    ),
-    ("1983, squared", sums("x**2*y**6 + y**2*z**6 + z**2*x**6 - x**2*y**2*z**2*(x**2+y**2+z**2)"), "sos"),
-    (
-        "1984",
-        least(
-            "x*y + y*z + z*x - 2*x*y*z",
-            "x >= 0",
-            "y >= 0",
-            "z >= 0",
-            "x + y + z == 1",
-            degree=4,
-            products="schmudgen",
-        ),
-        "0",
-    ),
-    (
-        "1984, above",
-        most(
-            "x*y + y*z + z*x - 2*x*y*z",
-            "x >= 0",
-            "y >= 0",
-            "z >= 0",
-            "x + y + z == 1",
-            degree=4,
-            products="schmudgen",
-        ),
-        "7/27",
-    ),
-    (
-        "1995, in inverses",
-        sums(
-            "2*(x**2*(z+x)*(x+y) + y**2*(x+y)*(y+z) + z**2*(y+z)*(z+x)) - (x+y+z)*(x+y)*(y+z)*(z+x)",
-            "x >= 0",
-            "y >= 0",
-            "z >= 0",
-            degree=4,
-            products="schmudgen",
-        ),
-        "sos",
-    ),
-    (
-        "1999, two to four",
-        most(
-            "x*y*(x**2+y**2) + y*z*(y**2+z**2) + z*x*(z**2+x**2)",
-            "x >= 0",
-            "y >= 0",
-            "z >= 0",
-            "x + y + z == 1",
-            degree=4,
-            products="schmudgen",
-        ),
-        "1/8",
-    ),
-    (
-        "2000, product of shifts",
-        most(
-            "(a-1)*(b-1)*(c-1) + 0*a",
-            "a >= 0",
-            "b >= 0",
-            "c >= 0",
-            "a + b + c == 3",
-            degree=4,
-            products="schmudgen",
-        ),
-        "2",
-    ),
-    (
-        "2006",
-        most("a*b*(a**2-b**2) + b*c*(b**2-c**2) + c*a*(c**2-a**2)", "a**2 + b**2 + c**2 == 1"),
-        "0.3977475644174330~",
-    ),
-    ("2008", sums("(a*b*c)**2 + 1 - 2*a*b*c"), "sos"),
-    (
-        "Putnam 2003, in two",
-        sums(
-            "(a + b)*(c + d) - 2*x*y*z*w - x**2*z**2 - y**2*w**2",
-            "a == x**2",
-            "b == y**2",
-            "c == z**2",
-            "d == w**2",
-            degree=4,
-        ),
-        "sos",
-    ),
-    ("Russia 1991", sums("(x + y + z)**2 - 3*(x*y + y*z + z*x)"), "sos"),
-    ("Ireland 1998", sums("x**8 - x**5 + x**2 - x + 1"), "sos"),
-    ("Poland 1996", least("a/3 + b/3 + c/3 - 1/3 + (a - b)**2", "a + b + c == 1"), "0"),
-    (
-        "Austria 2000",
-        sums("(a**3+b**3)*(b+a) - (a**2+b**2)**2", "a >= 0", "b >= 0", products="schmudgen"),
-        "sos",
-    ),
-    ("Taiwan 1999", sums("27*(a+b+c)**2*0 + (a+b+c)**2 - 3*(a*b+b*c+c*a)"), "sos"),
-    ("Baltic 2004, squares", sums("a**4 + b**4 + 8 - 8*a*b"), "sos"),
-    (
-        "simplex, two products",
-        most("x*y + y*z", "x >= 0", "y >= 0", "z >= 0", "x + y + z == 1", degree=2),
-        "1/4",
-    ),
-    ("simplex, three", most("x*y*z", "x >= 0", "y >= 0", "z >= 0", "x + y + z == 1", degree=4), "1/27"),
-    ("cyclic quartic", sums("x**4 + y**4 + z**4 - x**2*y*z - x*y**2*z - x*y*z**2"), "sos"),
-]
 
 ONE_VARIABLE: list[Row] = [
     ("a parabola", least("x**2 - 2*x"), "-1"),

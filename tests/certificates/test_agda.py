@@ -13,6 +13,7 @@ from certificates.read import from_dict
 from certificates.write.agda import NoAgda, proof_agda
 from tests.certificates.classics import CLASSICS
 from tests.certificates.solved import proof_of
+from tests.refusals import refuse
 
 needs_agda = pytest.mark.skipif(importlib.util.find_spec("agda") is None, reason="needs sosdp[agda]")
 
@@ -63,8 +64,7 @@ def test_what_has_no_agda_form_is_refused_in_words():
     ):
         with pytest.raises(NoAgda, match=words):
             _source(name)
-    with pytest.raises(NoAgda, match="no name"):
-        proof_agda(from_dict(CLASSICS["square"]()), "Sos")
+    refuse((lambda: proof_agda(from_dict(CLASSICS["square"]()), "Sos"), "no name", NoAgda))
 
 
 def test_the_statement_is_the_claim_times_whole_numbers():

@@ -1,7 +1,5 @@
 """The checker: what it accepts, what it refuses, and that it needs nothing but the standard library."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math

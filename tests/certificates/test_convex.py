@@ -11,6 +11,7 @@ from certificates.read import from_dict
 from sosdp.structured.elliptope import maximise_over_elliptope
 from sosdp.structured.nearest_correlation import nearest_correlation
 from tests.certificates.independent import proves
+from tests.refusals import refuse
 
 
 def random_symmetric(side, seed, digits=3):
@@ -59,25 +60,23 @@ def test_inequalities_and_other_constraints():
 
 
 def test_what_a_dual_point_cannot_show():
-    for error, said, refused in (
+    refuse(
         (
-            NotCertifiable,
-            "identity",
             lambda: semidefinite_bound(np.eye(2, dtype=int), [((0, 1), "==", 0)], [0.0]),
+            "identity",
+            NotCertifiable,
         ),
         (
-            ValueError,
-            "finite",
             lambda: semidefinite_bound(np.eye(2, dtype=int), [((0, 0), "==", 1)], [np.nan]),
+            "finite",
+            ValueError,
         ),
         (
-            ValueError,
-            "symmetric",
             lambda: semidefinite_bound(np.array([[0, 1], [2, 0]]), [((0, 0), "==", 1)], [1.0]),
+            "symmetric",
+            ValueError,
         ),
-    ):
-        with pytest.raises(error, match=said):
-            refused()
+    )
 
 
 @pytest.mark.parametrize("side", [2, 8, 20])
@@ -100,8 +99,7 @@ def test_only_one_labelling():
     assert from_dict(content).to_dict() == content
     wrong = labels.copy()
     wrong[0] = -wrong[0]
-    with pytest.raises(NotCertifiable):
-        unique_labels(adjacency, wrong, Fraction(1, 2))
+    refuse((lambda: unique_labels(adjacency, wrong, Fraction(1, 2)), None, NotCertifiable))
     # two components, nothing across: x = (1, 1, 1, 1) is optimal, but not the only optimum
     adjacency = np.kron(np.eye(2, dtype=int), np.array([[0, 1], [1, 0]]))
     proof = unique_labels(adjacency, np.ones(4, dtype=int))

@@ -1,7 +1,5 @@
 """One grammar: kernel and engine read the same polynomial from a text, or both refuse it."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 
@@ -170,6 +168,7 @@ def differing(seed: int, count: int) -> list[tuple]:
     return result
 
 
+@pytest.mark.brief
 def test_kernel_and_engine_read_alike():
     assert differing(1, 1000) == []
 

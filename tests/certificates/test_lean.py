@@ -8,6 +8,7 @@ import pytest
 import sosdp as sd
 from certificates import extract
 from certificates.write.lean import FIRST, NoLean, agrees, proof_lean, read_lean
+from tests.refusals import refuse
 
 x, y, z = sd.variables("x y z")
 
@@ -89,22 +90,25 @@ def test_facts_are_named_for_what_they_prove():
 
 def test_what_has_no_lean_form_is_refused_in_words():
     relax = sd.Relaxation(sd.System(x**2 <= 1), 2)
-    with pytest.raises(NoLean, match="distributions"):
-        proof_lean(_proof(relax.minimize((relax.E(x) - 2) ** 2)))
-    with pytest.raises(NoLean, match="matrix"):
-        proof_lean(_proof(sd.minimize(x, sd.System(sd.PSD([[1, x], [x, 1]])), 2)))
+    refuse(
+        (lambda: proof_lean(_proof(relax.minimize((relax.E(x) - 2) ** 2))), "distributions", NoLean),
+        (
+            lambda: proof_lean(_proof(sd.minimize(x, sd.System(sd.PSD([[1, x], [x, 1]])), 2))),
+            "matrix",
+            NoLean,
+        ),
+    )
     v = sd.variables("v", 6)
     large = _proof(sd.minimize((v**4).sum() + v[0] * v[1] * v[2], sd.System(v @ v <= 1), 4, symmetry="none"))
-    with pytest.raises(NoLean, match="too large"):
-        proof_lean(large)
-    with pytest.raises(NoLean, match="no name"):
-        proof_lean(_proof(PROGRAMS["upper bound"]()), "by")
+    refuse(
+        (lambda: proof_lean(large), "too large", NoLean),
+        (lambda: proof_lean(_proof(PROGRAMS["upper bound"]()), "by"), "no name", NoLean),
+    )
 
 
 @pytest.mark.parametrize("bad", ["", "theorem t (x : ℝ) :\n    0 ≤ x := by\n", "x ≤ (1 : ℝ) +"])
 def test_other_text_is_not_read(bad):
-    with pytest.raises(ValueError):
-        read_lean(bad)
+    refuse((lambda: read_lean(bad),))
 
 
 def test_numbers_are_exact():

@@ -1,7 +1,5 @@
 """Malformed files: kernel, checker, `sosdp verify` and the engine's reader refuse the same, in a line."""
 
-from __future__ import annotations
-
 import copy
 import json
 import subprocess

@@ -19,7 +19,9 @@ from certificates.proof import Proof
 from certificates.read import from_dict
 from tests.certificates.forgeries import mutant
 from tests.certificates.independent import proves
-from tests.certificates.statements import SCHEIDERER, problem, sums
+from tests.certificates.statements import SCHEIDERER
+from tests.certificates.stating import problem, sums
+from tests.refusals import each, refuse
 
 A, X = (kernel.polynomial({(name,): 1}) for name in "ax")
 ONE, TWO = kernel.ONE, kernel.polynomial({(): 2})
@@ -69,8 +71,7 @@ def test_what_a_root_gives_holds_without_it():
     ],
 )
 def test_what_else_is_about_a_root_is_refused(fact, ends):
-    with pytest.raises(NotProven):
-        root(fact, "a", *ends)
+    refuse((lambda: root(fact, "a", *ends), None, NotProven))
 
 
 @pytest.fixture(scope="module")
@@ -118,12 +119,17 @@ def test_forged_roots(scheiderer, forge):
     content.pop("digest")
     content["claim"] = forge(content["claim"])
     assert not certificates.check_certificate(content)
-    for refused in (
-        lambda: replay(content),
-        lambda: kernel.replay(problem(sums(SCHEIDERER)), content),
-    ):
-        with pytest.raises((NotProven, ValueError, TypeError, LookupError)):
-            refused()
+    refuse(
+        *each(
+            lambda refused: refused(),
+            (
+                lambda: replay(content),
+                lambda: kernel.replay(problem(sums(SCHEIDERER)), content),
+            ),
+            None,
+            (NotProven, ValueError, TypeError, LookupError),
+        )
+    )
 
 
 def other_root(claim, generator):
@@ -172,8 +178,7 @@ def test_a_root_in_the_objective(scheiderer):
     content = {k: v for k, v in scheiderer.items() if k != "digest"}
     content["claim"] = {**content["claim"], "objective": [*content["claim"]["objective"], ["1", [[3, 2]]]]}
     assert certificates.check_certificate(content).status == "unreadable"
-    with pytest.raises(NotProven):
-        replay(content)
+    refuse((lambda: replay(content), None, NotProven))
 
 
 def test_without_its_rule_a_root_is_assumed(scheiderer):
@@ -196,9 +201,14 @@ def test_a_bound_at_such_a_form():
 def test_where_there_is_no_such_field():
     x, y = sd.variables("x y")
     solved = certificates.extract(sd.prove_sos(x**4 + y**4 + 1))
-    for claim in (
-        solved.claim,
-        certificates.Claim("sos", solved.claim.objectives, inequalities=(x.as_exact(),)),
-    ):
-        with pytest.raises(NotCertifiable):
-            field_proof(claim, solved.dual)
+    refuse(
+        *each(
+            lambda claim: field_proof(claim, solved.dual),
+            (
+                solved.claim,
+                certificates.Claim("sos", solved.claim.objectives, inequalities=(x.as_exact(),)),
+            ),
+            None,
+            NotCertifiable,
+        )
+    )

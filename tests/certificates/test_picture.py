@@ -5,6 +5,7 @@ import pytest
 import certificates
 import sosdp as sd
 from sosdp.plot.figures import png
+from tests.refusals import refuse
 
 pytest.importorskip("matplotlib")
 
@@ -20,5 +21,4 @@ def test_a_gram_matrix_and_its_squares():
         assert fig.axes[1].get_title(loc="left") == f"factor: {factor.shape[1]} squares"
     problem = sd.minimize(x, sd.System(x**2 == 1), degree=2)
     equality = [m for m in certificates.extract(problem).exact().multipliers if m.kind == "equality"]
-    with pytest.raises(ValueError, match="no Gram matrix"):
-        certificates.picture(equality[0])
+    refuse((lambda: certificates.picture(equality[0]), "no Gram matrix"))

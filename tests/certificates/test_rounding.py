@@ -1,7 +1,5 @@
 """Rounding: hand-made float multipliers become exact identities, or say why they cannot."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -16,6 +14,7 @@ from certificates.find.numbers import short_decimal
 from certificates.find.rounding import NotCertifiable, Rounder
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
+from tests.refusals import refuse
 
 x, y, z = sd.variables("x y z")
 ONE = sd.polynomial(1)
@@ -137,35 +136,36 @@ def test_monomials_no_plain_block_reaches_are_solved_for_exactly():
     # -1 = e + (1 + e) (3/4 h_0 - 1/4 h_1) for every e; perturbed floats leave x y^2 and x unmatched
     multipliers = [(0, sd.polynomial(0.75 * 1.001 + 1e-8)), (1, sd.polynomial(-0.25 * 1.001 + 3e-8))]
     dual = Dual([block("sos", [[1e-3]], ONE)], multipliers)
-    with pytest.raises(NotCertifiable, match="no plain square reaches"):
-        Rounder(statement, dual).multipliers(34)
+    refuse((lambda: Rounder(statement, dual).multipliers(34), "no plain square reaches", NotCertifiable))
     proof = Faces(statement, dual).prove()
     assert proof.verify() and len(proof.multipliers) == 3
 
 
 def test_what_cannot_be_matched_is_refused_in_words():
-    with pytest.raises(NotCertifiable, match=r"monomial x\*y"):
-        Rounder(claim("sos", x**2 + x * y), Dual([block("sos", [[1]], x)])).multipliers(20)
+    refuse(
+        (
+            lambda: Rounder(claim("sos", x**2 + x * y), Dual([block("sos", [[1]], x)])).multipliers(20),
+            r"monomial x\*y",
+            NotCertifiable,
+        )
+    )
     statement = claim("sos", x**2 + y, equalities=(x**3 * y - y - 1, x**3 * y - y + 1))
     dual = Dual([block("sos", [[1]], x)], [(0, sd.polynomial(0.5)), (1, sd.polynomial(-0.5))])
-    with pytest.raises(NotCertifiable, match="the identity has no exact solution"):
-        Faces(statement, dual).prove()
+    refuse((lambda: Faces(statement, dual).prove(), "the identity has no exact solution", NotCertifiable))
 
 
 def test_indefinite_and_broken_multipliers_are_refused():
-    for error, said, refused in (
+    refuse(
         (
-            NotCertifiable,
-            "not positive semidefinite",
             lambda: Rounder(
                 claim("sos", x**2 - y**2), Dual([block("sos", [[1, 0], [0, -1]], x, y)])
             ).multipliers(20),
+            "not positive semidefinite",
+            NotCertifiable,
         ),
-        (NotCertifiable, "NaN", lambda: Rounder(claim("sos", x**2), Dual([block("sos", [[np.nan]], x)]))),
-        (ValueError, "shape", lambda: Rounder(claim("sos", x**2), Dual([Block("sos", np.eye(2), monos(x))]))),
-    ):
-        with pytest.raises(error, match=said):
-            refused()
+        (lambda: Rounder(claim("sos", x**2), Dual([block("sos", [[np.nan]], x)])), "NaN", NotCertifiable),
+        (lambda: Rounder(claim("sos", x**2), Dual([Block("sos", np.eye(2), monos(x))])), "shape", ValueError),
+    )
 
 
 def test_inequalities_products_and_several_blocks():
@@ -179,8 +179,13 @@ def test_inequalities_products_and_several_blocks():
     cross = block("sos", 1e-5 * np.eye(3), ONE, x, y)
     cancel = [block("inequality", [[1e-4]], ONE, index=(k,)) for k in range(3)]
     # nothing but the Gram matrices reaches x^2 and y^2, so absorbing them leaves zeros on the diagonal
-    with pytest.raises(NotCertifiable):
-        Rounder(statement, Dual([free, first, second, odd, cross, *cancel])).multipliers(20)
+    refuse(
+        (
+            lambda: Rounder(statement, Dual([free, first, second, odd, cross, *cancel])).multipliers(20),
+            None,
+            NotCertifiable,
+        )
+    )
     box = (x * (1 - x), y * (1 - y), *g)
     statement = claim("upper_bound", x * y, "1001/1000", inequalities=box)
     # 1 - xy + 1e-4 (...): 1e-4 (x^2 + x (1 - x)) = 1e-4 x, and so on
@@ -209,8 +214,7 @@ def test_matrix_inequalities():
         ]
     )
     # x is reached by the matrix block alone
-    with pytest.raises(NotCertifiable, match="reaches the monomial x"):
-        Rounder(statement, dual).multipliers(34)
+    refuse((lambda: Rounder(statement, dual).multipliers(34), "reaches the monomial x", NotCertifiable))
     proof = Faces(statement, dual).prove()
     assert proof.verify() and proof.multipliers[-1].kind == "psd"
 
@@ -240,15 +244,13 @@ def test_short_decimals(low, high, expected):
 
 
 def test_claims_refuse_what_makes_no_statement():
-    for said, refused in (
-        ("exact", lambda: Claim("sos", (sd.polynomial(0.5) * x,))),
-        ("bound", lambda: Claim("lower_bound", (x,))),
-        ("bound", lambda: Claim("sos", (x,), Fraction(1))),
-        ("objectives", lambda: Claim("infeasible", (x,))),
-        ("kind", lambda: Claim("upper", (x,))),
-    ):
-        with pytest.raises(ValueError, match=said):
-            refused()
+    refuse(
+        (lambda: Claim("sos", (sd.polynomial(0.5) * x,)), "exact"),
+        (lambda: Claim("lower_bound", (x,)), "bound"),
+        (lambda: Claim("sos", (x,), Fraction(1)), "bound"),
+        (lambda: Claim("infeasible", (x,)), "objectives"),
+        (lambda: Claim("upper", (x,)), "kind"),
+    )
 
 
 def test_squares_of_a_multiplier_add_up():

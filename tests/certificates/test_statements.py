@@ -1,7 +1,5 @@
 """The table of statements: solved, proven or refused, and replayed by the kernel against the problem."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from typing import Any
@@ -12,7 +10,8 @@ import certificates
 import sosdp as sd
 from certificates import kernel
 from certificates.into_kernel import problem_of
-from tests.certificates.statements import STATEMENTS, problem
+from tests.certificates.statements import STATEMENTS
+from tests.certificates.stating import problem
 
 
 def outcome(statement: Any) -> tuple[Any, dict[str, Any] | None]:

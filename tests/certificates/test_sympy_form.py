@@ -5,6 +5,7 @@ import sympy
 
 import sosdp as sd
 from certificates import extract
+from tests.refusals import refuse
 
 x, y = sd.variables("x y")
 
@@ -30,8 +31,6 @@ def test_both_sides_are_equal_and_the_right_one_shows_squares(make):
 
 def test_what_has_no_sympy_form_is_refused():
     relax = sd.Relaxation(sd.System(x**2 <= 1), 2)
-    with pytest.raises(ValueError, match="distributions"):
-        extract(relax.minimize((relax.E(x) - 2) ** 2)).exact().to_sympy()
+    refuse((lambda: extract(relax.minimize((relax.E(x) - 2) ** 2)).exact().to_sympy(), "distributions"))
     proof = extract(sd.maximize(x, sd.System(x**2 <= 1), 2)).exact()
-    with pytest.raises(ValueError, match="no number 1"):
-        proof.to_sympy(1)
+    refuse((lambda: proof.to_sympy(1), "no number 1"))

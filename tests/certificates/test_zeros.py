@@ -11,6 +11,7 @@ from certificates.find import zeros
 from certificates.find.numbers import simplest_fraction
 from certificates.find.refine import bracket
 from tests.certificates.independent import proves
+from tests.refusals import refuse
 
 x, y = sd.variables("x y")
 
@@ -38,8 +39,15 @@ def test_a_chain_is_proven_at_its_irrational_zero():
     squares = [q for m in proof.multipliers for w, q in m.squares() if w]
     assert len(squares) >= len(parts)
     assert max(abs(float(q.subs(dict(zip(variables, at))).constant)) for q in squares) < 1e-9
-    with pytest.raises(NotCertifiable):
-        extract(sd.minimize(objective, degree=4, sparsity="chordal")).exact(bound=Fraction(1, 1000))
+    refuse(
+        (
+            lambda: extract(sd.minimize(objective, degree=4, sparsity="chordal")).exact(
+                bound=Fraction(1, 1000)
+            ),
+            None,
+            NotCertifiable,
+        )
+    )
 
 
 def test_one_block_is_proven_at_its_irrational_zero():
@@ -99,8 +107,7 @@ def test_simplest_fractions():
         assert simplest_fraction(value - room, value + room) == value
     assert simplest_fraction(Fraction(-3), Fraction(5)) == 0
     assert simplest_fraction(Fraction(1, 3), Fraction(1, 2)) == Fraction(1, 2)
-    with pytest.raises(ValueError):
-        simplest_fraction(Fraction(1), Fraction(0))
+    refuse((lambda: simplest_fraction(Fraction(1), Fraction(0)),))
 
 
 def test_brackets_hold_the_value():

@@ -1,7 +1,5 @@
 """What a refused command prints."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

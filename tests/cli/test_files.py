@@ -6,6 +6,7 @@ import pytest
 
 from sosdp.cli import main
 from sosdp.cli.output import InputError, check_folder, read_json
+from tests.refusals import refuse
 
 LONG = "x" * 5000
 
@@ -52,8 +53,7 @@ def test_names_in_no_folder(option, folder, tmp_path, complaint):
 def test_contents_that_are_no_json(content, reason, tmp_path, complaint):
     path = tmp_path / "q.json"
     path.write_bytes(content)
-    with pytest.raises(InputError, match=reason):
-        read_json(str(path))
+    refuse((lambda: read_json(str(path)), reason, InputError))
     wanted = [
         "private",
         "cuts",

@@ -1,7 +1,5 @@
 """`sosdp private mrf`: the release object of every method, and one-line complaints."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

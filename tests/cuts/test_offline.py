@@ -20,7 +20,7 @@ from sosdp.privacy.mechanisms.interaction.offline import (
 )
 from sosdp.privacy.randomness.bits import open_bits
 from sosdp.structured.disjoint_cut import bound_disjoint_cut
-from tests.refusals import each, refusals
+from tests.refusals import each, refusals, refuse
 
 
 def test_the_plan_does_not_overspend():
@@ -110,8 +110,7 @@ def test_the_guarantee():
     release = OfflineRelease(0.1, rounds=2).fit(graph)
     assert release.guarantee_.rho == 0.1 and release.guarantee_.kind == "exact"
     assert OfflineRelease(0.1, insecure_seed=1).fit(graph).guarantee_.kind == "none"
-    with pytest.raises(ValueError):
-        OfflineRelease(0.0).fit(graph)
+    refuse((lambda: OfflineRelease(0.0).fit(graph),))
 
 
 def test_the_published_parameters():

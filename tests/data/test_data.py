@@ -7,6 +7,7 @@ from problems.cuts import CutRelease
 from sosdp.data import catalogue, load
 from sosdp.extras import MissingPackage
 from sosdp.privacy.mechanisms import private_mean
+from tests.refusals import refuse
 
 pandas = pytest.importorskip("pandas")
 
@@ -53,10 +54,8 @@ def test_graphs_are_made_undirected(tmp_path, monkeypatch):
 
 def test_what_is_missing_is_said(monkeypatch):
     monkeypatch.setattr(sosdp.data, "folder_of", lambda name: None)
-    for error, said, refused in (
-        (MissingPackage, "sosdp\\[data\\]", lambda: load("birthwt")),
-        (ModuleNotFoundError, "--no-deps graspologic", lambda: load("mouse")),
-        (ValueError, "birthwt", lambda: load("birthweight")),
-    ):
-        with pytest.raises(error, match=said):
-            refused()
+    refuse(
+        (lambda: load("birthwt"), "sosdp\\[data\\]", MissingPackage),
+        (lambda: load("mouse"), "--no-deps graspologic", ModuleNotFoundError),
+        (lambda: load("birthweight"), "birthwt", ValueError),
+    )

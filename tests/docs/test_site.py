@@ -1,7 +1,5 @@
 """The site builds without a warning, asks no other machine for anything, and works in a real browser."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import html

@@ -17,6 +17,8 @@ from sosdp.conic import choose, clarabel, reformulate
 from sosdp.conic.other_solvers import OTHERS, borrowed, by_cvxpy
 from sosdp.conic.program import Cones, ConicProgram, SolverUnavailable
 from sosdp.conic.svec import svec
+from tests.engine.programs import random_program
+from tests.refusals import refuse
 
 CASES = Path(__file__).parent.parent / "cases"
 EXPECTED = json.loads((CASES / "expected.json").read_text())
@@ -28,24 +30,6 @@ def module(name):
     if not choose.is_installed(name):
         pytest.skip(f"{choose.SOLVERS[name][1]} is not installed")
     return choose.backend(name)
-
-
-def random_program(seed, *, zero=2, nonnegative=5, sides=(4, 1, 3), columns=9, rank=0):
-    """Strictly feasible on both sides, with a constant; ``rank`` squares in the objective."""
-    rng = np.random.default_rng(seed)
-    cones = Cones(zero=zero, nonnegative=nonnegative, psd=sides)
-    A = rng.standard_normal((cones.rows, columns)) * (rng.random((cones.rows, columns)) < 0.7)
-    s, z = [np.zeros(zero), rng.random(nonnegative) + 0.5], [np.ones(zero), rng.random(nonnegative) + 0.5]
-    for side in sides:
-        for target in (s, z):
-            root = rng.standard_normal((side, side))
-            target.append(svec(root @ root.T + np.eye(side)))
-    P = None
-    if rank:
-        root = rng.standard_normal((rank, columns))
-        P = sp.csc_matrix(np.triu(root.T @ root))
-    b = A @ rng.standard_normal(columns) + np.concatenate(s)
-    return ConicProgram(-A.T @ np.concatenate(z), sp.csc_matrix(A), b, cones, P, 0.75)
 
 
 def symmetric(P, columns):
@@ -259,12 +243,14 @@ def test_the_choice_is_among_what_is_installed(monkeypatch):
     monkeypatch.setattr(choose, "is_installed", lambda name: name == "clarabel")
     assert choose.choose([100]) == "clarabel"
     monkeypatch.setattr(choose, "is_installed", lambda name: name == "cvxopt")
-    with pytest.raises(SolverUnavailable, match="pip install clarabel scs"):
-        choose.choose([10])
-    with pytest.raises(
-        SolverUnavailable, match="'sdpa' is not installed; try: pip install sdpa-python, or one of"
-    ):
-        choose.backend("sdpa")
+    refuse(
+        (lambda: choose.choose([10]), "pip install clarabel scs", SolverUnavailable),
+        (
+            lambda: choose.backend("sdpa"),
+            "'sdpa' is not installed; try: pip install sdpa-python, or one of",
+            SolverUnavailable,
+        ),
+    )
 
 
 def test_every_solver_has_its_file_and_is_named_in_the_help(capsys):
@@ -284,8 +270,14 @@ def test_every_solver_has_its_file_and_is_named_in_the_help(capsys):
 def test_a_quadratic_objective_that_is_not_convex_is_refused():
     program = random_program(0)
     P = sp.csc_matrix(np.diag([1.0, -1.0] + [0.0] * 7))
-    with pytest.raises(ValueError, match="not convex: P has the eigenvalue -1"):
-        reformulate.linear_objective(ConicProgram(program.q, program.A, program.b, program.cones, P))
+    refuse(
+        (
+            lambda: reformulate.linear_objective(
+                ConicProgram(program.q, program.A, program.b, program.cones, P)
+            ),
+            "not convex: P has the eigenvalue -1",
+        )
+    )
 
 
 # MOSEK is reached through cvxpy: what is read back is tried with a solver that is there.
@@ -324,10 +316,13 @@ def test_mosek_without_a_licence_says_so_in_one_sentence(monkeypatch):
 
 def test_mosek_without_the_module_says_what_to_install(monkeypatch):
     monkeypatch.setattr(choose, "is_installed", lambda name: name != "mosek")
-    with pytest.raises(
-        SolverUnavailable, match=r'is not installed; try: pip install mosek "sosdp\[modelling\]'
-    ):
-        sd.minimize(sd.polynomial("x") ** 2, solver="mosek")
+    refuse(
+        (
+            lambda: sd.minimize(sd.polynomial("x") ** 2, solver="mosek"),
+            r'is not installed; try: pip install mosek "sosdp\[modelling\]',
+            SolverUnavailable,
+        )
+    )
 
 
 @pytest.mark.parametrize("name", OPTIONAL)
@@ -363,98 +358,3 @@ def test_other_solvers_break_down_as_all_do(monkeypatch):
     assert time.perf_counter() - started < 60
     huge = replace(program, b=program.b + np.inf)
     assert through_cvxpy(breaks).solve(huge).message.startswith("the numbers are too large")
-
-
-# Stopping early: what was found is worth what can be certified of it.
-
-
-@pytest.fixture
-def interrupts_raise():
-    """Python's own handler, also where a shell started the tests in the background (it ignores SIGINT)."""
-    import signal
-
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-def test_a_keyboard_interrupt_keeps_a_certified_bound(monkeypatch, interrupts_raise):
-    """Ctrl-C arrives at Clarabel's sixth iteration, as a signal would."""
-    import signal
-
-    import clarabel as solver
-
-    class Interrupted:
-        def __init__(self, *data):
-            self.real = solver_class(*data)
-
-        def set_termination_callback(self, ask):
-            def at_each_iteration(info):
-                if info.iterations == 6:
-                    signal.raise_signal(signal.SIGINT)
-                return ask(info)
-
-            self.real.set_termination_callback(at_each_iteration)
-
-        def solve(self):
-            return self.real.solve()
-
-    solver_class = solver.DefaultSolver
-    x, y = sd.variables("kix kiy")
-    objective, system = x**4 + y**4 - 3 * x * y + x, sd.System(x**2 + y**2 <= 4)
-    known = sd.minimize(objective, system)
-    monkeypatch.setattr(solver, "DefaultSolver", Interrupted)
-    before = signal.getsignal(signal.SIGINT)
-    raw = clarabel.solve(random_program(0))
-    assert (raw.status, raw.message, raw.iterations) == ("inaccurate", "interrupted", 6)
-    answer = sd.minimize(objective, system, solver="clarabel")
-    assert signal.getsignal(signal.SIGINT) is before
-    assert answer.certified_bound is not None
-    assert answer.certified_bound <= known.certified_bound + 1e-6
-    assert answer.status == "inaccurate" or answer.certified_bound == pytest.approx(known.bound, abs=1e-4)
-
-
-def test_a_second_interrupt_raises_and_foreign_handlers_are_left_alone(interrupts_raise):
-    import signal
-
-    from sosdp.conic.breakdown import interruptible
-
-    with pytest.raises(KeyboardInterrupt):
-        with interruptible() as interrupted:
-            assert not interrupted()
-            signal.raise_signal(signal.SIGINT)
-            assert interrupted()
-            signal.raise_signal(signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    seen = []
-    signal.signal(signal.SIGINT, lambda *_: seen.append(1))
-    try:
-        with interruptible() as interrupted:
-            signal.raise_signal(signal.SIGINT)
-            assert not interrupted() and seen == [1]
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def test_an_iteration_limit_gives_an_inaccurate_answer_never_a_wrong_bound():
-    program = random_program(0)
-    answer = clarabel.solve(program, max_iterations=4)
-    assert (answer.status, answer.message) == ("inaccurate", "MaxIterations")
-    assert np.isfinite(answer.x).all() and np.isfinite(answer.z).all()
-
-
-def test_an_interrupted_scs_raises(monkeypatch):
-    import scs as solver
-
-    from sosdp.conic import scs
-
-    class Interrupted:
-        def __init__(self, *data, **settings):
-            pass
-
-        def solve(self):
-            return {"info": {"status": "interrupted", "pobj": 0.0, "iter": 5}}
-
-    monkeypatch.setattr(solver, "SCS", Interrupted)
-    with pytest.raises(KeyboardInterrupt, match="give it a time_limit"):
-        scs.solve(random_program(0))

@@ -9,6 +9,7 @@ from sosdp.conic import clarabel, scs
 from sosdp.conic.bridges import _arrow, from_cvxpy, from_picos, solve_cvxpy, to_cvxpy, to_picos
 from sosdp.conic.program import Cones, ConicProgram
 from sosdp.conic.svec import smat, svec, svec_length
+from tests.refusals import refusals, refuse
 
 
 def random_program(seed, *, quadratic=False):
@@ -97,16 +98,14 @@ def test_from_cvxpy_names_the_cone_it_cannot_take():
     import cvxpy as cp
 
     x = cp.Variable(3)
-    for said, refused in (
-        ("3 exponential cone", lambda: from_cvxpy(cp.Problem(cp.Minimize(cp.sum(cp.exp(x)))))),
+    refuse(
+        (lambda: from_cvxpy(cp.Problem(cp.Minimize(cp.sum(cp.exp(x))))), "3 exponential cone"),
         (
-            "integer variables",
             lambda: from_cvxpy(cp.Problem(cp.Minimize(cp.sum(cp.Variable(2, integer=True))))),
+            "integer variables",
         ),
-        ("does not find the problem convex", lambda: from_cvxpy(cp.Problem(cp.Maximize(cp.sum_squares(x))))),
-    ):
-        with pytest.raises(ValueError, match=said):
-            refused()
+        (lambda: from_cvxpy(cp.Problem(cp.Maximize(cp.sum_squares(x)))), "does not find the problem convex"),
+    )
 
 
 def test_from_picos_reads_symmetric_variables_bounds_and_maximisation():
@@ -131,21 +130,18 @@ def test_from_picos_names_what_it_cannot_take():
     problem = picos.Problem()
     problem.set_objective("min", x[0])
     problem.add_constraint(abs(x) <= 1)
-    with pytest.raises(ValueError, match="of type SOCConstraint; only linear constraints and real matrix"):
-        from_picos(problem)
+    refuse((lambda: from_picos(problem), "of type SOCConstraint; only linear constraints and real matrix"))
     problem = picos.Problem()
     problem.set_objective("min", abs(x) ** 2)
-    with pytest.raises(ValueError, match="the picos objective is a .*; only real affine"):
-        from_picos(problem)
+    refuse((lambda: from_picos(problem), "the picos objective is a .*; only real affine"))
     problem = picos.Problem()
     problem.set_objective("min", picos.IntegerVariable("k"))
-    with pytest.raises(ValueError, match="'k' is of type IntegerVariable"):
-        from_picos(problem)
+    refuse((lambda: from_picos(problem), "'k' is of type IntegerVariable"))
 
 
-def test_to_picos_refuses_a_quadratic_objective():
-    with pytest.raises(ValueError, match="quadratic objective; make it linear first"):
-        to_picos(random_program(0, quadratic=True))
+test_to_picos_refuses_a_quadratic_objective = refusals(
+    (lambda: to_picos(random_program(0, quadratic=True)), "quadratic objective; make it linear first")
+)
 
 
 def test_an_entropy_of_moments_is_maximised():
@@ -184,13 +180,12 @@ def test_a_norm_of_moments_breaks_the_symmetry_of_the_system():
 def test_moments_outside_the_relaxation_are_named():
     x, z = sd.variables("brx brz")
     relax = sd.Relaxation(sd.System(x**2 <= 1), 2)
-    with pytest.raises(ValueError, match=r"E\[brx\*\*3\] is not part of this relaxation of degree 2"):
-        relax.to_cvxpy().E(x**3)
-    with pytest.raises(ValueError, match=r"including=\[...\]"):
-        relax.to_cvxpy().E(x * z)
+    refuse(
+        (lambda: relax.to_cvxpy().E(x**3), r"E\[brx\*\*3\] is not part of this relaxation of degree 2"),
+        (lambda: relax.to_cvxpy().E(x * z), r"including=\[...\]"),
+    )
     assert relax.to_cvxpy(including=[z]).E(x * z + 1).shape == ()
-    with pytest.raises(ValueError, match="at most two dimensions"):
-        relax.to_cvxpy().E(np.full((2, 2, 2), x, dtype=object))
+    refuse((lambda: relax.to_cvxpy().E(np.full((2, 2, 2), x, dtype=object)), "at most two dimensions"))
 
 
 @pytest.mark.parametrize("name", ["pmi_henrion_lasserre", "sphere_quartic6", "knapsack7_d2"])
@@ -286,5 +281,4 @@ def test_one_door_for_what_is_stated_already(tmp_path):
     assert sd.solve(tmp_path / "p.dat-s", solver="clarabel").value == pytest.approx(-1, abs=1e-6)
     assert sd.solve(str(tmp_path / "p.sos.json")).bound == pytest.approx(-1, abs=1e-6)
     assert sd.solve(problem).status == "optimal" and problem.value == pytest.approx(3, abs=1e-6)
-    with pytest.raises(TypeError):
-        sd.solve(x)
+    refuse((lambda: sd.solve(x), None, TypeError))

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sosdp.conic import choose
 from sosdp.conic.program import Cones, ConicProgram, ProblemTooLarge, SolverUnavailable
 from sosdp.conic.svec import smat, svec, svec_length, triangle
+from tests.refusals import refusals, refuse
 
 
 def random_sdp(side, rows, seed):
@@ -43,15 +44,23 @@ def test_vector_form_is_an_isometry_and_inverts():
 def test_a_program_too_large_for_memory_is_refused_before_the_solver_runs(monkeypatch):
     program, *_ = random_sdp(20, 3, seed=1)
     monkeypatch.setattr(choose, "available_memory", lambda: 1e5)
-    with pytest.raises(ProblemTooLarge, match=r"clarabel would need about .* GiB .* try a lower degree"):
-        choose.check_memory("clarabel", program)
+    refuse(
+        (
+            lambda: choose.check_memory("clarabel", program),
+            r"clarabel would need about .* GiB .* try a lower degree",
+            ProblemTooLarge,
+        )
+    )
 
 
-def test_unknown_solvers_are_named():
-    with pytest.raises(SolverUnavailable, match="unknown solver 'nope'; choose one of clarabel, scs"):
-        choose.backend("nope")
+test_unknown_solvers_are_named = refusals(
+    (lambda: choose.backend("nope"), "unknown solver 'nope'; choose one of clarabel, scs", SolverUnavailable)
+)
 
 
-def test_inconsistent_shapes_are_an_error():
-    with pytest.raises(ValueError, match="inconsistent conic program"):
-        ConicProgram(q=np.ones(2), A=sp.csc_matrix((3, 2)), b=np.zeros(3), cones=Cones(zero=2))
+test_inconsistent_shapes_are_an_error = refusals(
+    (
+        lambda: ConicProgram(q=np.ones(2), A=sp.csc_matrix((3, 2)), b=np.zeros(3), cones=Cones(zero=2)),
+        "inconsistent conic program",
+    )
+)

@@ -17,6 +17,7 @@ from sosdp.conic.exact.restriction import Restricted, read, restrict
 from sosdp.conic.program import Cones, ConicProgram
 from sosdp.conic.svec import SQRT2, svec_length, triangle
 from tests.engine.programs import conic
+from tests.refusals import refuse
 
 COLLIDING = (1.75, 1.4375, 1.515625, 1.984375)  # the float below is stored as the same float
 
@@ -105,8 +106,7 @@ def test_entries_of_a_few_denormal_units_are_not_known():
 )
 def test_numbers_that_doubles_do_not_hold_are_refused(change):
     given = {"q": np.ones(1), "A": sp.csc_matrix(np.ones((2, 1))), "b": np.ones(2), "cones": Cones(0, 2)}
-    with pytest.raises(ValueError, match="doubles do not hold"):
-        ConicProgram(**{**given, **change})
+    refuse((lambda: ConicProgram(**{**given, **change}), "doubles do not hold"))
 
 
 def test_other_numbers_become_doubles():
@@ -121,8 +121,12 @@ def test_two_entries_at_one_place_are_refused():
     """-x <= -1, x <= 5 with a 1e20 that comes and goes: added in floats the first row would be 0 <= -1."""
     data, rows = np.array([1e20, -1.0, -1e20, 1.0]), np.array([0, 0, 0, 1])
     A = sp.csc_matrix((data, rows, np.array([0, 4])), shape=(2, 1))
-    with pytest.raises(ValueError, match="several entries at one place"):
-        ConicProgram(q=np.ones(1), A=A, b=np.array([-1.0, 5.0]), cones=Cones(0, 2))
+    refuse(
+        (
+            lambda: ConicProgram(q=np.ones(1), A=A, b=np.array([-1.0, 5.0]), cones=Cones(0, 2)),
+            "several entries at one place",
+        )
+    )
     unsorted = sp.csc_matrix((np.ones(2), np.array([1, 0]), np.array([0, 2])), shape=(2, 1))
     ConicProgram(q=np.ones(1), A=unsorted, b=np.ones(2), cones=Cones(0, 2))
 

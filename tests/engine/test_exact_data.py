@@ -38,6 +38,7 @@ def test_equations_that_only_floats_make_alike_are_kept():
     assert np.array_equal(*(e.polynomial.as_float().coefs for e in identity.equalities))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("a", [0.1 + 1.1 + 0.3, 0.1 * 3 * 10, 1.75 - 2**-52])
 def test_a_point_of_numbers_that_are_stored_as_short_ones(a):
     """1.5000000000000002 and 1.5 are one float times sqrt(2): x = 1 / a was proven not to be there."""
@@ -51,6 +52,7 @@ def test_a_point_of_numbers_that_are_stored_as_short_ones(a):
         assert answer.status != "infeasible"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("a", ["1.7499999999999998", "1.5000000000000002", "0.7"])
 def test_a_file_with_numbers_that_are_stored_as_short_ones(tmp_path, a):
     """[[1, a x], [a x, 1]] is semidefinite and a x - 1 not negative: x = 1 / a."""

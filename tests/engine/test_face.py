@@ -9,6 +9,7 @@ import sosdp as sd
 from sosdp.conic.exact.corrected import Equations
 from sosdp.reduction.facial import find_zeros
 from sosdp.relaxation.minimize import prove_sos as in_floats
+from tests.refusals import refuse
 
 x, y, z = sd.variables("x y z")
 MOTZKIN = x**4 * y**2 + x**2 * y**4 - 3 * x**2 * y**2 + 1
@@ -61,10 +62,10 @@ def test_given_zeros():
     assert sd.prove_sos(p, zeros=[(2, 1)]).status == "proved"
     assert sd.prove_sos((x - Fraction(1, 3) * y) ** 2, zeros=[("1/3", 1)]).status == "proved"
     assert sd.prove_sos(Fraction(1, 10**30) * p, zeros=[(2, 1)]).status == "proved"
-    with pytest.raises(ValueError, match="not zero at"):
-        sd.prove_sos(p, zeros=[(1, 1)])
-    with pytest.raises(ValueError, match="one column a variable"):
-        sd.prove_sos(p, zeros=[(1, 1, 1)])
+    refuse(
+        (lambda: sd.prove_sos(p, zeros=[(1, 1)]), "not zero at"),
+        (lambda: sd.prove_sos(p, zeros=[(1, 1, 1)]), "one column a variable"),
+    )
 
 
 def test_a_zero_with_a_slope_is_not_used():

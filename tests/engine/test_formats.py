@@ -11,6 +11,7 @@ from sosdp.conic.formats.sdpa import read_sdpa, write_sdpa
 from sosdp.conic.lines import FormatError
 from sosdp.conic.program import Cones, ConicProgram
 from sosdp.conic.svec import svec
+from tests.refusals import each, refuse
 
 
 def random_program(seed, zero=3, nonnegative=4, sides=(3, 2, 5), columns=7):
@@ -125,16 +126,18 @@ def test_files_agree_with_picos_s_writer(tmp_path):
 def test_quadratic_objectives_and_other_endings_are_refused(tmp_path):
     program = random_program(3)
     curved = ConicProgram(program.q, program.A, program.b, program.cones, P=sp.eye_array(7, format="csc"))
-    for ending in ("cbf", "dat-s"):
-        with pytest.raises(ValueError, match="linear objectives only"):
-            write_program(curved, tmp_path / f"p.{ending}")
-    for error, said, refused in (
-        (ValueError, "can be read are dat-s .* and cbf", lambda: read_program(tmp_path / "p.txt")),
-        (ValueError, "can be written are dat-s", lambda: write_program(program, tmp_path / "p.mps")),
-        (OSError, None, lambda: read_program(tmp_path / "absent.cbf")),
-    ):
-        with pytest.raises(error, match=said):
-            refused()
+    refuse(
+        *each(
+            lambda ending: write_program(curved, tmp_path / f"p.{ending}"),
+            ("cbf", "dat-s"),
+            "linear objectives only",
+        )
+    )
+    refuse(
+        (lambda: read_program(tmp_path / "p.txt"), "can be read are dat-s .* and cbf", ValueError),
+        (lambda: write_program(program, tmp_path / "p.mps"), "can be written are dat-s", ValueError),
+        (lambda: read_program(tmp_path / "absent.cbf"), None, OSError),
+    )
 
 
 SDPA_HEAD = "2\n1\n2\n1 1\n"
@@ -165,8 +168,7 @@ BAD_SDPA = [
 def test_malformed_sdpa_files_are_named_by_line(tmp_path, text, line, reason):
     path = tmp_path / "bad.dat-s"
     path.write_text(text)
-    with pytest.raises(FormatError, match=rf"bad\.dat-s:{line}: .*({reason})"):
-        read_sdpa(path)
+    refuse((lambda: read_sdpa(path), rf"bad\.dat-s:{line}: .*({reason})", FormatError))
 
 
 CBF_HEAD = "VER\n1\nOBJSENSE\nMIN\nVAR\n2 1\nF 2\n"
@@ -200,8 +202,7 @@ BAD_CBF = [
 def test_malformed_cbf_files_are_named_by_line(tmp_path, text, line, reason):
     path = tmp_path / "bad.cbf"
     path.write_text(text)
-    with pytest.raises(FormatError, match=rf"bad\.cbf:{line}: .*{reason}"):
-        read_cbf(path)
+    refuse((lambda: read_cbf(path), rf"bad\.cbf:{line}: .*{reason}", FormatError))
 
 
 @pytest.mark.parametrize("ending", ["dat-s", "cbf"])

@@ -228,7 +228,7 @@ def test_no_step_where_nothing_bends_or_values_leave_the_floats(p):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("k", [7, 9])
-@pytest.mark.parametrize("place", [0, 3, 2000])
+@pytest.mark.parametrize("place", [3, 2000])
 def test_no_optimum_on_a_set_that_is_empty_by_next_to_nothing(place, k):
     """Moments, multipliers and a point that nearly satisfies all agree; no point is proven."""
     e, u, v = F(1, 10**k), x - place, y - place

@@ -4,8 +4,6 @@ Ill-posed and degenerate statements, odd units, a distant origin, numbers that f
 was, or could be, a wrong verdict, a false bound or an exception.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

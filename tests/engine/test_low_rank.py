@@ -17,6 +17,7 @@ from sosdp.relaxation.low_rank import answer
 from sosdp.relaxation.low_rank.proof import proven_value, slack_of
 from sosdp.relaxation.low_rank.structure import unit_blocks
 from sosdp.relaxation.statement import BOUND, Demand, Statement
+from tests.refusals import refuse, spread
 
 OPTIONS = sd.Relaxation(sd.System(), 2).options
 
@@ -112,30 +113,39 @@ def test_it_is_chosen_where_other_methods_take_longer():
 
 def test_programs_of_other_structure_are_refused():
     x, y = sd.variables("x y")
-    for objective, constraints in (
-        (x * y, [x**2 <= 1, y**2 == 1]),
-        (x * y, [x**2 == 1]),
-        (x * y, [x**2 == 1, y**2 == -1]),
-        (x * y, [x**2 == 1, y**2 == 1, (x * y).equals(1)]),
-        (x, [(x**2 + y**2).equals(2)]),
-        (x**2 - y**2, [(x**2 + y**2).equals(1)]),
-        (x * y, [x**4 == Fraction(1, 16), y**2 == 1]),  # -1/4 was proven, -1/2 is attained
-        (x * y, [x**3 == Fraction(1, 8), y**2 == 1]),
-        (x**3 * y, [x**2 == 4, y**2 == 1]),
-        (x * y, [x**2 == 10**400, y**2 == 1]),
-        (10**309 * x * y, [x**2 == 1, y**2 == 1]),
-        (x * y, [(10**400 * x**2).equals(10**400), y**2 == 1]),
-    ):
-        with pytest.raises(ValueError, match="low_rank"):
-            sd.minimize(objective, constraints, 2, solver="low_rank")
+    refuse(
+        # -1/4 was proven, -1/2 is attained
+        *spread(
+            lambda objective, constraints: sd.minimize(objective, constraints, 2, solver="low_rank"),
+            (
+                (x * y, [x**2 <= 1, y**2 == 1]),
+                (x * y, [x**2 == 1]),
+                (x * y, [x**2 == 1, y**2 == -1]),
+                (x * y, [x**2 == 1, y**2 == 1, (x * y).equals(1)]),
+                (x, [(x**2 + y**2).equals(2)]),
+                (x**2 - y**2, [(x**2 + y**2).equals(1)]),
+                (x * y, [x**4 == Fraction(1, 16), y**2 == 1]),  # -1/4 was proven, -1/2 is attained
+                (x * y, [x**3 == Fraction(1, 8), y**2 == 1]),
+                (x**3 * y, [x**2 == 4, y**2 == 1]),
+                (x * y, [x**2 == 10**400, y**2 == 1]),
+                (10**309 * x * y, [x**2 == 1, y**2 == 1]),
+                (x * y, [(10**400 * x**2).equals(10**400), y**2 == 1]),
+            ),
+            "low_rank",
+        )
+    )
 
 
 @pytest.mark.parametrize("degree", [3, 4])
 def test_a_degree_that_is_too_small_is_refused_however_it_is_solved(degree):
     z = sd.variables("z", 45)
     p = sum((i * j % 7 - 3) * z[i] * z[j] for i in range(45) for j in range(i))
-    with pytest.raises(ValueError, match=f"degree 2 is below the degree {degree} of a constraint"):
-        sd.minimize(p, [v**degree == Fraction(1, 2**degree) for v in z], 2)
+    refuse(
+        (
+            lambda: sd.minimize(p, [v**degree == Fraction(1, 2**degree) for v in z], 2),
+            f"degree 2 is below the degree {degree} of a constraint",
+        )
+    )
 
 
 @pytest.mark.parametrize("constant", [0, Fraction(1, 10**10), 3, 10**80])
@@ -239,10 +249,10 @@ def test_least_eigenvalues_are_bounded_from_below(seed):
 
 
 @pytest.mark.slow
-def test_a_thousand_vertices_and_three_hundred_frames():
-    result = sd.minimize(*cut(1000), 2)
+def test_hundreds_of_vertices_and_of_frames():
+    result = sd.minimize(*cut(500), 2)
     assert result.solver == "low_rank" and result.bound - result.certified_bound <= 1e-5 * abs(result.bound)
-    result = sd.minimize(*rotations(300), 2)
+    result = sd.minimize(*rotations(150), 2)
     assert result.solver == "low_rank" and result.status == "optimal"
 
 
@@ -253,5 +263,4 @@ def test_where_it_proves_nothing_others_are_asked_and_where_it_cannot_be_it_says
     monkeypatch.setattr(answer, "staircase", lambda *_, **__: iter(()))
     result = sd.minimize(p, signs, solver="low_rank")
     assert result.status == "optimal" and result.certified_bound == pytest.approx(-1.5, abs=1e-6)
-    with pytest.raises(ValueError, match="low_rank"):
-        sd.prove_sos(x[0] ** 2 + 1, solver="low_rank")
+    refuse((lambda: sd.prove_sos(x[0] ** 2 + 1, solver="low_rank"), "low_rank"))

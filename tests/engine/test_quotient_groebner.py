@@ -12,6 +12,7 @@ from sosdp.algebra import monomials as mono
 from sosdp.reduction.groebner import groebner_ideal, with_groebner
 from sosdp.relaxation.assemble.scaling import find_scaling, scale
 from sosdp.relaxation.certify.bound import certify
+from tests.refusals import refuse
 
 IDEALS = [
     ["x**2 + y*z - 1", "y**2 + x*z - 1", "z**2 + x*y - 1"],
@@ -108,13 +109,20 @@ def test_contradictions_appear_in_the_ideal():
 
 def test_what_cannot_be_done_is_refused_with_advice():
     x, y = sd.variables("x y")
-    with pytest.raises(ValueError, match="choose one of True, False, 'groebner'"):
-        sd.minimize(x**2, quotient="gröbner")
-    with pytest.raises(ValueError, match="use quotient=True"):
-        sd.minimize(x**2, sd.System(x.equals(y)), quotient="groebner", symmetries=[{x: y, y: x}])
+    refuse(
+        (lambda: sd.minimize(x**2, quotient="gröbner"), "choose one of True, False, 'groebner'"),
+        (
+            lambda: sd.minimize(x**2, sd.System(x.equals(y)), quotient="groebner", symmetries=[{x: y, y: x}]),
+            "use quotient=True",
+        ),
+    )
     many = sd.variables("gm", 41)
-    with pytest.raises(ValueError, match="1 to 40 variables, not 41"):
-        sd.minimize(many[0], sd.System(many.sum().equals(1)), 2, quotient="groebner")
+    refuse(
+        (
+            lambda: sd.minimize(many[0], sd.System(many.sum().equals(1)), 2, quotient="groebner"),
+            "1 to 40 variables, not 41",
+        )
+    )
 
 
 @pytest.mark.parametrize("number", range(3))

@@ -13,6 +13,7 @@ import certificates
 import sosdp as sd
 from sosdp.conic.program import ProblemTooLarge
 from sosdp.relaxation.assemble.sizes import monomial_count
+from tests.refusals import each, refusals, refuse
 
 x, y = sd.variables("x y")
 S = sd.System
@@ -31,8 +32,7 @@ B = sd.variables("b", 60)
 )
 def test_sizes_are_estimated_before_anything_is_enumerated(ask):
     started = time.process_time()
-    with pytest.raises(ProblemTooLarge, match="side|multiples"):
-        ask()
+    refuse((lambda: ask(), "side|multiples", ProblemTooLarge))
     assert time.process_time() - started < 5
 
 
@@ -43,8 +43,7 @@ def test_the_number_of_monomials():
 
 
 def test_large_powers_have_a_budget():
-    with pytest.raises(ValueError, match="too large"):
-        (x + y + 1) ** 1000
+    refuse((lambda: (x + y + 1) ** 1000, "too large"))
     assert ((x + y + 1) ** 60).coefs.size == 1891
 
 
@@ -56,8 +55,7 @@ def test_equalities_compared_by_value_still_work():
 
 def test_an_unknown_does_not_describe_a_set():
     (c,) = sd.variables("c", 1)
-    with pytest.raises(ValueError, match="c0 is an unknown"):
-        sd.SosProgram([c]).require(x**2 - c, on=S(x <= c))
+    refuse((lambda: sd.SosProgram([c]).require(x**2 - c, on=S(x <= c)), "c0 is an unknown"))
 
 
 @pytest.mark.parametrize(
@@ -65,20 +63,20 @@ def test_an_unknown_does_not_describe_a_set():
     [{"tolerance": "1e-8"}, {"prune": "no"}, {"solver": ["scs"]}, {"time_limit": True}, {"cone": None}],
 )
 def test_option_values_are_checked(options):
-    with pytest.raises(ValueError, match=next(iter(options))):
-        sd.minimize(x**2, S(), 2, **options)
+    refuse((lambda: sd.minimize(x**2, S(), 2, **options), next(iter(options))))
 
 
 def test_other_things_are_no_polynomials():
-    with pytest.raises(ValueError, match="not a polynomial"):
-        x + sympy.Function("f")(sympy.Symbol("x"))
+    refuse((lambda: x + sympy.Function("f")(sympy.Symbol("x")), "not a polynomial"))
     for objective, on in (("1e400*x", x**2 <= 1), ("x", x <= 10**400), ("x", 10**400 * x <= 1)):
         for ask in (sd.minimize, sd.maximize):
             with pytest.raises(ValueError, match="too large for a float"):
                 ask(sd.polynomial(objective), S(on, x >= 0), 2)
     relax = sd.Relaxation(S(x**2 <= 4), 2)
-    with pytest.raises(ValueError, match="too large for a float"):  # of a dual with one over it
-        relax.minimize(relax.E(x) + Fraction(1, 10**400) * relax.E(x) ** 2)
+    refuse(
+        # of a dual with one over it
+        (lambda: relax.minimize(relax.E(x) + Fraction(1, 10**400) * relax.E(x) ** 2), "too large for a float")
+    )
     assert sd.minimize(x, S(sd.polynomial("1e-400*x**2 - 1e-400") == 0), 2).certified_bound <= -1
     assert sd.minimize(0, S(x**2 <= 1), 2).status == "optimal"
 
@@ -123,8 +121,13 @@ def test_what_other_threads_write_during_a_solve_is_kept(capfd):
         os.write(2, b"a trace\n")
         raise ValueError("no luck\nat all")
 
-    with pytest.raises(Breakdown, match=r"solver broke down \(no luck\); take other units"):
-        call("solver", program, breaks, STANDARD_ERROR)
+    refuse(
+        (
+            lambda: call("solver", program, breaks, STANDARD_ERROR),
+            r"solver broke down \(no luck\); take other units",
+            Breakdown,
+        )
+    )
     assert capfd.readouterr().err == ""
 
 
@@ -148,21 +151,25 @@ def test_a_callback_sees_the_stages_and_may_stop_the_work():
         if stage == "solve":
             raise Enough
 
-    for ask in (
-        lambda: sd.minimize(a**2, sd.System(), callback=stop),
-        lambda: sd.prove_sos(a**2 + 1 - a, sd.System(a >= 0), callback=stop),
-        lambda: (
-            sd.SosProgram([sd.polynomial("u")])
-            .require(a**2 - sd.polynomial("u"))
-            .maximize(sd.polynomial("u"), callback=stop)
+    refuse(
+        *each(
+            lambda ask: ask(),
+            (
+                lambda: sd.minimize(a**2, sd.System(), callback=stop),
+                lambda: sd.prove_sos(a**2 + 1 - a, sd.System(a >= 0), callback=stop),
+                lambda: (
+                    sd.SosProgram([sd.polynomial("u")])
+                    .require(a**2 - sd.polynomial("u"))
+                    .maximize(sd.polynomial("u"), callback=stop)
+                ),
+                lambda: sd.minimize(z + z.conj(), [1 - z * z.conj() >= 0], callback=stop),
+                lambda: measures.minimize(mu(a**2), callback=stop),
+            ),
+            None,
+            Enough,
         ),
-        lambda: sd.minimize(z + z.conj(), [1 - z * z.conj() >= 0], callback=stop),
-        lambda: measures.minimize(mu(a**2), callback=stop),
-    ):
-        with pytest.raises(Enough):
-            ask()
-    with pytest.raises(ValueError, match="callback"):
-        sd.minimize(a**2, sd.System(), callback=3)
+        (lambda: sd.minimize(a**2, sd.System(), callback=3), "callback"),
+    )
 
 
 def test_points_where_a_bound_in_chebyshev_coefficients_is_attained():
@@ -196,9 +203,9 @@ def test_a_degree_beyond_what_the_rules_leave_costs_nothing(system):
     assert answer.status == small.status and answer.bound == pytest.approx(small.bound, nan_ok=True, abs=1e-6)
 
 
-def test_tables_of_chebyshev_coefficients_that_no_memory_holds_are_refused():
-    with pytest.raises(ProblemTooLarge, match="degree 1000000000"):
-        sd.minimize(sd.chebyshev(x, 3), S(1 - x**2 >= 0), 10**9)
+test_tables_of_chebyshev_coefficients_that_no_memory_holds_are_refused = refusals(
+    (lambda: sd.minimize(sd.chebyshev(x, 3), S(1 - x**2 >= 0), 10**9), "degree 1000000000", ProblemTooLarge)
+)
 
 
 @pytest.mark.parametrize(
@@ -214,14 +221,11 @@ def test_tables_of_chebyshev_coefficients_that_no_memory_holds_are_refused():
 )
 def test_a_volume_that_means_nothing_is_refused(box, degree, known):
     """An interval that began at y - 2 was one that began at -2."""
-    with pytest.raises((ValueError, ProblemTooLarge), match=known):
-        sd.volume(S(x**2 <= 1), box, degree)
+    refuse((lambda: sd.volume(S(x**2 <= 1), box, degree), known, (ValueError, ProblemTooLarge)))
 
 
 def test_numbers_too_long_to_be_written_out_are_refused():
-    for text in ("1e999999999", "-1e-999999999"):
-        with pytest.raises(ValueError, match="exponent"):
-            sd.polynomial(Decimal(text))
+    refuse(*each(lambda text: sd.polynomial(Decimal(text)), ("1e999999999", "-1e-999999999"), "exponent"))
     assert sd.polynomial(Decimal("1e-500")) * 10**500 == 1
 
 
@@ -231,5 +235,4 @@ def test_numbers_of_measures_beyond_all_floats_are_refused(place):
     mu = program.measure([x], on=S(x**2 <= 1), mass=huge if place == "mass" else 1)
     program.require(mu(x) * (huge if place == "coefficient" else 1) >= (huge if place == "right side" else 0))
     program.require(mu.mass * (huge if place == "mass's coefficient" else 1) <= 2)
-    with pytest.raises(ValueError, match="too large for a float"):
-        program.minimize(mu(x) + (huge if place == "constant" else 0))
+    refuse((lambda: program.minimize(mu(x) + (huge if place == "constant" else 0)), "too large for a float"))

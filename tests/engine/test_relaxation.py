@@ -8,6 +8,7 @@ import pytest
 
 import sosdp as sd
 from sosdp.algebra import monomials as mono
+from tests.refusals import refuse
 
 
 def dense_moment_oracle(objective, inequalities, equalities, degree, variables):
@@ -69,7 +70,7 @@ def test_against_an_entrywise_model(seed):
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_certified_bounds_hold_against_brute_force_on_the_cube(seed):
     rng = np.random.default_rng(100 + seed)
     s = sd.variables("cb", 7)
@@ -134,8 +135,7 @@ def test_cliques_solve_a_chain_the_dense_relaxation_could_not():
     # the first variable enters squared alone: its two signs average to zero
     assert result(xs[0]) == 0
     assert np.allclose([result(v) for v in xs[1:]], 1, atol=1e-2)
-    with pytest.raises(ValueError, match="not part of this relaxation"):
-        result(xs[1] * xs[20])
+    refuse((lambda: result(xs[1] * xs[20]), "not part of this relaxation"))
 
 
 def test_motzkin_is_unbounded_below_degree_eight_and_solved_on_a_ball():
@@ -214,8 +214,7 @@ def test_empty_sets_are_refuted_whatever_is_asked(system):
     assert sd.feasible(system(x, y), degree=4).status == "infeasible"
     result = sd.minimize(x + y, system(x, y), degree=4)
     assert result.status == "infeasible"
-    with pytest.raises(ValueError, match="there is no pseudo-expectation to evaluate"):
-        result(x)
+    refuse((lambda: result(x), "there is no pseudo-expectation to evaluate"))
 
 
 def test_feasible_sets_are_not_refuted():
@@ -245,24 +244,20 @@ def test_what_cannot_be_produced_is_unbounded_without_a_solver():
 
 def test_bad_arguments_say_what_to_do():
     x, y = sd.variables("x y")
-    for said, refused in (
-        ("degree must be an integer >= 1, not 0", lambda: sd.minimize(x**2, degree=0)),
-        ("below the degree 4 of the objective; use degree=4", lambda: sd.minimize(x**4, degree=2)),
+    refuse(
+        (lambda: sd.minimize(x**2, degree=0), "degree must be an integer >= 1, not 0"),
+        (lambda: sd.minimize(x**4, degree=2), "below the degree 4 of the objective; use degree=4"),
         (
-            "below the degree 6 of a constraint; use degree=6",
             lambda: sd.minimize(x**2, sd.System(y**6 <= 1), degree=2),
+            "below the degree 6 of a constraint; use degree=6",
         ),
-        ("sparsity='foo' is not known; choose one of", lambda: sd.minimize(x**2, sparsity="foo")),
-    ):
-        with pytest.raises(ValueError, match=said):
-            refused()
-    for error, said, refused in (
-        (sd.SolverUnavailable, "unknown solver", lambda: sd.minimize(x**2, solver="nope")),
-        (ValueError, "tolerance must be a number > 0, got -1", lambda: sd.minimize(x**2, tolerance=-1)),
-        (ValueError, "time_limit must be a number > 0, got 0", lambda: sd.minimize(x**2, time_limit=0)),
-    ):
-        with pytest.raises(error, match=said):
-            refused()
+        (lambda: sd.minimize(x**2, sparsity="foo"), "sparsity='foo' is not known; choose one of"),
+    )
+    refuse(
+        (lambda: sd.minimize(x**2, solver="nope"), "unknown solver", sd.SolverUnavailable),
+        (lambda: sd.minimize(x**2, tolerance=-1), "tolerance must be a number > 0, got -1", ValueError),
+        (lambda: sd.minimize(x**2, time_limit=0), "time_limit must be a number > 0, got 0", ValueError),
+    )
 
 
 def _misspelt():
@@ -292,23 +287,21 @@ def test_a_misspelt_option_is_named_with_the_function_that_was_called(name):
     complaint = (
         rf"^{name}\(\) got an unexpected keyword argument '{wrong}'; did you mean '{right}'\? it takes "
     )
-    with pytest.raises(TypeError, match=complaint):
-        _misspelt()[name]()
+    refuse((lambda: _misspelt()[name](), complaint, TypeError))
 
 
 def test_a_misspelt_variable_is_named():
     x, y = sd.variables("x y")
     answer = sd.minimize(x * y, sd.System(x**2 + y**2 <= 1), 2)
-    with pytest.raises(ValueError, match="speling is not a variable of this relaxation, which has"):
-        answer("x*speling")
-    with pytest.raises(ValueError, match="the moment of x\\*\\*4 is not part of this relaxation of degree 2"):
-        answer(x**4)
+    refuse(
+        (lambda: answer("x*speling"), "speling is not a variable of this relaxation, which has"),
+        (lambda: answer(x**4), "the moment of x\\*\\*4 is not part of this relaxation of degree 2"),
+    )
 
 
 def test_a_second_constraint_in_place_of_the_degree():
     x = sd.polynomial("x")
-    with pytest.raises(ValueError, match="constraints go into one list"):
-        sd.minimize(x, x >= 0, x <= 1)
+    refuse((lambda: sd.minimize(x, x >= 0, x <= 1), "constraints go into one list"))
 
 
 def test_constraints_are_a_system_a_list_or_one():
@@ -318,7 +311,6 @@ def test_constraints_are_a_system_a_list_or_one():
         assert relaxation.minimize(x**2 - x).bound == pytest.approx(-0.25, abs=1e-6)
         assert relaxation.minimize_many([x]).bounds == pytest.approx([0], abs=1e-6)
     assert sd.Relaxation(None, 2).minimize(x**2).bound == pytest.approx(0, abs=1e-6)
-    with pytest.raises(ValueError, match="too large for a float"):
-        sd.minimize(x**2, [10**400 * x >= -(10**400), x <= 1])
+    refuse((lambda: sd.minimize(x**2, [10**400 * x >= -(10**400), x <= 1]), "too large for a float"))
     for once in ((c for c in [x >= 1]), map(sd.System, [x >= 1]), [iter([x >= 1])]):
         assert sd.minimize(x**2, once).bound == pytest.approx(1, abs=1e-6)

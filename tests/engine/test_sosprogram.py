@@ -5,6 +5,7 @@ import pytest
 
 import certificates
 import sosdp as sd
+from tests.refusals import each, refuse
 
 
 def test_interior_sums_of_squares_are_proved_and_the_gram_matrix_reproduces_them():
@@ -114,23 +115,21 @@ def test_gram_matrices_are_variables_and_matrices_can_be_sums_of_squares():
     level = sd.SosProgram([t]).require_psd(shape - t * np.eye(2)).maximize(t)
     grid = min(np.linalg.eigvalsh([[1 + a * a, a], [a, 1]])[0] for a in np.linspace(-9, 9, 1001))
     assert level.bound <= grid + 1e-6
-    with pytest.raises(ValueError, match="symmetric"):
-        sd.SosProgram([t]).require_psd([[t, 1], [0, t]])
-    with pytest.raises(ValueError, match="choose another name"):
-        program.gram("gq", basis)
+    refuse(
+        (lambda: sd.SosProgram([t]).require_psd([[t, 1], [0, t]]), "symmetric"),
+        (lambda: program.gram("gq", basis), "choose another name"),
+    )
 
 
 def test_bad_programs_are_refused():
     c, d, x = sd.variables("c d x")
-    for said, refused in (
-        ("not affine", lambda: sd.SosProgram([c, d]).require(x**2 + c * d)),
-        ("not affine", lambda: sd.SosProgram([c]).require(x**2 * c**2)),
-        ("no constraint", lambda: sd.SosProgram([c]).maximize(c)),
-        ("linear in its unknowns", lambda: sd.SosProgram([c]).require(x**2 - c).maximize(x)),
-        ("must be variables", lambda: sd.SosProgram([c + 1])),
-    ):
-        with pytest.raises(ValueError, match=said):
-            refused()
+    refuse(
+        (lambda: sd.SosProgram([c, d]).require(x**2 + c * d), "not affine"),
+        (lambda: sd.SosProgram([c]).require(x**2 * c**2), "not affine"),
+        (lambda: sd.SosProgram([c]).maximize(c), "no constraint"),
+        (lambda: sd.SosProgram([c]).require(x**2 - c).maximize(x), "linear in its unknowns"),
+        (lambda: sd.SosProgram([c + 1]), "must be variables"),
+    )
 
 
 def test_inequalities_and_numbers_as_a_user_writes_them():
@@ -140,8 +139,7 @@ def test_inequalities_and_numbers_as_a_user_writes_them():
     program = sd.SosProgram([c]).require(x**2 + 1 >= c * x)
     assert program.minimize(0).status == program.feasible().status == "optimal"
     assert sd.SosProgram([c]).require(x**2 >= c).require_zero(c == 0).maximize(c).bound == pytest.approx(0)
-    with pytest.raises(TypeError, match="require_zero"):
-        program.require(x**2 == c)
+    refuse((lambda: program.require(x**2 == c), "require_zero", TypeError))
 
 
 def test_no_coefficients_is_proven_of_products_of_floats():
@@ -167,17 +165,21 @@ def test_equations_between_coefficients_alone_are_a_program():
     twice = sd.SosProgram([u]).require_zero(u * x - x).require_zero(u * x - 2 * x)
     assert twice.maximize(u).status == "infeasible"
     assert sd.SosProgram([u, v]).require_zero(u * x - x).maximize(v).status == "unbounded"
-    with pytest.raises(ValueError, match="no constraint"):
-        sd.SosProgram([u]).maximize(u)
+    refuse((lambda: sd.SosProgram([u]).maximize(u), "no constraint"))
 
 
 def test_a_set_is_a_system_or_its_constraints():
     x = sd.variables("x")
     for on in (sd.System(x >= 0), x >= 0, [x >= 0], (x >= 0, 1 - x >= 0)):
         assert sd.SosProgram([]).require(x**2 + x, on=on).feasible().status == "optimal"
-    for bad in ("x >= 0", x, 7, [x]):
-        with pytest.raises(TypeError, match="constraint"):
-            sd.SosProgram([]).require(x**2 + x, on=bad)
+    refuse(
+        *each(
+            lambda bad: sd.SosProgram([]).require(x**2 + x, on=bad),
+            ("x >= 0", x, 7, [x]),
+            "constraint",
+            TypeError,
+        )
+    )
 
 
 def test_what_multipliers_of_one_bound_miss_is_paid_for():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sosdp as sd
+from tests.refusals import refuse
 
 xs = sd.variables("s", 4)
 x, y, z = sd.variables("x y z")
@@ -56,10 +57,16 @@ def test_unknowns_that_the_permutation_exchanges():
     answer = sd.SosProgram([c, d], symmetries=[{x: y, y: x}]).require(form).maximize(c + d)
     assert answer.bound == pytest.approx(plain.bound, abs=1e-6) and plain.bound == pytest.approx(2, abs=1e-6)
     assert answer.values["c"] == answer.values["d"] and answer.sizes["unknowns"] == 1
-    with pytest.raises(ValueError, match="no unknown can stand for"):
-        sd.SosProgram([c, d], symmetries=[{x: y, y: x}]).require(form).maximize(c + 2 * d)
-    with pytest.raises(ValueError, match="it changes"):
-        sd.SosProgram([c, d], symmetries=[{x: y, y: x}]).require(form + x).maximize(c + d)
+    refuse(
+        (
+            lambda: sd.SosProgram([c, d], symmetries=[{x: y, y: x}]).require(form).maximize(c + 2 * d),
+            "no unknown can stand for",
+        ),
+        (
+            lambda: sd.SosProgram([c, d], symmetries=[{x: y, y: x}]).require(form + x).maximize(c + d),
+            "it changes",
+        ),
+    )
     with pytest.raises(ValueError, match="moves a constraint to other variables"):
         program = sd.SosProgram([c], symmetries=[{x: z, z: x}]).require(y**2 - c, on=sd.System(x >= 0))
         program.require(x**2 + z**2 - c).maximize(c)
@@ -158,9 +165,10 @@ def test_gram_matrices_move_with_their_basis():
     assert result.bound == pytest.approx(known.bound, abs=1e-5)
     assert result.values["gr0"] == result.values["gr2"] and result.values["gq0"] == result.values["gq7"]
     assert result.sizes["unknowns"] < known.sizes["unknowns"]
-    with pytest.raises(ValueError, match="not a symmetry"):  # the two limits change places
-        solve(together=False, symmetries=[{x: y, y: x}])
+    refuse(
+        # the two limits change places
+        (lambda: solve(together=False, symmetries=[{x: y, y: x}]), "not a symmetry")
+    )
     lopsided = sd.SosProgram([], symmetries=[{x: y, y: x}])
     P = lopsided.gram("gp", [x, x * y])
-    with pytest.raises(ValueError, match="does not map the basis"):
-        lopsided.require(x**2 + y**2 + P[0, 0]).minimize(P[0, 0])
+    refuse((lambda: lopsided.require(x**2 + y**2 + P[0, 0]).minimize(P[0, 0]), "does not map the basis"))

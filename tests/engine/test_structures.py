@@ -7,6 +7,7 @@ import pytest
 
 import sosdp as sd
 from sosdp.relaxation.assemble import structure
+from tests.refusals import refuse
 
 x, y, z = sd.variables("structure_x structure_y structure_z")
 MONOMIALS = [x, y, x * y, x**2, y**2, x**3, x * y**2, x**2 * y, sd.polynomial(1)]
@@ -98,8 +99,7 @@ def test_what_is_part_of_a_structure():
     structure.forget()
     for _ in range(2):
         assert [str(facts(sd.minimize(q, system, **o))) for q, system, o in programs] == separate
-    with pytest.raises(ValueError, match="integer"):
-        sd.minimize(x, [x**2 <= 1], True)
+    refuse((lambda: sd.minimize(x, [x**2 <= 1], True), "integer"))
 
 
 def test_squares_of_expectations_are_no_inequalities():
@@ -144,7 +144,7 @@ def test_options_of_many_nothing_and_too_much():
     result = relax.minimize_many([x, x**4 - y], certify_bound=False)
     assert np.isnan(result.certified_bounds).all() and (result.status == "optimal").all()
     assert repr(result) == "Bounds(2 objectives, 2 optimal)" and len(relax.minimize_many([])) == 0
-    with pytest.raises(ValueError, match="degree"):
-        relax.minimize_many([x**2, x**6])
-    with pytest.raises(IndexError):
-        result[2]
+    refuse(
+        (lambda: relax.minimize_many([x**2, x**6]), "degree"),
+        (lambda: result[2], None, IndexError),
+    )

@@ -12,6 +12,7 @@ from sosdp.reduction.quotient import NO_QUOTIENT, find_quotient
 from sosdp.relaxation.assemble.assemble import assemble
 from sosdp.relaxation.assemble.identity import ONE, Block
 from sosdp.relaxation.assemble.splitting import split_by_terms
+from tests.refusals import refuse
 
 
 def wang_chordal_example():
@@ -84,7 +85,7 @@ def sparse_program(rng, kind):
 def test_stable_components_keep_the_bound_and_nothing_exceeds_it(kind):
     rng = np.random.default_rng({"ball": 1, "signs": 2, "matrix": 3}[kind])
     smaller = 0
-    for _ in range(8):
+    for _ in range(4):
         f, system, values = sparse_program(rng, kind)
         dense = sd.minimize(f, system, 4, sparsity="dense", symmetry="none")
         signs = sd.minimize(f, system, 4, sparsity="dense")
@@ -103,7 +104,7 @@ def test_stable_components_keep_the_bound_and_nothing_exceeds_it(kind):
         assert chordal.bound <= dense.bound + scale
         assert chordal.certified_bound <= values.min()
         assert max(chordal.sizes["blocks"]) <= max(signs.sizes["blocks"])
-    assert smaller >= 2
+    assert smaller >= 1
 
 
 def blocks_of(f, basis, quotient=NO_QUOTIENT):
@@ -178,7 +179,7 @@ def test_certificates_and_refutations_survive_the_split():
 
 def test_wrong_options_are_named():
     x = sd.variables("x y")[0]
-    with pytest.raises(ValueError, match="term_steps must be a positive integer"):
-        sd.minimize(x**2, sparsity="term", term_steps=0)
-    with pytest.raises(ValueError, match="sparsity='blocks' is not known"):
-        sd.minimize(x**2, sparsity="blocks")
+    refuse(
+        (lambda: sd.minimize(x**2, sparsity="term", term_steps=0), "term_steps must be a positive integer"),
+        (lambda: sd.minimize(x**2, sparsity="blocks"), "sparsity='blocks' is not known"),
+    )

@@ -6,8 +6,6 @@ python -m tests.fuzz --kinds empty,weak --quiet
 python -m tests.fuzz --one empty:7012         one question, with every answer
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 import warnings

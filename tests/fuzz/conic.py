@@ -5,8 +5,6 @@ shows that there is no point. Sizes of the numbers, dependent columns, missing i
 vary. The entries of A and b are integers times sqrt 2 off the diagonal, which is the program that is meant.
 """
 
-from __future__ import annotations
-
 import random
 import traceback
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The answers are compared with exact truth (``tests.fuzz.truth``), with each othe
 promises: bound and certified bound agree, in the right order.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import tempfile

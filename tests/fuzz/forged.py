@@ -7,8 +7,6 @@ proves is decided by a second opinion in plain fractions, and by the value at a 
 that is accepted must be true there.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import random

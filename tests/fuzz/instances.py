@@ -5,8 +5,6 @@ minima, maxima, emptiness and non-negativity are computed in fractions. Bounds, 
 library must be true of it, whatever the coefficients: huge, tiny, exact, floats that cancel.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 from dataclasses import dataclass

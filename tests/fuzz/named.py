@@ -1,7 +1,5 @@
 """Questions with a name of their own: what once had a false theorem, a false optimum or doors that differ."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction as F
 

@@ -4,8 +4,6 @@ Expectations, for-alls, matrices, complex, Chebyshev and trigonometric programs,
 proofs: far from 0, in floats, with terms that cancel, empty and not.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

@@ -7,8 +7,6 @@ the value at the point, a refutation of a system that the point satisfies, or a 
 non-negative although it is not at the point, is a false theorem. So is any exception but the documented ones.
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Random questions with exact truth, a function a kind: far from 0, floats and fractions, empty and not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction as F
 from random import Random

@@ -1,7 +1,5 @@
 """What a run over seeds found, every seed with its words in full."""
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable, Iterable
 

@@ -5,8 +5,6 @@ by counting, at any call and any iteration, so that it can be done again; and th
 replaced by others, of any status, with numbers that are off, huge or none.
 """
 
-from __future__ import annotations
-
 import contextlib
 import random
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Random questions in mixed units, and sets that are empty by next to nothing: exact truth for each."""
 
-from __future__ import annotations
-
 from fractions import Fraction as F
 from random import Random
 

@@ -5,8 +5,6 @@ none, the set being empty or the objective falling without end; in units from 1e
 answers, `optimal` must be near the truth, `infeasible` and `unbounded` true, and what is certified a bound.
 """
 
-from __future__ import annotations
-
 import contextlib
 import random
 from collections.abc import Callable, Iterator

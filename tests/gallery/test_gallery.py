@@ -1,7 +1,5 @@
 """Every program of the gallery runs as it is printed, in at most 25 lines, without a private name."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

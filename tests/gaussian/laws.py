@@ -1,7 +1,5 @@
 """Exact laws of draws on all small tables."""
 
-from __future__ import annotations
-
 import math
 from itertools import combinations_with_replacement
 

@@ -1,8 +1,6 @@
 """Private logistic and Poisson regression: rows within their balls, all neighbours, scores of mean 0, the
 contract."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from functools import partial
@@ -32,6 +30,7 @@ from problems.gaussian.regression_planning import ROUNDS, most_held, plan_regres
 from problems.gaussian.whitening import radius_price
 from tests.gaussian.test_pipelines import OthersMoved, loss, transcripts
 from tests.gaussian.test_regression import LAST, replayed, run_on
+from tests.refusals import each, refuse
 
 FAMILIES = (Logistic(), Poisson())
 TARGETS = {Logistic: (0.0, 1.0), Poisson: (0.0, 2.0**40)}
@@ -222,16 +221,25 @@ def test_contract():
     assert piped[-1].classes_.tolist() == ["no", "yes"]
     texts = np.where(y > 0.5, "yes", "no")
     series = [pandas.Series(texts, dtype=kind) for kind in ("object", "str", "category")]
-    for typed in (texts, *series, series[0].to_frame()):
-        with pytest.raises(TypeError, match=r"classes=\(first, second\)"):
-            PrivateLogisticRegression(1.0, **OPTIONS).fit(X, typed)
+    refuse(
+        *each(
+            lambda typed: PrivateLogisticRegression(1.0, **OPTIONS).fit(X, typed),
+            (texts, *series, series[0].to_frame()),
+            r"classes=\(first, second\)",
+            TypeError,
+        )
+    )
     numbers = PrivateLogisticRegression(1.0, insecure_seed=1, **OPTIONS)
     category = pandas.Series(y.astype(int), dtype="category")
     same = (y, y.astype(object), y[:, None], y.astype(int).tolist(), category)
     assert len({numbers.fit(X, given).coef_.tobytes() for given in same}) == 1
-    for classes in ((1, 1), (1,)):
-        with pytest.raises(ValueError, match="two different labels"):
-            model.set_params(classes=classes).fit(X, texts)
+    refuse(
+        *each(
+            lambda classes: model.set_params(classes=classes).fit(X, texts),
+            ((1, 1), (1,)),
+            "two different labels",
+        )
+    )
     X[:, 0] = 7.0
     left = PrivateLogisticRegression(1.0, **OPTIONS).fit(X, y)
     assert left.left_out_.tolist() == [True, False] and left.coef_[0, 0] == 0.0
@@ -246,10 +254,10 @@ def test_refusals_rest_on_public_facts(made):
     with pytest.raises(TooFewRecords, match="would do") as refusal:
         model.fit(unread, unread[:, 0])
     model.plan(refusal.value.needed, 5)
-    with pytest.raises(TooFewRecords):
-        made(1.0, bounds=None, contamination=0.0).fit(unread, unread[:, 0])
-    with pytest.raises(ValueError, match="inconsistent"):
-        model.fit(np.zeros((9, 2)), np.zeros(8))
+    refuse(
+        (lambda: made(1.0, bounds=None, contamination=0.0).fit(unread, unread[:, 0]), None, TooFewRecords),
+        (lambda: model.fit(np.zeros((9, 2)), np.zeros(8)), "inconsistent"),
+    )
 
 
 @pytest.mark.few(1)
@@ -281,8 +289,13 @@ def test_a_plan_that_is_accepted_is_paid_in_every_history(made, questions):
 ])  # fmt: skip
 def test_order_statistics_of_counts_are_planned(n, rho, options):
     model = PrivatePoissonRegression(rho=rho, contamination=0.0, interval=None, **options)
-    with pytest.raises(TooFewRecords):
-        model.fit(np.full((n, 1), "secret", dtype=object), np.full(n, "secret", dtype=object))
+    refuse(
+        (
+            lambda: model.fit(np.full((n, 1), "secret", dtype=object), np.full(n, "secret", dtype=object)),
+            None,
+            TooFewRecords,
+        )
+    )
 
 
 def test_shares_add_up_and_rounds_leave_half():

@@ -5,8 +5,6 @@ that frames and radii are the same and only the integer images differ. The loss 
 computed from both level sets, that of a sum from the distance of both sums: they may not exceed the budget.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

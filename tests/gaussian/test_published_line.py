@@ -16,6 +16,7 @@ from sosdp.laboratory.packing_score import packing_score
 from sosdp.privacy.mechanisms.exponential import plan_truncated
 from sosdp.privacy.verification.audit import hockey_stick
 from tests.neighbours import neighbour_pairs
+from tests.refusals import refuse
 
 HOSTILE = [0.0, -0.0, 5e-324, 1e-200, 1.0, -3.0, 1e308, -1e308, math.inf, math.nan]
 
@@ -245,13 +246,12 @@ def test_public_numbers_decide_and_name_the_records():
     with pytest.raises(TooFewRecords) as refused:
         truncated.published_location(np.zeros(100), 1.0, 1e-6)
     assert 2500 < refused.value.needed < 3500
-    with pytest.raises(TooFewRecords):
-        truncated.published_gaussian(np.zeros(3000), 1.0, 1e-6)
-    with pytest.raises(ValueError, match="at any number"):
-        truncated.least_records("variance", 1.0, 1e-6, 0.2)
+    refuse(
+        (lambda: truncated.published_gaussian(np.zeros(3000), 1.0, 1e-6), None, TooFewRecords),
+        (lambda: truncated.least_records("variance", 1.0, 1e-6, 0.2), "at any number"),
+    )
     plan = truncated.truncation("mean", 100, 1.0, 1e-6)
-    with pytest.raises(ValueError, match="does not apply"):
-        truncated.truncated_draw(plan, np.zeros(100))
+    refuse((lambda: truncated.truncated_draw(plan, np.zeros(100)), "does not apply"))
 
 
 def test_a_location_and_a_variance_far_away():
@@ -292,5 +292,4 @@ def test_numbers_of_numpy_do_not_overflow():
     assert type(counted.score.records) is int and type(counted.score.lam.numerator) is int
     for place in (-7, 0, 4, 1000):
         assert counted.level((place,)) == plain.level((place,))
-    with pytest.raises(ValueError, match="records"):
-        LineScore(Candidates("mean"), 5.5, 2)
+    refuse((lambda: LineScore(Candidates("mean"), 5.5, 2), "records"))

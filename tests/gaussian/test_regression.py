@@ -1,7 +1,5 @@
 """Private regression: rows within their balls, the pipeline on all neighbours, coefficients, the contract."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import warnings
@@ -25,6 +23,7 @@ from problems.gaussian.regression import held, leverage_weights, z_and_one
 from problems.gaussian.regression_planning import plan_regression, slope_of
 from sosdp.privacy.mechanisms.integer_queries import order_price
 from tests.gaussian.test_pipelines import OthersMoved, Transcript, loss, transcripts
+from tests.refusals import refuse
 
 ENTRIES = [-3.0, 0.25, 1.0, 1e308, math.nan]
 BEFORE = Fraction(1, 2)
@@ -220,23 +219,30 @@ def test_refusals_rest_on_public_facts():
     with pytest.raises(TooFewRecords, match="would do") as refusal:
         model.fit(unread, unread[:, 0])
     model.plan(refusal.value.needed, 5)
-    for error, said, refused in (
-        (
-            TooFewRecords,
-            None,
-            lambda: PrivateLinearRegression(1.0, bounds=None, contamination=0.0).fit(unread, unread[:, 0]),
-        ),
-        # before a ball nothing is left
-        (
-            NotOffered,
-            "larger delta",
-            lambda: PrivateLinearRegression(0.05, delta=0.01, bounds=None, contamination=0.0).plan(200000, 5),
-        ),
-        (ValueError, "at most 50", lambda: model.plan(10**6, 51)),
-        (ValueError, "inconsistent", lambda: model.fit(np.zeros((9, 2)), np.zeros(8))),
-    ):
-        with pytest.raises(error, match=said):
-            refused()
+    refuse(
+        *(
+            (refused, said, error)
+            for error, said, refused in (
+                (
+                    TooFewRecords,
+                    None,
+                    lambda: PrivateLinearRegression(1.0, bounds=None, contamination=0.0).fit(
+                        unread, unread[:, 0]
+                    ),
+                ),
+                # before a ball nothing is left
+                (
+                    NotOffered,
+                    "larger delta",
+                    lambda: PrivateLinearRegression(0.05, delta=0.01, bounds=None, contamination=0.0).plan(
+                        200000, 5
+                    ),
+                ),
+                (ValueError, "at most 50", lambda: model.plan(10**6, 51)),
+                (ValueError, "inconsistent", lambda: model.fit(np.zeros((9, 2)), np.zeros(8))),
+            )
+        )
+    )
 
 
 @pytest.mark.parametrize("delta", [1e-4, 1e-9, 3.7e-11, 1e-30])

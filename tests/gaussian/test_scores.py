@@ -11,6 +11,7 @@ from sosdp.laboratory.packing_problem import Cuts, PackingProblem, smat, svec_of
 from sosdp.laboratory.packing_score import QUANTUM, PackingScore, packing_score
 from sosdp.privacy.scores.score import cube
 from sosdp.structured.packing import lower_bound, solve, upper_bound
+from tests.refusals import refuse
 
 
 def bracket(records, candidate, lam, tolerance=1e-7):
@@ -221,7 +222,7 @@ def test_records_are_cleaned_one_by_one():
     result = problem.records([[np.nan, 1.0], [np.inf, -1e30], [0.3, 0.1]], Fraction(1, 8))
     assert result.tolist() == [[0.0, 1.0], [0.0, -(2.0**20)], [0.25, 0.125]]
     assert smat(svec_of_outer(np.array([[1.0, 2.0]]))[0]) == pytest.approx(np.array([[1.0, 2.0], [2.0, 4.0]]))
-    with pytest.raises(ValueError, match="lam"):
-        PackingProblem("identity", 2, 0.0)
-    with pytest.raises(ValueError, match="features"):
-        PackingProblem("median", 2, 1.0)
+    refuse(
+        (lambda: PackingProblem("identity", 2, 0.0), "lam"),
+        (lambda: PackingProblem("median", 2, 1.0), "features"),
+    )

@@ -8,6 +8,7 @@ import pytest
 from problems.gaussian import theory
 from problems.gaussian.estimators.not_private import FilteredMean, RobustMean
 from sosdp.structured.packing import solve
+from tests.refusals import refuse
 
 
 def bracket(records, candidate, lam, tolerance=1e-6):
@@ -84,8 +85,7 @@ def test_limits():
     diameter = theory.level_diameter(0.1, 1.4)
     assert theory.separation(diameter, 100, 1.4) == pytest.approx(2 * 0.1 * 100)
     assert theory.level_diameter(0.5, 1.0) == math.inf
-    with pytest.raises(ValueError):
-        theory.quasi_convexity_defect(5, 10)
+    refuse((lambda: theory.quasi_convexity_defect(5, 10),))
 
 
 def test_robust_means_where_the_mean_breaks():
@@ -109,7 +109,7 @@ def test_robust_means_on_clean_data_are_the_mean():
     result = RobustMean(lam=1.4).fit(data)  # above the sample's covariance
     assert result.mean_ == pytest.approx(data.mean(axis=0)) and result.score_high_ < 1e-3
     assert FilteredMean(0.05).fit(data).kept_.all()
-    with pytest.raises(ValueError, match="contamination"):
-        RobustMean(contamination=0.7).fit(data)
-    with pytest.raises(ValueError, match="shape"):
-        FilteredMean().fit(np.zeros((2, 2, 2)))
+    refuse(
+        (lambda: RobustMean(contamination=0.7).fit(data), "contamination"),
+        (lambda: FilteredMean().fit(np.zeros((2, 2, 2))), "shape"),
+    )

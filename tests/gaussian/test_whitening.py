@@ -1,7 +1,5 @@
 """Whitening: rows within their ball, functions of their records; correlations of any condition, or a flag."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -8,6 +8,7 @@ from problems.gmm.blocks import block_solver, check_solver
 from problems.gmm.forecast import agreements, before_trial, try_solver
 from problems.gmm.model import Facts, simulated_answers
 from problems.gmm.plan import after_refusal
+from tests.refusals import refuse
 
 
 def test_light_and_long_clusters_are_forecast():
@@ -43,10 +44,10 @@ def test_trials_see_failing_solvers_and_inefficient_ones():
     assert good.failed < 0.05 and 0.25 < bad.failed < 0.75
     assert max(good.efficiency) < 1.5 < 1.6 < max(slow.efficiency)
     assert try_solver(lambda points: "nonsense", facts, 80).failed == 1.0
-    with pytest.raises(ValueError, match="solver"):
-        check_solver("magic")
-    with pytest.raises(ValueError, match="decides"):
-        block_solver("auto", facts)
+    refuse(
+        (lambda: check_solver("magic"), "solver"),
+        (lambda: block_solver("auto", facts), "decides"),
+    )
 
 
 @pytest.mark.slow

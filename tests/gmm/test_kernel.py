@@ -6,6 +6,7 @@ import pytest
 from problems.gmm.model import SphericalMixture, cluster_matrix
 from problems.gmm.theory import DirectBounds, dropped, dropped_bound, ramp, row_term
 from sosdp.structured.clustering import kernel_program, membership
+from tests.refusals import each, refuse
 
 
 def reference(points, clusters, budget, cap, weight):
@@ -75,12 +76,17 @@ def test_the_dual_is_a_bound_and_the_kernel_has_the_stated_form():
 
 def test_arguments():
     points = np.eye(4)
-    for bad in ({"clusters": 0}, {"clusters": 2, "budget": 0.0}, {"clusters": 2, "weight": 0.1}):
-        with pytest.raises(ValueError):
-            kernel_program(points, **bad)
-    for table in (np.full((4, 2), np.nan), np.zeros(3), np.ones((5, 2))):
-        with pytest.raises(ValueError, match="points"):
-            kernel_program(table, 2)
+    refuse(
+        *each(
+            lambda bad: kernel_program(points, **bad),
+            ({"clusters": 0}, {"clusters": 2, "budget": 0.0}, {"clusters": 2, "weight": 0.1}),
+        ),
+        *each(
+            lambda table: kernel_program(table, 2),
+            (np.full((4, 2), np.nan), np.zeros(3), np.ones((5, 2))),
+            "points",
+        ),
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------

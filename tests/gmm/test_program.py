@@ -17,6 +17,7 @@ from problems.gmm.theory import (
     row_term,
 )
 from sosdp.structured.clustering import kernel_program, membership
+from tests.refusals import each, refuse
 
 BUDGET = 2.0
 
@@ -202,8 +203,7 @@ def test_published_constants_need_more_records_than_there_are():
     for mode in ("paper", "direct"):
         est = PrivateGaussianMixture(2, mode=mode).fit(points)
         assert not est.released_ and est.guarantee_.epsilon == 0.0 and "10^" in est.plan_.advice
-    with pytest.raises(ValueError, match="mode"):
-        PrivateGaussianMixture(2, mode="indirect").fit(points)
-    for bad in ({"low": 0.7}, {"weight": 0.5}, {"movement": 1.0}):
-        with pytest.raises(ValueError):
-            DirectBounds(100, 2, **bad)
+    refuse(
+        (lambda: PrivateGaussianMixture(2, mode="indirect").fit(points), "mode"),
+        *each(lambda bad: DirectBounds(100, 2, **bad), ({"low": 0.7}, {"weight": 0.5}, {"movement": 1.0})),
+    )

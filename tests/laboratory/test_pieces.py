@@ -14,6 +14,7 @@ from sosdp.laboratory.means import Means
 from sosdp.laboratory.pieces import Largest, Piece, Ratio, SumOfPieces
 from sosdp.laboratory.release import STEPS, whole_value
 from tests.neighbours import neighbour_pairs
+from tests.refusals import each, refusals, refuse
 
 F = Fraction
 UNIT = Domain(1, 0, 1)
@@ -129,43 +130,55 @@ def test_what_is_proven_is_released(program):
 
 
 def test_refusals():
-    for refused in (
-        lambda: sd.stability(Means(lambda u, h: max(u), lambda x: [x, x * x], UNIT), records=3),
-        lambda: sd.stability(SumOfPieces((Piece(abs, lambda x: [x]),), UNIT), records=3),
-    ):
-        with pytest.raises(sd.NotAPolynomial):
-            refused()
+    refuse(
+        *each(
+            lambda refused: refused(),
+            (
+                lambda: sd.stability(Means(lambda u, h: max(u), lambda x: [x, x * x], UNIT), records=3),
+                lambda: sd.stability(SumOfPieces((Piece(abs, lambda x: [x]),), UNIT), records=3),
+            ),
+            None,
+            sd.NotAPolynomial,
+        )
+    )
     undecided = sd.stability(Ratio(sum, lambda r: sum(r) - 1, UNIT), records=2)
     assert undecided.status == "undecided" and "denominator" in undecided.missing
-    for program in (SHARE, HUBER, LARGEST):
-        with pytest.raises(TypeError, match="records"):
-            sd.stability(program)
-    with pytest.raises(ValueError, match="record"):
-        sd.stability(VARIANCE, records=0)
-    with pytest.raises(ValueError, match="every number"):
-        sd.private_estimator(sd.stability(VARIANCE), epsilon=1.0)
+    refuse(
+        *each(sd.stability, (SHARE, HUBER, LARGEST), "records", TypeError),
+        (lambda: sd.stability(VARIANCE, records=0), "record"),
+        (lambda: sd.private_estimator(sd.stability(VARIANCE), epsilon=1.0), "every number"),
+    )
 
 
 def test_the_least_number_of_records_and_the_rest_value_are_exact_public_numbers():
-    for least in (0, -1, 0.5, True):
-        with pytest.raises(ValueError, match="least must be an integer >= 1"):
-            Means(lambda u, h: u[0], lambda x: [x], UNIT, least=least)
-    for wrong in (float("nan"), float("inf"), None):
-        with pytest.raises(ValueError, match="finite"):
-            SumOfPieces(HOLES.pieces, WIDE, wrong)
+    refuse(
+        *each(
+            lambda least: Means(lambda u, h: u[0], lambda x: [x], UNIT, least=least),
+            (0, -1, 0.5, True),
+            "least must be an integer >= 1",
+        ),
+        *each(
+            lambda wrong: SumOfPieces(HOLES.pieces, WIDE, wrong), (float("nan"), float("inf"), None), "finite"
+        ),
+    )
     rounded = SumOfPieces(HOLES.pieces, WIDE, 0.1)
     assert rounded.value([(F(2, 3),)] * 10) == 10 * F(0.1)  # floats would add up to another number
 
 
 @pytest.mark.parametrize("program", [VARIANCE, SHARE, HUBER, LARGEST], ids=lambda p: type(p).__name__)
 def test_what_is_evaluated_cannot_be_overridden(program):
-    with pytest.raises(TypeError, match="no subclasses"):
-        type("Other", (type(program),), {"value": lambda self, records: 10**6 * records[0][0]})
+    refuse(
+        (
+            lambda: type("Other", (type(program),), {"value": lambda self, records: 10**6 * records[0][0]}),
+            "no subclasses",
+            TypeError,
+        )
+    )
 
 
-def test_a_record_s_set_cannot_be_overridden():
-    with pytest.raises(TypeError, match="no subclasses"):
-        type("Other", (Domain,), {"constraints": lambda self, record: []})
+test_a_record_s_set_cannot_be_overridden = refusals(
+    (lambda: type("Other", (Domain,), {"constraints": lambda self, record: []}), "no subclasses", TypeError)
+)
 
 
 @pytest.mark.parametrize(
@@ -178,9 +191,13 @@ def test_numbers_of_numpy_do_not_wrap_around_in_a_proof(program, records):
     plain = sd.stability(program, records=records, claim=100)
     other = sd.stability(program, records=np.int8(records), claim=np.int8(100))
     assert (plain.upper, plain.lower, plain.claimed) == (other.upper, other.lower, other.claimed)
-    for wrong in (0, 2.5, True):
-        with pytest.raises(ValueError, match="records must be an integer >= 1"):
-            sd.stability(program, records=wrong)
+    refuse(
+        *each(
+            lambda wrong: sd.stability(program, records=wrong),
+            (0, 2.5, True),
+            "records must be an integer >= 1",
+        )
+    )
 
 
 def test_ends_of_numpy_are_python_s():

@@ -1,7 +1,5 @@
 """Functions that lie: what is released is the polynomial that was traced and proven, or nothing is."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import itertools

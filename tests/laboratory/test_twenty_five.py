@@ -3,8 +3,6 @@
 No wrong one may be proven; of the right ones at least ten must be. (All fifteen are.)
 """
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 

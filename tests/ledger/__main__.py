@@ -3,8 +3,6 @@
 python -m tests.ledger --only "file " --slowest 10
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 import warnings

@@ -1,7 +1,5 @@
 """An answer as the ledger keeps it, and when another one is worse."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import asdict, dataclass

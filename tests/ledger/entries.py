@@ -1,7 +1,5 @@
 """What is asked of the engine for the ledger: a name for each question and door, and what is known of it."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterator

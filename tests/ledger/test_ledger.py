@@ -54,6 +54,7 @@ def test_the_ledger_has_every_question():
     assert len(RECORDED) >= 600 and not [e.name for e in ENTRIES if is_wrong(RECORDED[e.name], e.truth)]
 
 
+@pytest.mark.brief
 @pytest.mark.parametrize("part", range(4))
 def test_a_sample_is_answered_as_well_as_before(part):
     assert not lost(SAMPLE[part::4])

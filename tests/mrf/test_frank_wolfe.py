@@ -1,7 +1,5 @@
 """Private Frank-Wolfe: integer sensitivity, exact laws of two selections, costs."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

@@ -17,6 +17,7 @@ from problems.mrf.lower_bounds import (
     zcdp_records,
 )
 from sosdp.privacy.calibrate import zcdp_rho
+from tests.refusals import each, refuse
 
 
 def test_two_graphs_by_hand():
@@ -58,13 +59,16 @@ def test_distance_is_at_least_the_total_variation(blocks, eta):
 
 
 def test_refusals():
-    for refused in (
-        lambda: parameter_records(7, 0.1, 1.0),
-        lambda: parameter_records(8, 0.2, 1.0),
-        lambda: pure_records(1.0, 1.0, 1.0),
-    ):
-        with pytest.raises(ValueError):
-            refused()
+    refuse(
+        *each(
+            lambda refused: refused(),
+            (
+                lambda: parameter_records(7, 0.1, 1.0),
+                lambda: parameter_records(8, 0.2, 1.0),
+                lambda: pure_records(1.0, 1.0, 1.0),
+            ),
+        )
+    )
 
 
 def test_nothing_measured_beats_them():

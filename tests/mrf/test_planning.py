@@ -1,7 +1,5 @@
 """Choices from public numbers, and the constants they rest on."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -10,6 +8,7 @@ import pytest
 from problems.mrf import FrankWolfePairwise, recommend, theory
 from problems.mrf.planning import choose_iterations
 from sosdp.privacy.calibrate import zcdp_rho
+from tests.refusals import refuse
 
 # medians of section 9 of the paper notes at (1, 1e-6): (p, width, n) -> error
 MEASURED = {
@@ -92,5 +91,4 @@ def test_loss_to_parameters_is_a_bound():
         gamma = loss(other) - loss(weight)
         assert abs(weight - other) <= theory.parameter_error(0.4, max(gamma, 0.0))
     assert math.isinf(theory.parameter_error(1.0, 1.0))
-    with pytest.raises(ValueError):
-        theory.parameter_error(1.0, -1.0)
+    refuse((lambda: theory.parameter_error(1.0, -1.0),))

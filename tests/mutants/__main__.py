@@ -1,7 +1,5 @@
 """``python -m tests.mutants [TABLE ...] [--only TABLE/NAME] [--sample]``: killed of all."""
 
-from __future__ import annotations
-
 import argparse
 import functools
 import sys

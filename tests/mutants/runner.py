@@ -4,8 +4,6 @@ A line of standard input is a JSON list of tests, the line that answers it pytes
 tree is imported here: it changes between two lines.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

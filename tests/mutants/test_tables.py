@@ -1,7 +1,5 @@
 """Every mutant of the tables still applies, names tests that exist, and a sample of them is killed."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -2,8 +2,6 @@
 proof is the identity that it says: random programs with states, traces, constraints, complex data and
 symmetries."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

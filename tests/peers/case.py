@@ -1,7 +1,5 @@
 """A case of a peer's suite."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

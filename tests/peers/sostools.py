@@ -1,7 +1,5 @@
 """SOSTOOLS and SOSOPT (demos and their manuals), SparsePOP (its example problems)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from fractions import Fraction as F

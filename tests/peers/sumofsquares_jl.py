@@ -1,7 +1,5 @@
 """SumOfSquares.jl and PolyJuMP: test/Tests of the repository."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from fractions import Fraction as F
@@ -26,10 +24,17 @@ def one(p, unknown, objective=None, sense="maximize", **options):
     return getattr(program, sense)(unknown if objective is None else objective)
 
 
-def cases() -> Iterator[Case]:
-    def case(name, run, expected, tolerance=1e-5):
-        return Case(SUITE, name, run, expected, tolerance)
+def case(name, run, expected, tolerance=1e-5):
+    return Case(SUITE, name, run, expected, tolerance)
 
+
+def cases() -> Iterator[Case]:
+    yield from of_each_cone()
+    yield from sums_of_squares()
+    yield from programs()
+
+
+def of_each_cone():
     for cone in CONES:
         yield case(f"term {cone}", lambda c=cone: one(a * x**2, a, a + 1, "minimize", cone=c), 1.0)
         on = S((y - 1).equals(0))
@@ -55,6 +60,9 @@ def cases() -> Iterator[Case]:
             yield case(
                 f"options_pricing {cone} {price}", lambda c=cone, k=price: options(c, k), expected, 1e-3
             )
+
+
+def sums_of_squares():
     yield case("quartic_ideal", lambda: sd.prove_sos((x**2 - 1) ** 2, S(x**3 == x)), "proved")
     yield case("quartic_ideal_4", lambda: sd.prove_sos((x**2 - 1) ** 2, S(x**3 == x), 4), "proved")
     on = S(y <= x, y <= z, x >= 0, z >= 0)
@@ -77,6 +85,9 @@ def cases() -> Iterator[Case]:
     yield case("horn", lambda: sd.prove_sos(horn), "refuted")
     times = sum(q**2 for q in w) * horn
     yield case("horn times the norm", lambda: sd.prove_sos(times), "proved")
+
+
+def programs():
     for degree, gamma, expected in (
         (1, 2**0.5 - 1e-1, "infeasible"),
         (1, 2**0.5 + 1e-1, "feasible"),

@@ -1,7 +1,5 @@
 """TSSOS: test/runtests.jl, test/cpop_test.jl and examples with printed values."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction as F
 
@@ -13,14 +11,24 @@ from .case import Case
 
 S = sd.System
 SUITE = "TSSOS"
+x = sd.variables("x", 6)
+a, b, c, d = x[:4]
+one = sd.polynomial(1)
+
+
+def case(name, run, expected, tolerance=2e-6):
+    return Case(SUITE, name, run, expected, tolerance)
 
 
 def cases() -> Iterator[Case]:
-    def case(name, run, expected, tolerance=2e-6):
-        return Case(SUITE, name, run, expected, tolerance)
+    yield from polynomials()
+    yield from equations()
+    yield from matrices()
+    yield from symmetric()
+    yield from complex_cases()
 
-    x = sd.variables("x", 6)
-    a, b, c = x[:3]
+
+def polynomials():
     f = 1 + a**4 + b**4 + c**4 + a * b * c + b
     for options in ({}, {"sparsity": "term"}, {"sparsity": "chordal"}, {"prune": False}):
         yield case(f"unconstrained {options}", lambda o=options: sd.minimize(f, None, 4, **o), 0.4752748)
@@ -42,7 +50,6 @@ def cases() -> Iterator[Case]:
     yield case("two quartic curves", lambda: sd.minimize(-a - b, floudas, 6), -5.508013)
     p = a**2 * b**2 * (a**2 + b**2 - 3 * c**2) + c**6
     yield case("a form in the ball", lambda: sd.minimize(p, S(a**2 + b**2 + c**2 <= 1), 6), -0.0045964)
-    d = x[3]
     quadric = 3 - a**2 - c**2 + a * b**2 + 2 * b * c * d - a * d**2
     on4 = S(b >= 0, (a**2 + 3 * c**2 - 2).equals(0), d.equals(0), (a**2 + b**2 + c**2 + d**2 - 3).equals(0))
     yield case("four variables", lambda: sd.minimize(quadric, on4, 4), -(2**0.5) + 1, 1e-5)
@@ -73,7 +80,9 @@ def cases() -> Iterator[Case]:
         yield case(
             f"two cliques {sparsity}", lambda s=sparsity: sd.minimize(chain, balls, 4, sparsity=s), 0.71742533
         )
-    one = sd.polynomial(1)
+
+
+def equations():
     system = S(
         (5 * a**9 - 6 * a**5 * b + a * b**4 + 2 * a * c).equals(0),
         (-2 * a**6 * b + 2 * a**2 * b**3 + 2 * b * c).equals(0),
@@ -94,6 +103,9 @@ def cases() -> Iterator[Case]:
         2 * x6 + 2 * x5 + 2 * x4 + 2 * x3 + 2 * x2 + x1 - 1,
     ]
     yield case("katsura", lambda: sd.minimize(one, S([h.equals(0) for h in katsura], x1 >= F(1, 2)), 4), 1.0)
+
+
+def matrices():
     yield case("attractor", attractor, 3.437648, 1e-5)
     yield case("a quadratic form on a variety", eigenvalue, 0.29289321, 1e-5)
     yield case("sum of ratios", ratios, -0.346510, 1e-5)
@@ -122,6 +134,9 @@ def cases() -> Iterator[Case]:
         -0.67070657,
         1e-4,
     )
+
+
+def symmetric():
     cubic = a + b + c + a**4 + b**4 + c**4
     ball = S(a**2 + b**2 + c**2 <= 1)
     sphere = S(a**2 + b**2 + c**2 == 1)
@@ -151,10 +166,9 @@ def cases() -> Iterator[Case]:
         lambda: sd.minimize(a * b * c, S(1 - a**2 >= 0, 1 - b**2 >= 0, 1 - c**2 >= 0), 4),
         -1.0,
     )
-    yield from complex_cases(case)
 
 
-def complex_cases(case):
+def complex_cases():
     z, w, v = sd.complex_variables("z w v")
     josz = 3 - z.abs2() - 0.5j * z * w.conj() ** 2 + 0.5j * w**2 * z.conj()
     on = [

@@ -1,7 +1,5 @@
 """Tutorials of SumOfSquares.jl's documentation and examples of TSSOS with printed values, typed anew."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction as F

@@ -1,7 +1,5 @@
 """Every mechanism with inputs that must look alike; to add one, append a `Case` to `CASES`."""
 
-from __future__ import annotations
-
 import decimal
 import functools
 import logging

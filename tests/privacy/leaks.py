@@ -9,8 +9,6 @@ same public shape must look alike. Values are not compared: they are the release
 The mechanisms with their inputs: `leak_cases.py`.
 """
 
-from __future__ import annotations
-
 import decimal
 import functools
 import json

@@ -1,7 +1,5 @@
 """Exact laws of the basic mechanisms' noise, and how draws are compared with them."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import pathlib

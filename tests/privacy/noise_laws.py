@@ -1,7 +1,5 @@
 """Laws of the array samplers, and the test that compares draws with them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

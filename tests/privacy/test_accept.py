@@ -7,6 +7,7 @@ import pytest
 
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_profile, decay_curve
 from sosdp.privacy.randomness.bits import InsecureBits
+from tests.refusals import each, refuse
 
 # (epsilon, delta): first k with pi = 1, with pi >= 1/2, with pi >= 0.999
 TABLE = {
@@ -108,9 +109,12 @@ def test_coin():
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.1), (1.0, 0.0), (1.0, 1.0), (1e-9, 0.1), (1e4, 0.1)])
 def test_refusals(epsilon, delta):
-    for refused in (
-        lambda: accept_profile(epsilon, delta),
-        lambda: decay_curve(epsilon, delta, 0.05),
-    ):
-        with pytest.raises(ValueError):
-            refused()
+    refuse(
+        *each(
+            lambda refused: refused(),
+            (
+                lambda: accept_profile(epsilon, delta),
+                lambda: decay_curve(epsilon, delta, 0.05),
+            ),
+        )
+    )

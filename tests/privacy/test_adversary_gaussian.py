@@ -1,7 +1,5 @@
 """Records chosen by an adversary against the promised width of the packing scores' brackets."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

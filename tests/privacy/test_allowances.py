@@ -3,8 +3,6 @@
 The table of mutants is tests/mutants/privacy.toml: without its allowance each of these inequalities fails.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

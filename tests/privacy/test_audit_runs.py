@@ -1,7 +1,5 @@
 """Audits from runs: true claims stand, false ones fall, at a failure probability of 1e-6."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ball noise: the law of the sampler, bounds on its loss against independent integrals, compositions."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction
@@ -18,6 +16,7 @@ from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
 from sosdp.privacy.randomness import ball
 from sosdp.privacy.randomness.bits import open_bits
 from tests.neighbours import p_value
+from tests.refusals import each, refuse
 
 
 def integral(rate: float, d: int, x: float) -> float:
@@ -112,9 +111,7 @@ def test_the_rate_found_is_proven_and_nearly_the_largest():
     assert 0.98 < largest_rate(1.0, 1e-30, Fraction(0), 10) < 1.1  # delta pays for no sampler
     assert largest_rate(1.0, 1e-6, Fraction(1, 10), 10) == 0.0  # all spent before
     assert largest_rate(1000.0, 1e-6, Fraction(0), 2) == 0.0
-    for d in (0, 257):
-        with pytest.raises(ValueError, match="dimension"):
-            largest_rate(1.0, 1e-6, Fraction(0), d)
+    refuse(*each(lambda d: largest_rate(1.0, 1e-6, Fraction(0), d), (0, 257), "dimension"))
 
 
 def test_shorter_distances_lose_less():
@@ -215,8 +212,7 @@ def test_rounding_waits_until_it_is_decided(monkeypatch, digit, expected):
             return 0b10 if count == 2 else ((1 << count) - 1) * digit
 
     assert ball.ball_noise(2, Fraction(2), Bits()) == expected and 64 in digits
-    with pytest.raises(ValueError, match="scale"):
-        ball.ball_noise(2, Fraction(0))
+    refuse((lambda: ball.ball_noise(2, Fraction(0)), "scale"))
 
 
 @pytest.mark.parametrize("cells", [0, 40])
@@ -242,9 +238,13 @@ def test_the_last_question(monkeypatch):
     assert seen == [(2, Fraction(10) / Fraction(rate))] and deviation == pytest.approx(
         10 / rate * math.sqrt(3)
     )
-    for again in (lambda: queries.ball_sum(rows, 5), lambda: queries.noisy_sum(rows, 5, Fraction(1, 900))):
-        with pytest.raises(ValueError, match="last"):
-            again()
+    refuse(
+        *each(
+            lambda again: again(),
+            (lambda: queries.ball_sum(rows, 5), lambda: queries.noisy_sum(rows, 5, Fraction(1, 900))),
+            "last",
+        )
+    )
     promise = IntegerQueries(3, epsilon=1.0, delta=1e-5, before=Fraction(0), dimension=2).seal(
         0, mechanism="m", public={}
     )
@@ -252,10 +252,10 @@ def test_the_last_question(monkeypatch):
     overdrawn = IntegerQueries(
         3, epsilon=1.0, delta=1e-5, before=Fraction(1, 500), dimension=2, insecure_seed=1
     )
-    with pytest.raises(ValueError, match="overdrawn"):
-        overdrawn.noisy_sum(rows, 5, Fraction(1, 400))
-    with pytest.raises(ValueError, match="delta"):
-        IntegerQueries(3, epsilon=1.0, before=Fraction(0), dimension=2)
+    refuse(
+        (lambda: overdrawn.noisy_sum(rows, 5, Fraction(1, 400)), "overdrawn"),
+        (lambda: IntegerQueries(3, epsilon=1.0, before=Fraction(0), dimension=2), "delta"),
+    )
 
 
 def test_the_dimension_of_the_ball_is_no_answer():
@@ -265,10 +265,13 @@ def test_the_dimension_of_the_ball_is_no_answer():
     rate = largest_rate(1.0, 1e-5, Fraction(1, 500), 3)
     _, deviation = IntegerQueries(3, **options, dimension=3, insecure_seed=1).ball_sum(rows, 5)
     assert deviation == pytest.approx(10 / rate * 2.0)
-    with pytest.raises(ValueError, match="columns"):
-        IntegerQueries(3, **options, dimension=3, insecure_seed=1).ball_sum(rows[:, :2], 5)
-    with pytest.raises(ValueError, match="dimension"):
-        IntegerQueries(3, **options)
+    refuse(
+        (
+            lambda: IntegerQueries(3, **options, dimension=3, insecure_seed=1).ball_sum(rows[:, :2], 5),
+            "columns",
+        ),
+        (lambda: IntegerQueries(3, **options), "dimension"),
+    )
 
 
 # (epsilon, delta, rho before), and what the rate loses at d = 2, 10, 50, per cent

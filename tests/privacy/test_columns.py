@@ -28,6 +28,7 @@ from sosdp.privacy.mechanisms.basic import columns
 from sosdp.privacy.mechanisms.basic.quantile import grid, quantile_level, runs, tallied
 from sosdp.privacy.verification.release_check import check_release
 from tests.neighbours import of_unit
+from tests.refusals import each, refuse
 
 RECORDS = (ONE_RECORD_REPLACED, ONE_RECORD_ADDED)
 USERS = (ONE_USER_REPLACED, ONE_USER_ADDED)
@@ -177,15 +178,19 @@ def test_releases_are_near_and_say_what_they_are():
 
 def test_old_arguments_of_the_quantile_still_work():
     assert private_quantile([1, 2, 3] * 100, 150, low=0, high=5, step=1, epsilon=5.0).public["rank"] == 150
-    for bad in (
-        {},
-        {"rank": 1, "q": 0.5},
-        {"q": 1.5},
-        {"q": "half"},
-        {"rank": 1, "adjacency": ONE_RECORD_ADDED},
-    ):
-        with pytest.raises(ValueError, match=r"q|rank"):
-            private_quantile([1, 2], low=0, high=5, epsilon=1.0, **bad)
+    refuse(
+        *each(
+            lambda bad: private_quantile([1, 2], low=0, high=5, epsilon=1.0, **bad),
+            (
+                {},
+                {"rank": 1, "q": 0.5},
+                {"q": 1.5},
+                {"q": "half"},
+                {"rank": 1, "adjacency": ONE_RECORD_ADDED},
+            ),
+            r"q|rank",
+        )
+    )
 
 
 def test_truncation_is_by_user_and_in_order():
@@ -198,13 +203,15 @@ def test_truncation_is_by_user_and_in_order():
         5,
         6,
     ]  # 1, True and 1.0 are one user
-    for bad in ({"users": ids, "most": None}, {"users": None, "most": 2}, {"users": ids, "most": 0}):
-        with pytest.raises(ValueError, match=r"most"):
-            unit_of(None, **bad)
-    with pytest.raises(ValueError, match="with users"):
-        unit_of(ONE_RECORD_ADDED, ids, 2)
-    with pytest.raises(ValueError, match="one user a record"):
-        kept([1, 2], ["a"], unit)
+    refuse(
+        *each(
+            lambda bad: unit_of(None, **bad),
+            ({"users": ids, "most": None}, {"users": None, "most": 2}, {"users": ids, "most": 0}),
+            r"most",
+        ),
+        (lambda: unit_of(ONE_RECORD_ADDED, ids, 2), "with users"),
+        (lambda: kept([1, 2], ["a"], unit), "one user a record"),
+    )
 
 
 def test_one_row_a_user():
@@ -219,8 +226,7 @@ def test_one_row_a_user():
     other = averaged_by_user([X[1], X[3], [7.0, 7.0]], ["a", None, "b"])
     assert (rows != other).any(axis=1).tolist() == [False, False, True]
     assert np.isnan(averaged_by_user([["x"], [1.0]], [1, 2])[0, 0])
-    with pytest.raises(ValueError, match="no user"):
-        averaged_by_user(X, [math.nan] * 4)
+    refuse((lambda: averaged_by_user(X, [math.nan] * 4), "no user"))
 
 
 def test_conversions_between_units():
@@ -237,12 +243,14 @@ def test_conversions_between_units():
     assert one.kind == users.kind == "conditional" and "at most 3 records" in users.conditions[0]
     averaged = for_users(Guarantee(rho=0.5, adjacency=ONE_RECORD_REPLACED), bounded=ONE_ROW_A_USER)
     assert averaged.kind == "exact" and not averaged.conditions
-    for most in (0, True, 1.5):
-        with pytest.raises(ValueError, match="most"):
-            for_users(added, most)
-    for wrong in ("one edge", ONE_USER_ADDED):
-        with pytest.raises(ValueError, match="one record"):
-            for_users(Guarantee(rho=0.5, adjacency=wrong))
+    refuse(
+        *each(lambda most: for_users(added, most), (0, True, 1.5), "most"),
+        *each(
+            lambda wrong: for_users(Guarantee(rho=0.5, adjacency=wrong)),
+            ("one edge", ONE_USER_ADDED),
+            "one record",
+        ),
+    )
 
 
 def test_what_is_no_column_is_refused_by_its_schema():
@@ -262,8 +270,7 @@ def test_what_is_no_column_is_refused_by_its_schema():
             with pytest.raises(TypeError, match=r"column|records"):
                 mechanism(wrong)
     assert isinstance(private_count(frame["name"], equal_to="x", epsilon=1.0).value, int)
-    with pytest.raises(TypeError, match="one column"):
-        private_count(frame, epsilon=1.0)
+    refuse((lambda: private_count(frame, epsilon=1.0), "one column", TypeError))
 
 
 def test_an_entry_outside_moves_no_more():
@@ -272,8 +279,7 @@ def test_an_entry_outside_moves_no_more():
         assert columns.summed([entry], step, least, highest) == highest
         assert columns.deviations([entry], step, Fraction(1)) == (columns.STEPS // 2, 1)
     assert columns.summed([-math.inf], step, least, highest) == least == 0
-    with pytest.raises(ValueError, match="low < high"):
-        columns._interval(1.0, math.nan)
+    refuse((lambda: columns._interval(1.0, math.nan), "low < high"))
 
 
 class Foul:
@@ -315,8 +321,12 @@ def test_a_column_of_true_and_false_counted_whole_gets_a_warning():
 
 def test_a_step_beyond_the_grid_is_refused():
     """A step of 1 for a column of 1e-9 left one point, 0, for an answer."""
-    with pytest.raises(ValueError, match="wider than the grid"):
-        private_quantile([1e-9] * 10, q=0.5, low=0, high=1e-8, step=1, epsilon=1.0)
+    refuse(
+        (
+            lambda: private_quantile([1e-9] * 10, q=0.5, low=0, high=1e-8, step=1, epsilon=1.0),
+            "wider than the grid",
+        )
+    )
     assert private_quantile([1.0] * 10, q=0.5, low=0, high=1, step=1, epsilon=50.0).value == 1.0
 
 

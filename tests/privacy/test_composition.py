@@ -1,7 +1,5 @@
 """Composition rules against exact enumeration of small mechanisms, and what each refuses."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
@@ -22,7 +20,7 @@ from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 from sosdp.privacy.guarantee.loss import Part, PrivacyLoss
 from sosdp.privacy.verification import audit
 from tests.privacy.noise_laws import laplace_law
-from tests.refusals import each, refusals
+from tests.refusals import each, refusals, refuse
 
 
 def pair(epsilon: float, delta: float = 0.0, adjacency: str = ONE_EDGE, **more) -> Guarantee:
@@ -51,11 +49,10 @@ def test_adjacency_is_its_text():
     assert not [text for text in odd if Adjacency(text).is_known]
     assert not [text for text in proven if not Adjacency(text).is_known]
     assert Guarantee(epsilon=1.0, delta=0.0, adjacency="one edge").adjacency.unit == "edge"  # type: ignore[union-attr]
-    for wrong in ("", "0 edges"):
-        with pytest.raises(ValueError, match=r"named|at least one"):
-            Adjacency(wrong)
-    with pytest.raises(ValueError, match="names no unit"):
-        Adjacency("whatever the paper says").group(2)
+    refuse(
+        *each(Adjacency, ("", "0 edges"), r"named|at least one"),
+        (lambda: Adjacency("whatever the paper says").group(2), "names no unit"),
+    )
 
 
 # -- groups
@@ -186,13 +183,11 @@ def test_halting_refusals():
     then = pair(0.5, 0.0, kind="conditional", assumptions=(CONDITION, "condition: another"))
     kept = composition.halting(pair(1.0), then, condition=CONDITION)
     assert kept.kind == "conditional" and kept.assumptions == ("condition: another",)
-    for said, refused in (
-        ("does not rest", lambda: composition.halting(pair(1.0), pair(0.5), condition=CONDITION)),
-        ("failure", lambda: composition.halting(pair(1.0), then, condition=CONDITION, failure=1.0)),
-        ("reaches", lambda: composition.halting(pair(3.0), then, condition=CONDITION, failure=0.3)),
-    ):
-        with pytest.raises(ValueError, match=said):
-            refused()
+    refuse(
+        (lambda: composition.halting(pair(1.0), pair(0.5), condition=CONDITION), "does not rest"),
+        (lambda: composition.halting(pair(1.0), then, condition=CONDITION, failure=1.0), "failure"),
+        (lambda: composition.halting(pair(3.0), then, condition=CONDITION, failure=0.3), "reaches"),
+    )
     rhos = [
         Guarantee(rho=0.1, adjacency=ONE_EDGE),
         Guarantee(rho=0.2, adjacency=ONE_EDGE, assumptions=(CONDITION,)),
@@ -255,8 +250,7 @@ def test_numeric_loss_composes_with_parameters_and_survives_json():
     assert Guarantee.from_dict(data) == whole
     assert "numeric privacy loss" in whole.statement()
     assert whole.insecure().loss is None
-    with pytest.raises(ValueError, match="share no form"):
-        compose([noisy, Guarantee(rho=0.1, adjacency=ONE_EDGE)], delta=1e-6)
+    refuse((lambda: compose([noisy, Guarantee(rho=0.1, adjacency=ONE_EDGE)], delta=1e-6), "share no form"))
 
 
 test_refusals = refusals(

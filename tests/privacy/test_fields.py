@@ -1,7 +1,5 @@
 """A parameter is declared once: constructor, checks, help and table come from the same line."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import pkgutil

@@ -3,6 +3,7 @@
 import pytest
 
 from sosdp.privacy import release_by_friends
+from tests.refusals import refuse
 
 OPTIONS = {"radius": 1.0, "epsilon_test": 1.0, "delta_test": 1e-3, "epsilon": 1.0, "delta": 1e-3}
 
@@ -12,6 +13,5 @@ OPTIONS = {"radius": 1.0, "epsilon_test": 1.0, "delta_test": 1e-3, "epsilon": 1.
 )
 def test_violation_3_another_adjacency_is_refused(adjacency):
     results = [[[0.0, 0.0]]] * 60
-    with pytest.raises(ValueError, match="touch one vote"):
-        release_by_friends(results, 1, 2, adjacency=adjacency, **OPTIONS)
+    refuse((lambda: release_by_friends(results, 1, 2, adjacency=adjacency, **OPTIONS), "touch one vote"))
     assert release_by_friends(results, 1, 2, **OPTIONS).guarantee.adjacency == "one record (replace)"

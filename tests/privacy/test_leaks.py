@@ -1,7 +1,5 @@
 """Nothing but the release escapes a mechanism, whatever the data; and the harness sees it when it does."""
 
-from __future__ import annotations
-
 import functools
 import logging
 import math

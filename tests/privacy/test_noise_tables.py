@@ -1,7 +1,5 @@
 """Tables and decisions of the array samplers, against ball arithmetic and exact rationals."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Mechanisms of ours inside OpenDP's compositors, and its measurements inside our releases."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -16,6 +14,7 @@ from sosdp.privacy.mechanisms.output_perturbation import release_symmetric, rele
 from sosdp.privacy.randomness import exact
 from tests.neighbours import p_value
 from tests.privacy.noise_laws import laplace_law
+from tests.refusals import refuse
 
 
 @pytest.fixture(autouse=True)
@@ -67,11 +66,12 @@ def test_pure_mechanism_composes_in_opendp() -> None:
     queries = adaptive(data)
     queries(measurement)
     queries(measurement)
-    with pytest.raises(OpenDPException, match="out of queries"):
-        queries(measurement)
+    refuse((lambda: queries(measurement), "out of queries", OpenDPException))
     tight = make_adaptive_composition(domain, metric, max_divergence(), d_in=1, d_mids=[0.4])(data)
-    with pytest.raises(OpenDPException):
-        tight(measurement)  # it costs 0.5
+    refuse(
+        # it costs 0.5
+        (lambda: tight(measurement), None, OpenDPException)
+    )
 
 
 def test_road_one_as_a_measurement() -> None:
@@ -103,8 +103,10 @@ def test_road_one_as_a_measurement() -> None:
 
     graphs = opendp_bridge.as_measurement(release, release(matrix).guarantee)
     assert graphs(matrix).counts.shape == (5, 5)
-    with pytest.raises(Exception, match=r"[Ii]nput"):  # two adjacencies do not compose
-        make_composition([graphs, measurement])
+    refuse(
+        # two adjacencies do not compose
+        (lambda: make_composition([graphs, measurement]), r"[Ii]nput", Exception)
+    )
 
 
 @pytest.mark.parametrize("backend", ["cells", "opendp"])
@@ -130,13 +132,12 @@ def test_weak_kinds_and_other_guarantees_are_refused() -> None:
             lambda data, weak=weak: Release(1, weak), weak, kinds=("exact", kind)
         )
         assert named([0]) == 1
-    with pytest.raises(ValueError, match="none"):
-        opendp_bridge.as_measurement(_laplace, LAPLACE.insecure())
+    refuse((lambda: opendp_bridge.as_measurement(_laplace, LAPLACE.insecure()), "none"))
     other = opendp_bridge.as_measurement(_laplace, PAIR)
-    with pytest.raises(Exception, match="another guarantee"):
-        other([0, 1])
-    with pytest.raises(Exception, match="integer"):
-        opendp_bridge.as_measurement(_laplace, LAPLACE).map(0.5)
+    refuse(
+        (lambda: other([0, 1]), "another guarantee", Exception),
+        (lambda: opendp_bridge.as_measurement(_laplace, LAPLACE).map(0.5), "integer", Exception),
+    )
 
 
 def test_nothing_but_the_value_leaves() -> None:
@@ -148,8 +149,7 @@ def test_feature_is_the_users_to_enable() -> None:
     from opendp.mod import OpenDPException, disable_features
 
     disable_features("honest-but-curious")
-    with pytest.raises(OpenDPException, match="honest-but-curious"):
-        opendp_bridge.as_measurement(_laplace, LAPLACE)
+    refuse((lambda: opendp_bridge.as_measurement(_laplace, LAPLACE), "honest-but-curious", OpenDPException))
 
 
 def _space(metric: str, size: int | None = None):
@@ -194,15 +194,21 @@ def test_opendp_approximate_measure_and_refusals() -> None:
     made = opendp_bridge.release_through(fixed, [0.5, 0.5], **arguments)
     assert made.guarantee.delta == 1e-6
     assert made.guarantee.epsilon == pytest.approx(fixed.map(4.0 + math.sqrt(2.0))[0], rel=1e-9)
-    with pytest.raises(ValueError, match="cast"):
-        opendp_bridge.release_through(make_approximate(gaussian), [0.5], **arguments)
+    refuse((lambda: opendp_bridge.release_through(make_approximate(gaussian), [0.5], **arguments), "cast"))
     floats = vector_domain(atom_domain(T="f64", nan=False))
-    with pytest.raises(ValueError, match="integers"):
-        opendp_bridge.release_through(
-            make_laplace(floats, l1_distance(T="f64"), scale=1.0), [0.5], **arguments
+    refuse(
+        (
+            lambda: opendp_bridge.release_through(
+                make_laplace(floats, l1_distance(T="f64"), scale=1.0), [0.5], **arguments
+            ),
+            "integers",
         )
+    )
     other = make_gaussian(vector_domain(atom_domain(T="i64")), l2_distance(T="i64"), scale=30.0)
-    with pytest.raises(ValueError, match="metric"):
-        opendp_bridge.release_through(other, [0.5], **arguments)
-    with pytest.raises(ValueError, match="sensitivity"):
-        opendp_bridge.release_through(gaussian, [0.5], **{**arguments, "sensitivity": 0.0})
+    refuse(
+        (lambda: opendp_bridge.release_through(other, [0.5], **arguments), "metric"),
+        (
+            lambda: opendp_bridge.release_through(gaussian, [0.5], **{**arguments, "sensitivity": 0.0}),
+            "sensitivity",
+        ),
+    )

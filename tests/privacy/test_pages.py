@@ -1,7 +1,5 @@
 """Every mechanism's name leads to the page that its own module names; an installation has the pages."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

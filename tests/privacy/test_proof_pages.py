@@ -1,7 +1,5 @@
 """Every privacy module names a proof page, and the page is there."""
 
-from __future__ import annotations
-
 import ast
 import pathlib
 import re

@@ -19,6 +19,7 @@ from sosdp.privacy.mechanisms.output_perturbation import release_vector
 from sosdp.privacy.scores.score import cube
 from sosdp.privacy.terms import Terms
 from sosdp.privacy.verification.sensitivity import ReplaceOne
+from tests.refusals import refuse
 
 ROOT = pathlib.Path(sosdp.__file__).parents[1]
 USER = "one user (replace)"
@@ -46,25 +47,27 @@ def test_terms_and_keywords_are_the_same_release():
         records, epsilon=1.0, delta=1e-3, adjacency="one record (add or remove)", insecure_seed=4
     )
     assert private_histogram(terms, records) == by_name
-    for error, said, refused in (
-        (TypeError, "epsilon", lambda: private_histogram(records, delta=1e-3)),
-        (TypeError, None, lambda: private_histogram(records, epsilon=1.0, delta=1e-3, rho=1.0)),
-        (ValueError, "rho", lambda: private_histogram(Terms(rho=1.0), records)),
+    refuse(
+        (lambda: private_histogram(records, delta=1e-3), "epsilon", TypeError),
+        (lambda: private_histogram(records, epsilon=1.0, delta=1e-3, rho=1.0), None, TypeError),
+        (lambda: private_histogram(Terms(rho=1.0), records), "rho", ValueError),
         (
-            ValueError,
-            "alone",
             lambda: interior_point(Terms(epsilon=1.0, adjacency="one edge"), [1.0], low=0, high=1, step=1),
+            "alone",
+            ValueError,
         ),
-    ):
-        with pytest.raises(error, match=said):
-            refused()
+    )
 
 
 @pytest.mark.parametrize("said", [{"most": 5}, {"calibration": "paper"}, {"backend": "opendp"}])
 def test_terms_that_a_mechanism_does_not_take_are_refused(said):
     """What is said and not done would stand in the guarantee, or be missed in it."""
-    with pytest.raises(ValueError, match=f"does not take {next(iter(said))}"):
-        private_histogram(Terms(epsilon=1.0, delta=1e-3, **said), ["a"])
+    refuse(
+        (
+            lambda: private_histogram(Terms(epsilon=1.0, delta=1e-3, **said), ["a"]),
+            f"does not take {next(iter(said))}",
+        )
+    )
     release_vector(
         Terms(rho=1.0, adjacency="one edge", calibration="paper"), [1.0], sensitivity=1, low=0, high=1
     )
@@ -72,8 +75,7 @@ def test_terms_that_a_mechanism_does_not_take_are_refused(said):
 
 @pytest.mark.parametrize("epsilon", [True, np.True_, "1", np.array(True)])
 def test_a_truth_value_is_no_budget(epsilon):
-    with pytest.raises(ValueError, match="number"):
-        private_histogram(["a"], epsilon=epsilon, delta=1e-3)
+    refuse((lambda: private_histogram(["a"], epsilon=epsilon, delta=1e-3), "number"))
 
 
 def vote(adjacency, **more):

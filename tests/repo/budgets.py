@@ -5,8 +5,6 @@ there is a better word, files and functions that are too long, functions with to
 in import circles.  ``python -m tests.repo.budgets`` lowers each number to what is there now; it raises none.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import sys

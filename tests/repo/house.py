@@ -1,7 +1,5 @@
 """The source files of the repository, each read and parsed once for all tests of the layout."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import gc

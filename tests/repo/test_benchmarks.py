@@ -1,7 +1,5 @@
 """The harness the measurements rest on."""
 
-from __future__ import annotations
-
 import json
 import time
 

@@ -1,7 +1,5 @@
 """The Python on every page of the documentation runs from the top to the bottom of the page."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`import sosdp` is light: heavy packages load when used."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The arrows of the design, documented names, one version, no leftovers: checked on the source."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

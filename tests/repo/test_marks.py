@@ -20,6 +20,9 @@ def test_short(k): ...
 @pytest.mark.slow
 def test_slow(): ...
 
+@pytest.mark.brief
+def test_brief(): ...
+
 @pytest.mark.campaign
 def test_campaign(): ...
 """
@@ -27,11 +30,12 @@ DEFAULT = {"test_table[0]", "test_table[3]", "test_table[6]", "test_short[0]", "
 
 
 @pytest.mark.parametrize(
-    ("option", "count"), [((), len(DEFAULT)), (("--slow",), 13), (("--campaigns",), len(DEFAULT) + 1)]
+    ("option", "count"),
+    [((), 6), (("--slow",), 13), (("--campaigns",), 7), (("--part", "0/2"), 3), (("--part", "1/4"), 2)],
 )
 def test_a_table_is_sampled_evenly_and_run_whole_with_slow(pytester, option, count):
     pytester.makeconftest(Path(__file__).parents[1].joinpath("conftest.py").read_text(encoding="utf-8"))
     pytester.makepyfile(FILE)
     listed = pytester.runpytest_inprocess("--collect-only", "-q", *option).outlines
     ran = {line.partition("::")[2] for line in listed if "::" in line}
-    assert len(ran) == count and ran >= DEFAULT
+    assert len(ran) == count and (count < len(DEFAULT) or ran >= DEFAULT)

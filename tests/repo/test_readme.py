@@ -1,7 +1,5 @@
 """What the README and the documentation say is so: code runs, numbers are measured, links lead somewhere."""
 
-from __future__ import annotations
-
 import json
 import re
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Everything that promises privacy is registered with a proof that names its code and tests."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import pkgutil

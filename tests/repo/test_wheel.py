@@ -1,7 +1,5 @@
 """What is built is whole: the wheel carries proofs, stubs, data and markers; the sources carry the rest."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import zipfile

@@ -23,6 +23,7 @@ from problems.sbm import (
 from sosdp.privacy.calibrate import delta_at_most
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_rule
 from sosdp.privacy.randomness.bits import open_bits
+from tests.refusals import each, refuse
 
 KEY = 0x1234_5678_9ABC_DEF0
 
@@ -292,9 +293,13 @@ def test_wrong_labels_are_withheld_and_right_ones_come_out():
     assert not short.fit(sample.edges).released_ and short.labels_ is None
     spent = RoundsRecovery(2.5, 1e-6, 0.8, 120, exact_or_nothing=True).fit(EdgeList(40, []))
     assert not spent.released_ and spent.guarantee_.epsilon == 2.5
-    for bad in ({"check_share": 1.0}, {"false_pass": 0.7}, {"communities": 3, "exact_or_nothing": True}):
-        with pytest.raises(ValueError, match="check_share|false_pass|two communities"):
-            RoundsRecovery(1.0, 1e-6, 0.8, 10, **bad).fit(EdgeList(5, []))
+    refuse(
+        *each(
+            lambda bad: RoundsRecovery(1.0, 1e-6, 0.8, 10, **bad).fit(EdgeList(5, [])),
+            ({"check_share": 1.0}, {"false_pass": 0.7}, {"communities": 3, "exact_or_nothing": True}),
+            "check_share|false_pass|two communities",
+        )
+    )
 
 
 @pytest.mark.parametrize("epsilon", [19.0, 20.0, 45.0, 400.0])

@@ -21,6 +21,7 @@ from problems.sbm import (
 )
 from problems.sbm.edges import canonical_edges
 from problems.sbm.rounds_planning import count_law, group_law
+from tests.refusals import each, refuse, spread
 
 # ------------------------------------------------------------------------------------------------------------
 # Inputs
@@ -44,14 +45,19 @@ def test_edges_are_canonical_whatever_the_input():
     assert np.array_equal(empty.counts(np.ones((3, 2), dtype=int)), np.zeros((3, 2)))
     odd = canonical_edges(EdgeList(3, [[0, 0], [0, 1], [0, 3], [-1, 2]]))  # what is no pair counts nowhere
     assert (odd.first.tolist(), odd.second.tolist()) == ([0], [1])
-    for bad in (
-        EdgeList(2, [[0, 1, 2]]),
-        EdgeList(2, [["a", "b"]]),
-        EdgeList(1, []),
-        EdgeList(2**24, [[0, 1]]),
-    ):
-        with pytest.raises(GraphInputError):
-            canonical_edges(bad)
+    refuse(
+        *each(
+            canonical_edges,
+            (
+                EdgeList(2, [[0, 1, 2]]),
+                EdgeList(2, [["a", "b"]]),
+                EdgeList(1, []),
+                EdgeList(2**24, [[0, 1]]),
+            ),
+            None,
+            GraphInputError,
+        )
+    )
 
 
 def test_weighted_counts_are_exact_and_hostile_weights_have_a_meaning():
@@ -175,14 +181,11 @@ def test_hostile_graphs_get_an_answer():
 )  # fmt: skip
 def test_parameters_out_of_range(options, message):
     arguments = {"epsilon": 1.0, "delta": 1e-6, "gamma": 0.5, "average_degree": 2.0, **options}
-    with pytest.raises(ValueError, match=message):
-        RoundsRecovery(**arguments).fit(EdgeList(5, [[0, 1]]))
-    for bad in [(), (0.6, 0.6), (1.0,)]:
-        with pytest.raises(ValueError):
-            SplitRounds(bad)
-    for rounds_, share in [(0, 0.5), (3, 1.0)]:
-        with pytest.raises(ValueError):
-            GaussianRounds(rounds_, share)
+    refuse(
+        (lambda: RoundsRecovery(**arguments).fit(EdgeList(5, [[0, 1]])), message),
+        *each(SplitRounds, [(), (0.6, 0.6), (1.0,)]),
+        *spread(GaussianRounds, [(0, 0.5), (3, 1.0)]),
+    )
 
 
 def test_sampled_edges_follow_the_model():

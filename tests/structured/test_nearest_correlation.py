@@ -11,7 +11,7 @@ from sosdp.structured.correlation_gap import distance_certificate, normalised_ro
 from sosdp.structured.correlation_newton import interior_point, semismooth_newton
 from sosdp.structured.matrix_input import symmetrised
 from sosdp.structured.spectrum import Decomposer
-from tests.refusals import each, refusals
+from tests.refusals import each, refusals, refuse
 
 
 def random_symmetric(n, seed, scale=1.0):
@@ -284,8 +284,7 @@ def test_what_is_symmetric_up_to_rounding_is_projected(n):
     result = nearest_correlation(symmetric + skew - skew.T, tolerance=1e-5)
     same = nearest_correlation((symmetric + symmetric.T) / 2, tolerance=1e-5)
     assert result.certified and np.linalg.norm(result.matrix - same.matrix) <= result.distance + same.distance
-    with pytest.raises(ValueError, match="symmetric"):
-        nearest_correlation(symmetric + 100 * (skew - skew.T), tolerance=1e-5)
+    refuse((lambda: nearest_correlation(symmetric + 100 * (skew - skew.T), tolerance=1e-5), "symmetric"))
 
 
 def test_the_rounding_of_a_symmetric_part_is_charged():

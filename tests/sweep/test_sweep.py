@@ -1,7 +1,5 @@
 """Sweeps: every row once, whatever happens to the process."""
 
-from __future__ import annotations
-
 import functools
 import os
 import random
@@ -18,6 +16,7 @@ import numpy as np
 import pytest
 
 from sosdp import sweep
+from tests.refusals import refuse
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -83,19 +82,17 @@ def test_refusals(tmp_path):
     store = tmp_path / "s"
     sweep.run(fails_on_three, {"x": [1]}, store=store, backend="sequential")
     run = functools.partial(sweep.run, backend="sequential")
-    for error, said, refused in (
-        (ValueError, "another file", lambda: run(product, GRID, seeds=1, store=store)),
-        (ValueError, "another file", lambda: run(fails_on_three, {"x": [1]}, store=store, version="2")),
-        (ValueError, "twice", lambda: run(fails_on_three, {"x": [1, 1]})),
-        (ValueError, "JSON", lambda: run(fails_on_three, {"x": [object()]})),
-        (ValueError, "seeds", lambda: run(product, {"x": [1], "y": [1.0], "seed": [1]}, seeds=1)),
-        (RuntimeError, "already have a meaning", lambda: run(lambda x: {"x": 0}, {"x": [1]})),
-        (ValueError, "backend", lambda: sweep.run(product, GRID, backend="cloud")),
-        (ValueError, "errors", lambda: sweep.run(product, GRID, errors="ignore")),
-        (FileNotFoundError, "no store", lambda: sweep.load(tmp_path / "nothing")),
-    ):
-        with pytest.raises(error, match=said):
-            refused()
+    refuse(
+        (lambda: run(product, GRID, seeds=1, store=store), "another file", ValueError),
+        (lambda: run(fails_on_three, {"x": [1]}, store=store, version="2"), "another file", ValueError),
+        (lambda: run(fails_on_three, {"x": [1, 1]}), "twice", ValueError),
+        (lambda: run(fails_on_three, {"x": [object()]}), "JSON", ValueError),
+        (lambda: run(product, {"x": [1], "y": [1.0], "seed": [1]}, seeds=1), "seeds", ValueError),
+        (lambda: run(lambda x: {"x": 0}, {"x": [1]}), "already have a meaning", RuntimeError),
+        (lambda: sweep.run(product, GRID, backend="cloud"), "backend", ValueError),
+        (lambda: sweep.run(product, GRID, errors="ignore"), "errors", ValueError),
+        (lambda: sweep.load(tmp_path / "nothing"), "no store", FileNotFoundError),
+    )
 
 
 def never(n, *, seed=0):

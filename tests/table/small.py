@@ -1,7 +1,5 @@
 """Small tables with every neighbour, for tests that enumerate them."""
 
-from __future__ import annotations
-
 import itertools
 
 from sosdp.privacy.guarantee.adjacency import (

@@ -1,7 +1,5 @@
 """Intervals hold with the stated probability: exactly on small laws, by simulation on twelve laws of data."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

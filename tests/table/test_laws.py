@@ -1,7 +1,5 @@
 """Every statistic, with and without groups, for every unit: all neighbours of small tables, exact losses."""
 
-from __future__ import annotations
-
 import functools
 import math
 from fractions import Fraction

@@ -13,6 +13,7 @@ from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.schema import Schema, SchemaError
 from sosdp.privacy.table import synthetic
 from sosdp.privacy.verification.release_check import check_release
+from tests.refusals import refuse, spread
 
 SCHEMA = {
     "format": "sosdp-schema/1",
@@ -135,28 +136,33 @@ def test_what_is_refused_before_anything_is_read():
             calls.append(
                 (lambda o=option, v=value: synthetic_of(unread).synthetic(**{o: v}), ValueError, option)
             )
-    for call, kind, words in (
-        *calls,
-        (lambda: synthetic_of(unread, delta=None).synthetic(), ValueError, "delta"),
-        (lambda: synthetic_of(unread, owned).synthetic(), SchemaError, "owners"),
-        (lambda: synthetic_of(unread).count().synthetic(), ValueError, "whole records"),
-        (lambda: synthetic_of(unread).synthetic(columns=["x"]), SchemaError, "no column"),
-    ):
-        with pytest.raises(kind, match=words):
-            call()
+    refuse(
+        *(
+            (call, words, kind)
+            for call, kind, words in (
+                *calls,
+                (lambda: synthetic_of(unread, delta=None).synthetic(), ValueError, "delta"),
+                (lambda: synthetic_of(unread, owned).synthetic(), SchemaError, "owners"),
+                (lambda: synthetic_of(unread).count().synthetic(), ValueError, "whole records"),
+                (lambda: synthetic_of(unread).synthetic(columns=["x"]), SchemaError, "no column"),
+            )
+        )
+    )
 
 
 def test_a_budget_is_spent():
     budget = Budget(epsilon=1.0, delta=1e-6, adjacency="one record (replace)")
-    for source, options in (("no.csv", {}), (people(30), {"rows": 0}), (people(30), {"columns": []})):
-        with pytest.raises(ValueError):
-            Table(source, SCHEMA, budget).synthetic(**options)
+    refuse(
+        *spread(
+            lambda source, options: Table(source, SCHEMA, budget).synthetic(**options),
+            (("no.csv", {}), (people(30), {"rows": 0}), (people(30), {"columns": []})),
+        )
+    )
     assert budget.remaining()["epsilon"] == 1.0 and not budget.spent
     made = Table(people(30), SCHEMA, budget).synthetic(np.int64(2), bins=np.int64(4))
     assert json.dumps(made.to_dict())
     assert budget.remaining()["epsilon"] == 0.0 and len(budget.spent) == 1
-    with pytest.raises(ValueError):
-        Table(people(30), SCHEMA, budget).synthetic(2)
+    refuse((lambda: Table(people(30), SCHEMA, budget).synthetic(2),))
 
 
 def test_the_shell_writes_rows(tmp_path, capsys):

@@ -1,7 +1,5 @@
 """The page of fifteen tasks: at most three lines each, and intervals that hold the truth."""
 
-from __future__ import annotations
-
 import ast
 import re
 

@@ -3,8 +3,6 @@
 Distances are compared as squared rationals, so that a fact holds or fails without any tolerance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
