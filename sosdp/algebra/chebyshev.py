@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.algebra.coefficients import Number, as_number, exact_quotient, plus, times
+from sosdp.algebra.coefficients import Number, as_number, as_numbers, exact_quotient, plus, times
 from sosdp.algebra.combination import Combination
 from sosdp.algebra.grammar import Grammar, ParseError
 from sosdp.algebra.polynomial import Polynomial, variable
@@ -74,8 +74,7 @@ class ChebyshevPolynomial(Combination):
     def series(cls, x: Polynomial, coefficients: Iterable[Number]) -> ChebyshevPolynomial:
         """``sum_k coefficients[k] T_k(x)`` in one variable, as ``numpy.polynomial.chebyshev`` orders them."""
         identifier = _variable(x)
-        numbers = [_number(c) for c in coefficients]
-        return cls({((identifier, k),) if k else (): c for k, c in enumerate(numbers)})
+        return cls({((identifier, k),) if k else (): c for k, c in enumerate(as_numbers(coefficients))})
 
     @classmethod
     def parse(cls, text: str) -> ChebyshevPolynomial:
@@ -170,13 +169,6 @@ def _variable(x: Any) -> int:
     if not isinstance(x, Polynomial) or len(x.coefs) != 1 or x.degree != 1 or x.coefs[0] != 1:
         raise ValueError(f"a Chebyshev polynomial is of a variable, not of {x}")
     return int(x.variable_ids[0])
-
-
-def _number(value: Any) -> Number:
-    number = None if isinstance(value, bool) else as_number(value)
-    if number is None:
-        raise TypeError(f"a coefficient must be a number, not {type(value).__name__}")
-    return number
 
 
 def from_polynomial(p: Polynomial) -> ChebyshevPolynomial:

@@ -74,6 +74,18 @@ def as_number(value: Any) -> Number | None:
     return None
 
 
+def as_numbers(values: Iterable[Any]) -> list[Number]:
+    """Real numbers of any kind as Python's, whose negatives and sums are what they should be (numpy's wrap
+    around); TypeError for anything else."""
+    items = []
+    for value in values:
+        number = as_number(value)
+        if number is None:
+            raise TypeError(f"a coefficient must be a real number, not {type(value).__name__}")
+        items.append(number)
+    return items
+
+
 def as_coefs(values: Any) -> np.ndarray:
     """A one-dimensional coefficient array from numbers of any kind.
 
@@ -89,12 +101,7 @@ def as_coefs(values: Any) -> np.ndarray:
         if values.dtype.kind == "c":
             raise TypeError("coefficients must be real numbers, not complex ones")
         values = list(values) if values.dtype.kind == "f" else values.tolist()
-    items = []
-    for value in values:
-        number = as_number(value)
-        if number is None:
-            raise TypeError(f"a coefficient must be a real number, not {type(value).__name__}")
-        items.append(number)
+    items = as_numbers(values)
     if not any(type(c) is float for c in items):
         return settle(object_array(items))
     narrow = as_equal_floats(object_array(items))

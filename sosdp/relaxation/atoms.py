@@ -86,24 +86,12 @@ def _as_points(pe: Any, points: np.ndarray) -> list[dict[int, float]]:
 
 def violation_at(pe: Any, x: np.ndarray) -> float:
     """By how much a point misses the system, in the sizes of its constraints."""
-    assignment = dict(zip(pe.variable_ids.tolist(), x.tolist(), strict=True))
-    worst = 0.0
-    for h in pe.system.equalities:
-        worst = max(worst, abs(_value(h, assignment)) / _size(pe, h))
-    for g in pe.system.inequalities:
-        worst = max(worst, -_value(g, assignment) / _size(pe, g))
-    for matrix in pe.system.matrices:
-        entries = np.asarray(matrix, dtype=object)
-        flat = [_value(p, assignment) for p in entries.reshape(-1)]
-        values = np.array(flat).reshape(entries.shape)
-        size = max(_size(pe, p) for p in entries.reshape(-1))
-        worst = max(worst, -float(np.linalg.eigvalsh(values)[0]) / max(size, np.abs(values).max()))
-    if pe.system.foralls:
-        known = {v: assignment[int(v.variable_ids[0])] for v in pe.system.variables}
-        missed = pe.system.violation(known)[-len(pe.system.foralls) :]
-        sizes = [_size(pe, c.polynomial) for c in pe.system.foralls]
-        worst = max(worst, float((missed / np.array(sizes)).max()))
-    return worst
+    system, (known,) = pe.system, _as_points(pe, x[None, :])
+    groups = [[p] for p in (*system.equalities, *system.inequalities)]
+    groups += [m.reshape(-1).tolist() for m in system.matrices] + [[c.polynomial] for c in system.foralls]
+    sizes = np.array([max(_size(pe, p) for p in group) for group in groups])
+    missed = system.violation({v: known[v.variable_ids.item()] for v in system.variables})
+    return float((missed / sizes).max(initial=0.0))
 
 
 def value_at(pe: Any, x: np.ndarray) -> float | None:

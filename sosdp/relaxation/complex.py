@@ -193,18 +193,12 @@ class ComplexExpectation(PickledByName):
                 self.real(in_real_variables(q, self.parts)), self.real(in_real_variables(turned, self.parts))
             )
         try:
-            value = self.layout.value(words_of(q, self.ids), self._moments)
+            value = self.layout.value(words_of(q, self.ids), self.real._lookup[1])
         except KeyError:
             value = complex(math.nan)
         if math.isnan(value.real):
             raise ValueError("this moment is not part of the relaxation; raise the degree")
         return value
-
-    @property
-    def _moments(self) -> np.ndarray:
-        if self.real.moments is None:
-            raise ValueError(f"there is no pseudo-expectation to evaluate: the status is {self.status!r}")
-        return self.real._lookup[1]
 
     def _words(self, degree: int) -> list[Word]:
         return level_words(self.layout.tables.words, degree, range(0, 2 * len(self.ids), 2))
@@ -214,7 +208,7 @@ class ComplexExpectation(PickledByName):
         of the relaxation), in the order of ``monomials``; NaN where a sparse relaxation does not know it."""
         top = self._order if degree is None else degree
         if self.basis != "real":
-            return self.layout.matrix(self._words(top), self._moments)
+            return self.layout.matrix(self._words(top), self.real._lookup[1])
         letters = [2 * i for i in sorted(self.ids)]
         words = [w for n in range(top + 1) for w in combinations_with_replacement(letters, n)]
         basis = [ComplexPolynomial({w: ONE}) for w in words]

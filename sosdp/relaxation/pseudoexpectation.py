@@ -174,7 +174,8 @@ class PseudoExpectation(Result, PickledByName):
 
     @cached_property
     def _lookup(self) -> tuple[mono.Index, np.ndarray]:
-        assert self.moments is not None
+        if self.moments is None:
+            raise ValueError(f"there is no pseudo-expectation to evaluate: the status is {self.status!r}")
         values = self.moments
         constant = self.identity.constant_column()
         if constant >= 0 and values[constant] > 0:
@@ -183,8 +184,6 @@ class PseudoExpectation(Result, PickledByName):
 
     def _moment_values(self, monos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values of monomials (rows) and which of them the relaxation knows."""
-        if self.moments is None:
-            raise ValueError(f"there is no pseudo-expectation to evaluate: the status is {self.status!r}")
         index, values = self._lookup
         coefs, normal = self.identity.quotient.normal_form(monos)
         place = index.find(normal)

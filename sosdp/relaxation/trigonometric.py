@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..algebra.coefficients import Number, as_number
+from ..algebra.coefficients import Number, as_numbers
 from ..model.options import read_options
 from .assemble.sizes import check_tables
 from .candidate import Ran
@@ -79,8 +79,8 @@ def minimize_trigonometric(
     sign = -1 if sense == "maximize" else 1
     given = {"tolerance": tolerance, "time_limit": time_limit}
     options = read_options("minimize_trigonometric", given, ["solve"], more=("sines", "sense"))
-    c = [sign * v for v in _numbers(cosines)] or [0]
-    s = [sign * v for v in _numbers(sines)]
+    c = [sign * v for v in as_numbers(cosines)] or [0]
+    s = [sign * v for v in as_numbers(sines)]
     degree = max(len(c) - 1, len(s))
     check_tables(f"a trigonometric polynomial of degree {degree}", 2 * degree + 3, degree + 2, time_limit)
     if not all(math.isfinite(near(v)) for v in (*c, *s)):
@@ -97,18 +97,6 @@ def minimize_trigonometric(
         iterations=raw.solution.iterations,
         seconds=time.perf_counter() - began,
         raw=raw,
-        coefficients=(tuple(_numbers(cosines)), tuple(_numbers(sines))),
+        coefficients=(tuple(as_numbers(cosines)), tuple(as_numbers(sines))),
         steps=(ran,),
     )
-
-
-def _numbers(values: Sequence[float | Fraction | int]) -> list[Number]:
-    """Numbers of any kind as Python's, whose negatives and sums are what they should be (numpy's wrap
-    around)."""
-    result = []
-    for value in values:
-        number = as_number(value)
-        if number is None:
-            raise TypeError(f"a coefficient must be a real number, not {type(value).__name__}")
-        result.append(number)
-    return result
