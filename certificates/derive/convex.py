@@ -112,7 +112,8 @@ def _linear_proof(
             equalities.append(rest)
         else:
             if v:
-                multipliers.append(Multiplier.weighing("inequality", (len(inequalities),), [()], [[v]]))
+                gram = ((v.numerator,),)
+                multipliers.append(Multiplier("inequality", (len(inequalities),), ((),), gram, v.denominator))
             inequalities.append(rest)
     bound = sum((v * b for v, b in zip(y, sides, strict=True)), Fraction(0))
     matrix = tuple(tuple(row) for row in x.tolist())
@@ -192,7 +193,10 @@ def unique_labels(adjacency: Any, labels: Any, centre: Any = 0, name: str = "C")
 
 
 def _psd_multiplier(slack: list[list[Fraction]]) -> Multiplier:
-    return Multiplier.weighing("psd", (0,), [()] * len(slack), slack, range(len(slack)))
+    common = int(np.lcm.reduce(np.array([v.denominator for row in slack for v in row], dtype=object)))
+    gram = tuple(tuple(int(v * common) for v in row) for row in slack)
+    side = len(slack)
+    return Multiplier("psd", (0,), ((),) * side, gram, common, tuple(range(side)))
 
 
 def _pairing(entries: dict[tuple[int, int], Fraction], x: np.ndarray) -> Polynomial:

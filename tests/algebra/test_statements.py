@@ -267,8 +267,7 @@ def test_combinations_of_words_round_nothing(kind):
 def test_bounds_refer_to_what_was_stated():
     """Rounded, the first is certified as 0."""
     on = sd.System(x**2 == 1)
-    answer = sd.minimize(BIG * x**2 - (BIG + 1) + 0.5 * y**2, on, 2)
-    assert -1.001 < answer.certified_bound <= -1
+    assert -1.001 < sd.minimize(BIG * x**2 - (BIG + 1) + 0.5 * y**2, on, 2).certified_bound <= -1
     assert (
         sd.feasible(sd.System(x**2 == 1, (BIG + 2) * x**2 - (BIG + 1) - 1.0 * y >= 0, y >= 0.5), 2).status
         == "optimal"

@@ -93,8 +93,7 @@ def test_exact_forms_and_parts():
     s = System(0.1 * x <= 1, PSD([[0.5, x], [x, 1]]))
     exact = s.as_exact()
     assert not s.is_exact and exact.is_exact and exact.inequalities == (1 - Fraction(0.1) * x,)
-    again = System.from_parts(exact.equalities, exact.inequalities, exact.matrices)
-    assert again == exact
+    assert System.from_parts(exact.equalities, exact.inequalities, exact.matrices) == exact
 
 
 def test_text_and_pickle():

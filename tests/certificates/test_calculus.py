@@ -59,8 +59,7 @@ def test_sums_and_products_of_assumptions():
     assert same(both.conclusion, x + 1 - y) and both.degree == 1 == both.bound
     product = _valid(a * b, 2)
     assert same(product.conclusion, x * (1 - y)) and product.degree == 2 == product.bound
-    listed = sum([a, b])
-    assert same(listed.conclusion, both.conclusion)
+    assert same(sum([a, b]).conclusion, both.conclusion)
     refuse((lambda: sum([a, b], start=1), None, TypeError))
     # a hypothesis twice is a square, once it is a hypothesis: nothing is counted double
     again = _valid(a * a * a, 1)
@@ -87,8 +86,7 @@ def test_products_with_equalities_keep_the_identity():
     """(A + L)(B + M) with both ideal parts present."""
     a = assume(x) + assume(x * y - 1, equality=True).times(z)
     b = assume(y) + assume(x * y - 1, equality=True).times(x + 2) + square(z - 1, "1/3")
-    both = _valid(a * b, 3)
-    assert same(both.conclusion, a.conclusion * b.conclusion)
+    assert same(_valid(a * b, 3).conclusion, a.conclusion * b.conclusion)
 
 
 def test_substitution_moves_hypotheses_too():
@@ -142,8 +140,7 @@ def test_rewriting_from_above():
     chain = chain.use(assume(1 - y * y), times=2).to(4)
     assert same(_valid(chain.derivation, 2).conclusion, 4 - (x + y) ** 2)
     refuse((lambda: Upper(x * x).use(assume(1 - x * x)).to(2 * x), None, NotDerived))
-    modulo = Upper(x**3).to(x, equalities=[x * x - x])
-    assert same(_valid(modulo.derivation).conclusion, x - x**3)
+    assert same(_valid(Upper(x**3).to(x, equalities=[x * x - x]).derivation).conclusion, x - x**3)
 
 
 def test_solved_relaxations_join_in():
@@ -151,8 +148,7 @@ def test_solved_relaxations_join_in():
     proof = extract(pe).exact()
     result = _valid(from_proof(proof), 1)
     assert same(result.conclusion, x**4 - 3 * x * y + y**4 - sd.Polynomial(proof.bound))
-    joined = _valid(result + assume(x), 2)
-    assert same(joined.conclusion, result.conclusion + x)
+    assert same(_valid(result + assume(x), 2).conclusion, result.conclusion + x)
     with pytest.raises(ValueError, match="no such form|no certificate|matrix"):
         pmi = sd.minimize(x, sd.System(sd.PSD([[1, x], [x, 1]])), 2)
         from_proof(extract(pmi).exact())
@@ -164,8 +160,7 @@ def test_a_wrong_identity_is_seen_by_the_checker():
         with pytest.raises(NotDerived):
             Derivation(good.theorem, conclusion, squares=good.squares)
         proof = good.proof()
-        wrong = replace(proof, claim=replace(proof.claim, objectives=(conclusion,)))
-        assert not wrong.verify()
+        assert not replace(proof, claim=replace(proof.claim, objectives=(conclusion,))).verify()
     # a true theorem with squares that are not those of its identity
     assert not replace(good, squares=square(x).squares).proof().verify()
 

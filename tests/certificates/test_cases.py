@@ -124,15 +124,13 @@ def test_slack_and_bits_can_be_chosen():
     assert -0.51 <= float(coarse.bound) <= -0.505
     assert max(m.denominator for m in coarse.multipliers if m.kind == "inequality") <= 2**12
     for slack in (3.0, 1e-3, 1e-5, 1e-7):
-        proof = certificate.exact(slack=slack)
-        assert -1.01 * slack <= float(proof.bound) + 0.5 <= 0
+        assert -1.01 * slack <= float(certificate.exact(slack=slack).bound) + 0.5 <= 0
 
 
 def test_an_exact_sum_of_squares_on_the_boundary():
     """(x - y)^2 has a singular Gram matrix whatever one does; its entries are short enough to be guessed."""
     result = sd.prove_sos((x - y) ** 2, degree=2)
-    proof = certificates.extract(result).exact()
-    assert proof.verify()
+    assert certificates.extract(result).exact().verify()
     refuse((lambda: certificates.extract(result).exact(bound=0), "no bound"))
 
 

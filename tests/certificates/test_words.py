@@ -357,8 +357,7 @@ def test_files_and_the_sentence(tmp_path):
     for part in ("A[0]*A[0] == 1", "5/2", "in every state", str(proof.bound)):
         assert part in verdict.claim
     assert "WordProof" in repr(proof) and "valid" in proof.describe()
-    again = certificates.load(path)
-    assert again.to_dict() == json.loads(path.read_text())
+    assert certificates.load(path).to_dict() == json.loads(path.read_text())
 
 
 CHSH = {

@@ -164,8 +164,7 @@ def test_rounding_and_exports():
     simple = release.graph_.round(insecure_seed=1)
     assert set(np.unique(simple.toarray())) <= {0, 1} and (simple != simple.T).nnz == 0
     assert simple.sum() == pytest.approx(release.graph_.weights.sum(), rel=0.15)
-    exported = release.graph_.to_networkx(0.2)
-    assert exported.number_of_nodes() == 60
+    assert release.graph_.to_networkx(0.2).number_of_nodes() == 60
     value, bound = release.graph_.query(CutQuery(60, range(20), range(20, 60)))
     truth = PrivateGraph(GRAPH).count(CutQuery(60, range(20), range(20, 60)))
     assert abs(value - truth) <= bound == release.cut_error_["bound"]
@@ -224,8 +223,7 @@ def test_a_stored_state_goes_on_where_it_stopped():
         (lambda: QueryRelease.from_state(state, online.private_graph_), "newest"),
         (lambda: QueryRelease.from_state(state, GRAPH), "only_copy"),
     )
-    other = QueryRelease.from_state(state, GRAPH, only_copy=True)
-    assert other.budget_ == online.budget_
+    assert QueryRelease.from_state(state, GRAPH, only_copy=True).budget_ == online.budget_
     refuse(
         (lambda: QueryRelease.from_state(state, nx.path_graph(3), only_copy=True), "vertices"),
         (lambda: QueryRelease.from_state({"format": "else"}, GRAPH), "format"),

@@ -17,6 +17,7 @@ from sosdp.privacy.mechanisms.interaction.paid_rounds import (
     paid_rounds,
     renyi_bound,
 )
+from tests.privacy.mechanism_laws import laplace, tail
 from tests.refusals import each, refusals
 
 # epsilon, B: scale of "paper", "tight-rdp", "tight", and the lower bound of one fixed adversary, at delta =
@@ -70,8 +71,7 @@ def test_no_round_gains_more_than_its_charge(h, share):
     not."""
     order = 1 + (largest_order(1 / h) - 1) * share
     a0, a1 = np.meshgrid(np.linspace(0, 1, 401), np.linspace(0, 1, 401))
-    largest = float(ones(a0, a1, h, order, charge(order, 1 / h)).max())
-    assert abs(largest - 1) < 1e-12
+    assert abs(float(ones(a0, a1, h, order, charge(order, 1 / h)).max()) - 1) < 1e-12
     assert float(ones(a0, a1, h, order, 0.99 * charge(order, 1 / h)).max()) > 1 + 1e-9
 
 
@@ -108,8 +108,7 @@ def test_one_round_is_at_most_one_laplace_round():
     for epsilon, scale in [(0.05, 10.0), (0.2, 3.0), (0.01, 50.0)]:
         h = 1 / scale
         keep = math.exp(h) / (1 + math.exp(h))
-        single = max(0.0, keep - math.exp(epsilon) * (1 - keep))
-        assert single <= exact_delta(epsilon, scale, 1)
+        assert max(0.0, keep - math.exp(epsilon) * (1 - keep)) <= exact_delta(epsilon, scale, 1)
 
 
 # The actual mechanism with discrete Laplace noise: the best adaptive adversary over thresholds and offsets.
@@ -117,24 +116,16 @@ def test_one_round_is_at_most_one_laplace_round():
 
 def round_of(h, low, high):
     """(P, Q) of no update and of the two kinds of paid outcomes, if "no update" is low <= outcome <= high."""
-    a = math.exp(-h)
-
-    def mass(z):
-        return (1 - a) / (1 + a) * a ** abs(z)
-
-    def tail(z):
-        return a**z / (1 + a)  # P(noise >= z), z >= 1
-
     result = {"free": [0.0, 0.0], 1: [0.0, 0.0], -1: [0.0, 0.0]}
     reach = 60
     for z in range(-reach, reach + 1):
         kind = "free" if low <= z <= high else (1 if z <= 0 else -1)
-        result[kind][0] += mass(z)
-        result[kind][1] += mass(z - 1)
-    result[1][0] += tail(reach + 1)
-    result[1][1] += tail(reach + 2)
-    result[-1][0] += tail(reach + 1)
-    result[-1][1] += tail(reach)
+        result[kind][0] += laplace(z, 1 / h)
+        result[kind][1] += laplace(z - 1, 1 / h)
+    result[1][0] += tail(reach + 1, 1 / h)
+    result[1][1] += tail(reach + 2, 1 / h)
+    result[-1][0] += tail(reach + 1, 1 / h)
+    result[-1][1] += tail(reach, 1 / h)
     return result
 
 
@@ -169,8 +160,7 @@ def best_adversary(h, epsilon, rounds, paid, choices):
 def test_the_best_adaptive_adversary_stays_below_the_curve(h, paid, epsilon):
     choices = [(low, low + width) for low in range(-6, 3) for width in (2, 6, 1000)]
     result = best_adversary(h, epsilon, 3, paid, choices)
-    bound = exact_delta(epsilon, 1 / h, paid)
-    assert 0 < result <= bound
+    assert 0 < result <= exact_delta(epsilon, 1 / h, paid)
     assert result > exact_delta(epsilon, 2 / h, paid)  # the curve of twice the noise is refuted
 
 

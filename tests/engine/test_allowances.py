@@ -201,8 +201,7 @@ def test_products_of_bounds_are_rounded_up():
         truth = F(1)
         for size in sizes.values():
             truth *= F(size)
-        result = VariableBounds(sizes, ()).magnitude(np.arange(1, 7)[None, :])
-        assert F(float(result[0])) >= truth
+        assert F(float(VariableBounds(sizes, ()).magnitude(np.arange(1, 7)[None, :])[0])) >= truth
 
 
 def test_a_product_of_bounds_that_vanishes_is_still_there():
@@ -211,8 +210,7 @@ def test_a_product_of_bounds_that_vanishes_is_still_there():
 
 
 def test_nothing_is_claimed_of_zero_times_infinity():
-    result = VariableBounds({X: 0.0}, ()).magnitude(np.array([[X, Y]]))
-    assert result[0] == np.inf
+    assert VariableBounds({X: 0.0}, ()).magnitude(np.array([[X, Y]]))[0] == np.inf
 
 
 def test_the_norm_of_a_basis_is_rounded_up():
@@ -343,8 +341,7 @@ def test_redundant_constraints_are_rounded_outward():
     draw = random.Random(8)
     for _ in range(100):
         value = F(draw.randint(1, 10**9), draw.randint(1, 10**9))
-        result = redundant._up(value)
-        assert value <= result <= value * F(1030, 1024)
+        assert value <= redundant._up(value) <= value * F(1030, 1024)
     assert redundant._up(F(0)) == 0
 
 

@@ -39,8 +39,7 @@ def test_every_kind_of_problem_solves_itself():
     assert sd.load_problem(FEASIBLE).solve().status == "optimal"
     assert sd.feasible(sd.load_problem(FEASIBLE)).status == "optimal"
     assert sd.load_problem(SOS).solve().status == "proved"
-    result = sd.load_problem(UNKNOWNS).solve()
-    assert result.values["c"] == pytest.approx(1.0, abs=1e-5)
+    assert sd.load_problem(UNKNOWNS).solve().values["c"] == pytest.approx(1.0, abs=1e-5)
     chebyshev = QUARTIC | {
         "minimize": {"chebyshev": [[1, {"x": 3}]]},
         "subject_to": ["1 - x**2 >= 0"],
@@ -77,11 +76,9 @@ def test_a_relaxation_becomes_a_conic_program_and_a_file(tmp_path):
         for ending in ("dat-s", "cbf"):
             target = tmp_path / f"p.{ending}"
             relaxation.export(target, p, sense=sense)
-            back = sd.read_program(target)
-            assert sd.solve_conic(back).value == pytest.approx(wanted, abs=1e-5)
+            assert sd.solve_conic(sd.read_program(target)).value == pytest.approx(wanted, abs=1e-5)
     assert sd.solve_conic(relaxation.to_conic()).status == "optimal"
-    empty = sd.Relaxation(sd.System(x**2 <= -1), 2)
-    assert sd.solve_conic(empty.to_conic()).status == "infeasible"
+    assert sd.solve_conic(sd.Relaxation(sd.System(x**2 <= -1), 2).to_conic()).status == "infeasible"
     refuse(
         (lambda: relaxation.to_conic(p, sense="least"), "sense"),
         (lambda: relaxation.export(tmp_path / "p.mps", p), "dat-s"),

@@ -27,8 +27,7 @@ def linear(q, rows, right, equations=0):
 
 def test_a_point_is_moved_onto_the_equations_before_it_is_feasible():
     """x == 1 and x <= 1 - 5e-10: nothing is feasible, and 1 - 1e-9 is only nearly so."""
-    program = linear([1], [[1], [1]], [1, 1 - 5e-10], 1)
-    assert upper_bound(program, np.array([1 - 1e-9])) == np.inf
+    assert upper_bound(linear([1], [[1], [1]], [1, 1 - 5e-10], 1), np.array([1 - 1e-9])) == np.inf
 
 
 def test_moving_a_point_onto_the_equations_costs():
@@ -44,8 +43,7 @@ def test_the_value_of_a_point_is_rounded_up():
         x = np.array([draw.uniform(-1, 1) * 10 ** draw.randint(0, 12) for _ in range(count)])
         x[0] = -float(np.array(q[1:]) @ x[1:]) / q[0]
         truth = sum((F(a) * F(b) for a, b in zip(q, x.tolist(), strict=True)), F(0))
-        program = linear(q, np.zeros((1, count)), [1])
-        assert F(upper_bound(program, x)) >= truth
+        assert F(upper_bound(linear(q, np.zeros((1, count)), [1]), x)) >= truth
 
 
 def test_every_term_of_a_slack_rounds():

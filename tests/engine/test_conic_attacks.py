@@ -68,8 +68,7 @@ def test_an_entry_that_vanishes_within_its_row_is_still_there(power):
 
 def test_an_entry_that_vanishes_within_its_block_is_still_there():
     tiny, huge = 2.0**-600, 2.0**600
-    program = conic([1], [[0], [0], [-tiny]], [huge, 0, 0], Cones(0, 0, (2,)))
-    assert restrict(program) is False
+    assert restrict(conic([1], [[0], [0], [-tiny]], [huge, 0, 0], Cones(0, 0, (2,)))) is False
 
 
 def test_a_cost_that_vanishes_is_still_there():

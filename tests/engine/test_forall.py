@@ -155,11 +155,9 @@ def test_without_the_conditions_the_bound_would_be_false(monkeypatch):
     linear = np.flatnonzero(column & (mono.degrees(identity.columns) == 1))[0]
     entry = rows.start + int(np.argmax(identity.gram[rows][:, [linear]].toarray()[:, 0]))
     gram[entry] = 1 / identity.gram[entry, linear]
-    honest = certify(identity, gram, np.zeros(0), np.zeros(1), relaxation.bounds)
-    assert 0.0 - honest.loss <= -2
+    assert 0.0 - certify(identity, gram, np.zeros(0), np.zeros(1), relaxation.bounds).loss <= -2
     monkeypatch.setattr(NullConditions, "settle", lambda self, identity, gram: (gram, 0.0))
-    lie = certify(identity, gram, np.zeros(0), np.zeros(1), relaxation.bounds)
-    assert 0.0 - lie.loss > -1e-6
+    assert 0.0 - certify(identity, gram, np.zeros(0), np.zeros(1), relaxation.bounds).loss > -1e-6
 
 
 @pytest.mark.parametrize("degree", [2, 4, 6])
@@ -207,8 +205,7 @@ def test_errors():
 def test_problem_files_and_certificates_state_them():
     from certificates import extract
 
-    result = sd.minimize(t, sd.System(PARABOLA, t <= 10, t >= -10))
-    assert extract(result).exact().bound == -2
+    assert extract(sd.minimize(t, sd.System(PARABOLA, t <= 10, t >= -10))).exact().bound == -2
     names = tuple(str(v) for v in (t, *PARABOLA.over))
     problem = sd.Problem("p", names, "minimize", t, system=sd.System(PARABOLA))
     again = sd.load_problem(problem.to_dict())

@@ -100,8 +100,7 @@ def test_a_local_lyapunov_function_is_certified_and_exact():
     program.require(-decrease - F(1, 100) * (x**2 + y**2), on=sd.System(x**2 + y**2 <= F(1, 2)), degree=4)
     answer = program.minimize(P[0, 0] + P[1, 1])
     assert answer.status == "optimal" and answer.certified_bound == pytest.approx(answer.bound, rel=1e-5)
-    proof = certificates.extract(answer).exact()
-    assert proof.verify()
+    assert certificates.extract(answer).exact().verify()
 
 
 def test_a_polynomial_from_a_lowest_degree_on():

@@ -69,8 +69,7 @@ def test_an_unknown_beyond_its_limit_proves_nothing():
     built, raw = solved(bound_on(x**2, x**2 <= 1))
     limited = build(statement, Change.none(statement))
     assert judge.proven(limited, raw.gram, raw.free, raw.unknowns).value is None
-    nan = np.full_like(raw.gram, np.nan)
-    assert judge.proven(built, nan, raw.free, raw.unknowns).value is None
+    assert judge.proven(built, np.full_like(raw.gram, np.nan), raw.free, raw.unknowns).value is None
 
 
 def test_costs_cancel_exactly():
@@ -79,8 +78,7 @@ def test_costs_cancel_exactly():
     prices = (F(10**17), F(1), F(-(10**17)))
     statement = Statement(MEASURES, (demand,), prices, (np.inf,) * 3)
     assert statement.value([F(1), F(1), F(1)]) == 1
-    curved = replace(statement, curves=(F(0), F(1, 4), F(0)))
-    assert curved.value([F(1), F(2), F(1)]) == 1
+    assert replace(statement, curves=(F(0), F(1, 4), F(0))).value([F(1), F(2), F(1)]) == 1
 
 
 def test_bounds_are_rounded_outwards():
@@ -200,8 +198,7 @@ def test_a_point_below_what_is_proven_is_discarded():
     shown = theorem(built, raw)
     least, point = attained(built, raw, shown)
     assert abs(least) < 1e-5 and at(x, point) >= shown.value
-    higher = replace(shown, value=F(1, 2))
-    assert attained(built, raw, higher)[0] >= 0.5
+    assert attained(built, raw, replace(shown, value=F(1, 2)))[0] >= 0.5
 
 
 def test_a_value_is_between_what_is_proven_and_what_is_attained():
@@ -238,8 +235,7 @@ def test_a_change_is_undone_exactly():
     for u in (F(0), F(1, 3), F(-7)):
         given = change.point({k: u})
         assert at(moved.parts[0], {k: u}) == at(statement.demands[0].parts[0], given)
-    back = Change(({k: -origin[k]},)).after(change)
-    assert back.trivial
+    assert Change(({k: -origin[k]},)).after(change).trivial
     low, high = moved.bounds.ranges[k]
     assert F(low) <= 1990 - origin[k] and F(high) >= 2020 - origin[k]  # ranges that were known are kept
 
@@ -303,8 +299,7 @@ def test_a_door_about_one_bound_has_a_mass():
     demand = Demand((x, polynomial(-2)), S(x >= 0), 2, Options())
     assert Statement(PROGRAM, (demand,), (F(6),), (np.inf,)).mass == 3
     assert Statement(PROGRAM, (demand,), (F(-6),), (np.inf,)).mass is None
-    other = replace(demand, parts=(x, y))
-    assert Statement(PROGRAM, (other,), (F(1),), (np.inf,)).mass is None
+    assert Statement(PROGRAM, (replace(demand, parts=(x, y)),), (F(1),), (np.inf,)).mass is None
 
 
 # ---------------------------------------------------------------- the ladder

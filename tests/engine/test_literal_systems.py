@@ -82,5 +82,4 @@ def test_clusters_with_certified_fourth_moments(limit):
     # the pseudo-expectation knows which points belong together
     W = answer(np.array([[sum(z[i, a] * z[j, a] for a in range(k)) for j in range(n)] for i in range(n)]))
     if limit == 2.0:
-        blocks = np.kron(np.eye(2), np.ones((2, 2)))
-        assert np.abs(W - blocks).max() < 0.05
+        assert np.abs(W - np.kron(np.eye(2), np.ones((2, 2)))).max() < 0.05

@@ -198,8 +198,7 @@ def test_the_trace_is_paid_for():
 def test_conversions_and_differences_are_charged():
     x, y = sd.variables("x y")
     third = unit_blocks(stated(Fraction(1, 3) * x * y, [x**2 == 4, y**2 == 1]))
-    off = abs(Fraction(1, 3) - Fraction(float(third.matrix[0, 1])) * 2)
-    assert third.error >= 2 * off > 0
+    assert third.error >= 2 * abs(Fraction(1, 3) - Fraction(float(third.matrix[0, 1])) * 2) > 0
     # C - L of blocks rounds: the multipliers cancel all but the last digit of C
     z = sd.variables("z", 8)
     p = sum((1 + 2.0**-52) * z[4 * c + i] * z[4 * c + j] for c in range(2) for i, j in ((0, 1), (0, 2)))

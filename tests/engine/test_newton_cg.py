@@ -74,8 +74,7 @@ def test_quartics_on_a_box_are_proven_and_exact(n, side):
     assert answer.bound == pytest.approx(other.bound, abs=1e-5)
     assert 0 <= answer.bound - answer.certified_bound < 1e-5
     if n == 6:
-        proof = certificates.extract(answer).exact()
-        assert proof.verdict
+        assert certificates.extract(answer).exact().verdict
 
 
 def test_a_dense_quartic_of_side_66():

@@ -232,8 +232,7 @@ def read_elsewhere(tmp_path_factory):
 @pytest.mark.parametrize("name", TOLD)
 def test_it_means_the_same_in_another_process(read_elsewhere, name):
     result, known = read_elsewhere
-    here = json.loads(json.dumps(TOLD[name](result[name])))
-    assert known[name] == here
+    assert known[name] == json.loads(json.dumps(TOLD[name](result[name])))
 
 
 @pytest.mark.parametrize("name", ["ball", "cube", "own solver", "program", "proof", "complex"])

@@ -31,5 +31,4 @@ def test_disjoint_blocks_are_squares_on_the_diagonal():
 
 def test_no_plain_block():
     (t,) = sd.variables("t", 1)
-    result = sd.minimize(t, sd.System(t >= 0, t <= 1), 2)
-    assert _picture(result)[0].ndim == 3
+    assert _picture(sd.minimize(t, sd.System(t >= 0, t <= 1), 2))[0].ndim == 3

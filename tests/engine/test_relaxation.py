@@ -163,8 +163,7 @@ def test_the_pseudo_expectation_satisfies_the_system():
     for i, j in ((0, 1), (1, 2), (2, 3)):
         assert matrix[i, j] == pytest.approx(result(basis[i] * basis[j]), abs=1e-12)
     linear = np.array([sd.polynomial(1), x, y], dtype=object)
-    localizing = result(np.outer(linear, linear) * disc)
-    assert np.linalg.eigvalsh(localizing)[0] > -1e-6
+    assert np.linalg.eigvalsh(result(np.outer(linear, linear) * disc))[0] > -1e-6
     for q in (1, x, y, x * y, x**2):
         assert result((x**2 - y**2) * q) == pytest.approx(0, abs=1e-6)
 

@@ -70,8 +70,7 @@ def test_a_multiplier_makes_a_form_dominant_that_is_no_sum_of_squares():
     """Choi and Lam's form is no sum of squares; times x^2 + y^2 + z^2 it is even diagonally dominant."""
     form = x**4 * y**2 + y**4 * z**2 + z**4 * x**2 - 3 * x**2 * y**2 * z**2
     norm = x**2 + y**2 + z**2
-    alone = sd.SosProgram([b]).require(form - b * norm**3).maximize(b)
-    assert alone.bound < -1e-3
+    assert sd.SosProgram([b]).require(form - b * norm**3).maximize(b).bound < -1e-3
     times = sd.SosProgram([b], cone="dsos").require(form * norm - b * norm**4).maximize(b)
     assert times.bound == pytest.approx(0, abs=1e-6)
     assert -1e-4 < times.certified_bound <= 0
@@ -116,8 +115,7 @@ def test_the_linear_program_is_the_one_of_the_definition():
         right[row[tuple(int((mono == i).sum()) for i in ids)]] += float(c)
     limits = [(0, None)] * len(rays) + [(None, None)]
     known = linprog(np.append(np.zeros(len(rays)), -1.0), A_eq=A, b_eq=right, bounds=limits)
-    answer = sd.minimize(f, BOX, 4, cone="dsos")
-    assert answer.bound == pytest.approx(-known.fun, rel=1e-6)
+    assert sd.minimize(f, BOX, 4, cone="dsos").bound == pytest.approx(-known.fun, rel=1e-6)
 
 
 def test_moments_satisfy_the_dual_conditions_only():
@@ -139,8 +137,7 @@ def test_refutations_and_their_absence():
     subtle = sd.System(x + y + z == 0, x**2 + y**2 + z**2 >= 1, x * y + y * z + x * z >= 0)
     assert sd.feasible(subtle, 2).status == "infeasible"
     for cone in CONES:
-        result = sd.feasible(subtle, 2, cone=cone)
-        assert result.status in ("infeasible", "optimal")
+        assert sd.feasible(subtle, 2, cone=cone).status in ("infeasible", "optimal")
     unbounded = sd.minimize((x + y + z) ** 2, None, cone="sdsos")
     assert unbounded.status == "unbounded" and "cone='sdsos'" in unbounded.reason
 
@@ -162,8 +159,7 @@ def test_a_dominant_certificate_is_an_ordinary_one():
     from certificates import extract
 
     p = x**4 + y**4 + x**2 * y**2 - x * y + x
-    result = sd.minimize(p, sd.System(x**2 + y**2 <= 4), 4, cone="sdsos")
-    assert extract(result).exact().verify()
+    assert extract(sd.minimize(p, sd.System(x**2 + y**2 <= 4), 4, cone="sdsos")).exact().verify()
 
 
 @pytest.mark.parametrize("cone", ["sdsos", "dsos"])

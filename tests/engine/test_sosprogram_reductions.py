@@ -124,8 +124,7 @@ def test_symmetric_programs_have_exact_certificates():
 
     program, objective = _envelope(symmetries=sd.interchange(xs))
     solution = program.minimize(objective)
-    proof = extract(solution).exact()
-    assert proof.verify()
+    assert extract(solution).exact().verify()
 
 
 def test_unknown_sums_of_squares_and_matrices():

@@ -69,8 +69,7 @@ def test_values_are_ordered_as_the_constraints_are(programs):
     assert value(result, "literal, labels merged") == pytest.approx(value(result, "literal"), abs=1e-4)
     assert value(result, "triples") >= value(result, "pairs") + 0.1  # triples do say more
     for name, solution in result.items():
-        distance = np.sum((solution.matrix - truth) ** 2)
-        assert distance < 0.1 * np.sum(truth**2), name
+        assert np.sum((solution.matrix - truth) ** 2) < 0.1 * np.sum(truth**2), name
         missed = membership(points, solution.matrix, 2, budget=BUDGET, cap=4.0)
         assert max(missed["box"], missed["rows"], missed["psd"]) < 1e-4, name
 

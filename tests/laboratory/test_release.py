@@ -47,10 +47,8 @@ def test_the_certificate_travels_and_is_checked():
     fitted = clone(sd.private_estimator(REPORT, epsilon=1.0)).fit([0.0, 0.5, 1.0])
     guarantee = fitted.guarantee_
     assert (guarantee.kind, guarantee.epsilon, guarantee.delta) == ("exact", 1.0, 0.0)
-    kept = fitted.release_.to_dict()
-    assert check_release(kept, verify=proven_bound).status == "valid"
-    law = fitted.release_.evidence.laws[0]
-    assert law.numbers == (STEPS, STEPS)
+    assert check_release(fitted.release_.to_dict(), verify=proven_bound).status == "valid"
+    assert fitted.release_.evidence.laws[0].numbers == (STEPS, STEPS)
     errors = [
         sd.private_estimator(REPORT, epsilon=50.0, insecure_seed=k).fit([0.0, 0.5, 1.0]).estimate_ - 1 / 6
         for k in range(20)

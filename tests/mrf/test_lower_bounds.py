@@ -80,8 +80,7 @@ def test_nothing_measured_beats_them():
         fitted = MomentsIsing(0.4, threshold=0.15, insecure_seed=seed).fit(model.sample(n, seed))
         errors.append(np.abs(fitted.weights_ - model.weights).max())
         right += fitted.edges_ == model.edges
-    alpha = math.sqrt(np.mean(np.square(errors)))
-    assert n >= parameter_records(p, min(alpha, 54**-0.5), 1.0)
+    assert n >= parameter_records(p, min(math.sqrt(np.mean(np.square(errors))), 54**-0.5), 1.0)
     assert right >= 6
     assert n >= zcdp_records(
         log_matchings(p), zcdp_rho(1.0, 1e-6), right / 8 - 0.01, matching_distance(p, 0.3)

@@ -41,8 +41,7 @@ def test_sensitivity_of_moments_is_attained():
     for p in (2, 3, 4):
         records = np.array(list(itertools.product((-1, 1), repeat=p)), dtype=np.int8)
         sums = np.array([moment_sums(record[None]) for record in records])
-        distances = ((sums[:, None] - sums[None]) ** 2).sum(axis=2)
-        assert distances.max() == parity_sensitivity(p, 2)
+        assert ((sums[:, None] - sums[None]) ** 2).sum(axis=2).max() == parity_sensitivity(p, 2)
         pairs = sums[:, p:]
         assert ((pairs[:, None] - pairs[None]) ** 2).sum(axis=2).max() == parity_sensitivity(p, 2, least=2)
 

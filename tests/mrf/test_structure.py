@@ -133,8 +133,7 @@ def test_refusals_release_nothing():
 
 def test_correlations_of_a_matching():
     model = matching(8, 0.6)
-    graph = CorrelationGraph(0.3, insecure_seed=3).fit(model.sample(2000, 1))
-    assert graph.edges_ == model.edges
+    assert CorrelationGraph(0.3, insecure_seed=3).fit(model.sample(2000, 1)).edges_ == model.edges
 
 
 def test_votes_of_blocks():

@@ -133,8 +133,7 @@ def test_random_spin_chains_against_exact_diagonalisation(seed):
         assert r.certified_bound <= exact + 1e-9
         bounds.append(r.bound)
     assert bounds[0] == pytest.approx(bounds[1], abs=1e-5)
-    top = sd.maximize(h, level=2)
-    assert top.certified_bound >= -ground(-h, model) - 1e-9
+    assert sd.maximize(h, level=2).certified_bound >= -ground(-h, model) - 1e-9
 
 
 @pytest.mark.parametrize("n", [4, 6])
@@ -202,5 +201,4 @@ def test_traces_are_above_their_bound_and_states_below_it():
     for a in (p[0], q[0]):
         w = unitary(rng, 3)
         register(model, [a], [w[:, :1] @ w[:, :1].conj().T])
-    r = sd.minimize(h, level=2)
-    assert r.certified_bound <= ground(h, model) < -0.05
+    assert sd.minimize(h, level=2).certified_bound <= ground(h, model) < -0.05

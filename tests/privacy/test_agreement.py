@@ -110,8 +110,7 @@ def misbehaves(block):
 
 def test_what_blocks_do_stays_in_blocks(capsys, recwarn):
     records = np.repeat(np.arange(9.0), 2)
-    release = release_by_vote(misbehaves, records, blocks=9, epsilon=1.0, delta=1e-6)
-    assert release.value is None
+    assert release_by_vote(misbehaves, records, blocks=9, epsilon=1.0, delta=1e-6).value is None
     captured = capsys.readouterr()
     assert captured.out == captured.err == "" and len(recwarn) == 0
     assert release_by_vote(lambda b: 1, [Hostile()] * 50, blocks=50, epsilon=1.0, delta=0.1).value is None

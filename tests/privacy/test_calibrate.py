@@ -116,8 +116,7 @@ def test_unit_shift_table_of_conversions() -> None:
     rows = ((5.0, 0.83498, 0.88127, 0.89994), (20.0, 0.18921, 0.18983, 0.20590))
     for units, exact, smoothed, concentrated in rows:
         assert _discrete_gaussian_delta(exact, units, 1) == pytest.approx(1e-6, rel=2e-3)
-        bound = _grid_delta(smoothed, units, 1.0, smoothing=2.43)
-        assert bound == pytest.approx(1e-6, rel=2e-3)
+        assert _grid_delta(smoothed, units, 1.0, smoothing=2.43) == pytest.approx(1e-6, rel=2e-3)
         assert calibrate.zcdp_epsilon(1.0 / (2.0 * units**2), 1e-6) == pytest.approx(concentrated, rel=1e-4)
 
 
@@ -275,8 +274,7 @@ def test_directed_rounding() -> None:
     for number in numbers:
         root = calibrate.root_up(number)
         assert Fraction(root) ** 2 >= number
-        below = math.nextafter(math.nextafter(root, 0.0), 0.0)
-        assert Fraction(below) ** 2 < number
+        assert Fraction(math.nextafter(math.nextafter(root, 0.0), 0.0)) ** 2 < number
     assert calibrate.root_up(Fraction(9, 16)) == 0.75
     assert calibrate.root_up(Fraction(0)) == 0.0
     third = Fraction(1, 3)

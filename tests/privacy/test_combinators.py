@@ -287,8 +287,7 @@ def test_no_kind_is_stronger_than_its_sentences():
         for cap in ("exact", "certified"):
             halted = composition.halting(other, then, condition="passed", kind=cap)
             assert halted.kind == weakest([kind, cap])
-    seeded = Guarantee(kind="none", assumptions=(Fact("seed"),))
-    assert seeded.kind == "none"
+    assert Guarantee(kind="none", assumptions=(Fact("seed"),)).kind == "none"
 
 
 @pytest.mark.parametrize("relation", ["replace", "add or remove"])

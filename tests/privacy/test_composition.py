@@ -71,8 +71,7 @@ def test_group_privacy_is_attained_by_a_geometric_law():
 def test_group_delta_covers_a_chain():
     # D0 -> D1 -> D2, each step the worst (epsilon, delta) mechanism's shift of mass
     epsilon, delta = 0.3, 0.01
-    group = pair(epsilon, delta).for_group(2)
-    assert group.delta == pytest.approx(delta * (1 + math.exp(epsilon)))
+    assert pair(epsilon, delta).for_group(2).delta == pytest.approx(delta * (1 + math.exp(epsilon)))
     assert Guarantee(rho=0.1, adjacency=ONE_EDGE).for_group(3).rho == pytest.approx(0.9)
     replaced = composition.replaced_from_added(pair(0.5, 0.0, ONE_RECORD_ADDED))
     assert replaced.epsilon == 1.0 and replaced.adjacency == ONE_RECORD_REPLACED
@@ -246,8 +245,7 @@ def test_numeric_loss_composes_with_parameters_and_survives_json():
     assert whole.loss is not None and whole.loss.parts[0].times == 2
     assert whole.epsilon is not None and 0.1 < whole.epsilon < 1.2
     assert any("dp-accounting" in text for text in whole.assumptions)
-    data = json.loads(json.dumps(whole.to_dict()))
-    assert Guarantee.from_dict(data) == whole
+    assert Guarantee.from_dict(json.loads(json.dumps(whole.to_dict()))) == whole
     assert "numeric privacy loss" in whole.statement()
     assert whole.insecure().loss is None
     refuse((lambda: compose([noisy, Guarantee(rho=0.1, adjacency=ONE_EDGE)], delta=1e-6), "share no form"))

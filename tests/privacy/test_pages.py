@@ -57,8 +57,7 @@ def test_a_guarantee_names_its_page_and_a_composition_the_rules():
 
 def test_the_command_lists_and_prints(capsys):
     assert main(["proofs"]) == 0
-    listed = capsys.readouterr().out
-    assert len(listed.splitlines()) == len(pages.names()) > 50
+    assert len(capsys.readouterr().out.splitlines()) == len(pages.names()) > 50
     assert main(["proofs", "sbm_certificate"]) == 0
     assert capsys.readouterr().out == pages.path("sbm_certificate").read_text(encoding="utf-8")
     assert main(["proofs", "sbm_certificate", "--path"]) == 0

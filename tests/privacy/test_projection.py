@@ -193,8 +193,7 @@ def test_released_matrix() -> None:
     assert (matrix == matrix.T).all()
     assert (np.diag(matrix) == 1.0).all()
     upper = np.triu_indices(n, 1)
-    difference = (matrix - np.outer(signs, signs))[upper]
-    assert difference.std() == pytest.approx(noisy.scale, rel=0.15)
+    assert (matrix - np.outer(signs, signs))[upper].std() == pytest.approx(noisy.scale, rel=0.15)
     assert made.public == {"n": n}
     assert made.guarantee.kind == "none"
 

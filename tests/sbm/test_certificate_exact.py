@@ -355,8 +355,7 @@ def test_negative_control_incomplete_search():
         [rule.release_probability(None if skip else value) for value, skip in zip(exact, missed)]
     )
     first, second = neighbours(n)
-    laws = output_laws(release, winner, 2 ** (n - 1))
-    assert worst_delta(laws, n, epsilon) > delta
+    assert worst_delta(output_laws(release, winner, 2 ** (n - 1)), n, epsilon) > delta
 
 
 def test_negative_control_wrong_winner():
@@ -370,5 +369,4 @@ def test_negative_control_wrong_winner():
     rule = stability_rule(epsilon, delta)
     release = np.array([rule.release_probability(float(value)) for value in values[:, -1]])
     first, second = neighbours(n)
-    laws = output_laws(release, winner, 2 ** (n - 1))
-    assert worst_delta(laws, n, epsilon) > delta
+    assert worst_delta(output_laws(release, winner, 2 ** (n - 1)), n, epsilon) > delta

@@ -84,8 +84,7 @@ class TestContract:
         sample = planted()
         seeded = sklearn.base.clone(estimator).set_params(insecure_seed=3)
         one = seeded.fit(sample.adjacency.toarray()).labels_
-        two = seeded.fit(sample.to_networkx()).labels_
-        assert np.array_equal(one, two)
+        assert np.array_equal(one, seeded.fit(sample.to_networkx()).labels_)
 
 
 HOSTILE = {
@@ -244,8 +243,7 @@ def test_projection_noise_has_the_stated_size():
     assert np.array_equal(values, values.T) and np.allclose(values.diagonal(), 1.0)
     expected = 4.225 * np.sqrt(2 * 80 / (0.9 * 30))  # tight sigma in scaled space, delta = 1e-6
     assert noisy.scale == pytest.approx(expected, rel=5e-3)
-    upper = values[np.triu_indices(80, 1)]
-    assert np.std(upper) == pytest.approx(noisy.scale, rel=0.1)
+    assert np.std(values[np.triu_indices(80, 1)]) == pytest.approx(noisy.scale, rel=0.1)
     paper = ProjectionRecovery(1.0, 1e-6, 0.9, 30.0, calibration="paper", insecure_seed=0).fit(
         sample.adjacency
     )
@@ -274,8 +272,7 @@ def test_edge_lists_and_matrices_agree(estimator):
     repeated = np.vstack([shuffled, shuffled[:5, ::-1]])
     seeded = sklearn.base.clone(estimator).set_params(insecure_seed=3)
     one = seeded.fit(sample.adjacency).labels_
-    two = seeded.fit(EdgeList(60, repeated)).labels_
-    assert np.array_equal(one, two)
+    assert np.array_equal(one, seeded.fit(EdgeList(60, repeated)).labels_)
 
 
 WEIGHTED = [

@@ -95,8 +95,7 @@ def test_an_edge_moves_two_counts_by_one_on_all_graphs_and_labels():
     for z in exact.SIGNS:
         counts = np.array([exact.graph(code).counts(z) for code in exact.GRAPHS])
         for g, h in exact.NEIGHBOURS:
-            moved = np.abs(counts[g] - counts[h])
-            assert np.array_equal(np.sort(moved), [0, 0, 1, 1])
+            assert np.array_equal(np.sort(np.abs(counts[g] - counts[h])), [0, 0, 1, 1])
 
 
 @pytest.mark.parametrize("queries, epsilon, delta", [(1, 1.0, 1e-2), (2, 1.0, 1e-2), (1, 0.5, 1e-3)])
@@ -242,8 +241,7 @@ def test_halves_and_start_are_balanced():
         expected = np.ones(n)
         expected[np.lexsort((order, values))[: n // 2]] = -1
         assert np.array_equal(signs, expected)
-    words = rounds.public_words(40_000, KEY, 0)
-    assert len(set(words.tolist())) == 40_000
+    assert len(set(rounds.public_words(40_000, KEY, 0).tolist())) == 40_000
     assert abs(np.mean(rounds.signs_with_coin(np.zeros(40_000), KEY))) < 0.03
 
 

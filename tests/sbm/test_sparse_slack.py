@@ -137,8 +137,7 @@ def test_a_promise_that_is_too_large_gives_wrong_bounds():
     start += 1e-3 * basis[:, :1]
     honest = least_eigenvalue._one_pass(operator, Starts(start, 1e-3), 3.0, 0.2)
     assert honest[0] <= 1 <= honest[1]
-    lying = least_eigenvalue._one_pass(operator, Starts(start, 1e-1), 3.0, 0.2)
-    assert lying[0] > 1
+    assert least_eigenvalue._one_pass(operator, Starts(start, 1e-1), 3.0, 0.2)[0] > 1
 
 
 # ------------------------------------------------------------------------------------------------------------

@@ -114,8 +114,7 @@ def test_sampler():
         chosen = np.triu(same == inside, 1)
         expected, spread = chosen.sum() * probability, np.sqrt(chosen.sum() * probability * (1 - probability))
         assert abs(adjacency[chosen].sum() - expected) < 6 * spread
-    again = model.sample(np.random.default_rng(7))
-    assert np.array_equal(again.adjacency.toarray(), adjacency)
+    assert np.array_equal(model.sample(np.random.default_rng(7)).adjacency.toarray(), adjacency)
     assert abs(StochasticBlockModel(101, 5, 0.5).sample(0).labels.sum()) == 1
     graph = sample.to_networkx()
     assert graph.number_of_edges() * 2 == adjacency.sum() and graph.nodes[3]["label"] == sample.labels[3]

@@ -58,8 +58,7 @@ def test_certificate_statistic_over_every_weighted_graph(tau):
         release = rule.release_probability(result.statistic)
         laws[k, 0] = 1 - release
         laws[k, 1 + winner[k]] = release
-    loss = hockey_stick(laws[first], laws[second], 1.0)
-    assert 0.1 * 0.2 < loss <= 0.2 * (1 + 1e-9)
+    assert 0.1 * 0.2 < hockey_stick(laws[first], laws[second], 1.0) <= 0.2 * (1 + 1e-9)
     # Negative control: weights up to 3 taken for weights up to 1.
     assert np.abs(3 * (statistic[first] - statistic[second])).max() > 1.5
 

@@ -30,8 +30,7 @@ def test_the_longest_step_is_from_below():
         h = 1 / np.sqrt(s)
         least = np.linalg.eigvalsh(h[:, :, None] * change * h[:, None, :]).min()
         truth = min(1.0, -1.0 / least)
-        result = longest(s, change, 1.0)
-        assert truth - 0.032 <= result <= truth + 1e-12
+        assert truth - 0.032 <= longest(s, change, 1.0) <= truth + 1e-12
         assert longest(s, change, 0.5 * truth) == 0.5 * truth
 
 

@@ -56,16 +56,14 @@ def test_negative_multiples_of_ones(n, t):
     tolerance = 1e-6 * n * max(1.0, np.sqrt(t))
     projection = nearest_correlation(-t * np.ones((n, n)), tolerance=tolerance)
     assert projection.certified
-    off = projection.matrix[~np.eye(n, dtype=bool)]
-    assert np.abs(off + 1 / (n - 1)).max() <= tolerance
+    assert np.abs(projection.matrix[~np.eye(n, dtype=bool)] + 1 / (n - 1)).max() <= tolerance
 
 
 def test_a_correlation_matrix_is_its_own_projection():
     rows = normalised_rows(np.random.default_rng(3).normal(size=(25, 40)))
     matrix = rows @ rows.T
     matrix = (matrix + matrix.T) / 2
-    projection = nearest_correlation(matrix, tolerance=1e-7)
-    assert np.linalg.norm(projection.matrix - matrix) <= 1e-7
+    assert np.linalg.norm(nearest_correlation(matrix, tolerance=1e-7).matrix - matrix) <= 1e-7
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 17, 60, 160])

@@ -234,8 +234,7 @@ def killed_until_complete(folder: Path, kills: int, backend: str, generator: ran
         except subprocess.TimeoutExpired:
             victim.send_signal(signal.SIGKILL)
             victim.wait()
-        after = stored(store)
-        assert before <= after
+        assert before <= stored(store)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.stdout == "complete\n", done.stderr
     rows = sweep.load(store, as_frame=False)
@@ -246,8 +245,7 @@ def killed_until_complete(folder: Path, kills: int, backend: str, generator: ran
         assert base.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     base.close()
     # at most the rows in flight at a kill are ever computed twice
-    computed = log.read_text(encoding="utf-8").count("\n")
-    assert computed <= ROWS + 8 * (kills + 1)
+    assert log.read_text(encoding="utf-8").count("\n") <= ROWS + 8 * (kills + 1)
 
 
 def stored(store: Path) -> set:

@@ -201,8 +201,7 @@ def test_release_by_friends():
         centres[generator.permutation(3)] + 0.05 * generator.standard_normal((3, 2)) for _ in range(80)
     ]
     release = release_by_friends(results, 3, 2, **ARGUMENTS, failure=1e-9)
-    ordered = release.value[np.lexsort(np.round(release.value / 8).T)]
-    assert np.abs(ordered - centres).max() < 0.5
+    assert np.abs(release.value[np.lexsort(np.round(release.value / 8).T)] - centres).max() < 0.5
     assert release.guarantee.epsilon == 4.0 and release.guarantee.delta == pytest.approx(2e-3)
     hostile = [
         None,

@@ -12,6 +12,7 @@ from sosdp.privacy.mechanisms.propose_test_release import close_tuples
 from sosdp.privacy.mechanisms.propose_test_release.tuple_geometry import TupleTable
 from sosdp.privacy.randomness.bits import InsecureBits
 from tests.neighbours import neighbour_pairs
+from tests.privacy.noise_laws import law_of
 from tests.refusals import each, refuse
 
 
@@ -44,15 +45,10 @@ def test_a_removal_and_an_addition_cost_more_than_two_deltas():
     assert (1.0 + math.exp(each)) * 0.5 == pytest.approx(1.142, rel=1e-3)
 
 
-def laplace(scale: float, reach: int) -> np.ndarray:
-    law = np.exp(-np.abs(np.arange(-reach, reach + 1)) / scale)
-    return law / law.sum()
-
-
 def law_of_status(unpartitioned: list[int], sizes: close_tuples.PartitionSizes) -> float:
     """P(success) given l_X of all n tuples, over samples and noise (sample of size 1 or 2)."""
     n, reach = len(unpartitioned), 4000
-    counts, votes = laplace(sizes.count_scale, reach), laplace(sizes.vote_scale, reach)
+    counts, votes = (law_of("laplace", scale, reach)[1] for scale in (sizes.count_scale, sizes.vote_scale))
     passes = [
         float(counts[: max(0, min(2 * reach + 1, sizes.count_limit - l + reach + 1))].sum())
         for l in unpartitioned
