@@ -300,12 +300,13 @@ def _signs(
     root = np.arange(1, mean.size)  # 0, no variable, joins what no covariance joins
     covariance = np.r_[moments[two] - mean[v] * mean[w], np.full(root.size, _LEAST)]
     table = sp.coo_array((covariance, (np.r_[v, 0 * root], np.r_[w, root])), 2 * mean.shape).tocsr()
-    tree = csgraph.minimum_spanning_tree(-abs(table))
-    order, above = csgraph.breadth_first_order(tree, 0, directed=False)
-    signs = np.ones(mean.size)
-    for u in order[1:].tolist():
-        signs[u] = signs[above[u]] * np.sign(table[u, above[u]] + table[above[u], u])
-    return dict(enumerate(signs.tolist()))
+    order, above = csgraph.breadth_first_order(csgraph.minimum_spanning_tree(-abs(table)), 0, directed=False)
+    below, above = order[1:], above[order[1:]]
+    links = np.sign(np.asarray(table[below, above] + table[above, below])).ravel()
+    signs = dict.fromkeys(range(mean.size), 1.0)
+    for u, v, sign in zip(below.tolist(), above.tolist(), links.tolist(), strict=True):
+        signs[u] = signs[v] * sign
+    return signs
 
 
 def _polynomials(demand: Demand) -> list[Polynomial]:

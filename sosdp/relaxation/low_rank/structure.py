@@ -104,7 +104,9 @@ def unit_blocks(statement: Statement) -> UnitBlocks | None:
 def _matrix(data: _Quadratic, side: int) -> tuple[sp.csr_array, Fraction]:
     """The symmetric matrix of products, and the sum of what its entries are off."""
     floats = [float(c) for c in data.coefs]
-    error = sum((abs(c - Fraction(f)) for c, f in zip(data.coefs, floats, strict=True)), Fraction(0))
+    error = sum(
+        (abs(c - Fraction(f)) for c, f in zip(data.coefs, floats, strict=True) if c != f), Fraction(0)
+    )
     values = np.array(floats) / np.where(data.left == data.right, 1.0, 2.0)
     off = data.left != data.right
     rows = np.concatenate([data.left, data.right[off]]), np.concatenate([data.right, data.left[off]])

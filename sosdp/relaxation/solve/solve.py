@@ -26,7 +26,7 @@ NO_LOW_RANK = (
     "or those of matrices with orthonormal rows or columns, with numbers from 1e-90 to 1e90"
 )
 _NEWTON_COLUMNS = 12  # a side, from which on our Newton-CG method is not slower than SCS
-_SCS_SIDES = 30, INTERIOR_POINT_SIDE  # of the largest block, between which SCS gets a trial:
+_SCS_SIDES = 30, 100  # of the largest block, between which SCS gets a trial:
 _TRIAL, _TRIAL_COLUMNS = 600, 350  # iterations, and moments, where our method at points is next,
 _LONG_TRIAL, _TRIAL_RATE = 1000, 0.016  # else at most so many, and this times the cube of the side: about
 # half of what an interior-point method takes
@@ -54,17 +54,19 @@ def suits_newton_cg(program: GramProgram) -> bool:
 
 def suits_scs(program: GramProgram, ours: bool) -> bool:
     """Whether SCS gets a trial before the next method (``ours``: at points): few blocks, one of them large,
-    with a moment for most of their entries, so that its steps cost next to nothing beside those of that.
-    Where nothing is minimised, there may be no interior, and it takes very many."""
+    with a moment for most of their entries, so that its steps cost next to nothing beside those of that; of
+    larger ones, with one for all of the largest (box programs of degree 2, sides 61 to 101: .4 to .8 of the
+    time of Newton-CG; a theta program took 11,300 steps). Where nothing is minimised, there may be no
+    interior, and it takes very many."""
     identity = program.identity
     side = max(identity.sides, default=0)
     if not _SCS_SIDES[0] <= side <= _SCS_SIDES[1] or identity.dominance or program.quadratic is not None:
         return False
     if np.isfinite(program.upper).any() or ours and identity.columns.shape[0] < _TRIAL_COLUMNS:
         return False
-    entries = sum(svec_length(n) for n in identity.sides)
-    few = len(identity.sides) <= 3 or 2 * identity.columns.shape[0] >= entries
-    return few and is_installed("scs")
+    columns, entries = identity.columns.shape[0], sum(svec_length(n) for n in identity.sides)
+    few = len(identity.sides) <= 3 or 2 * columns >= entries
+    return is_installed("scs") and (few if side <= INTERIOR_POINT_SIDE else columns >= svec_length(side))
 
 
 def solve_program(
@@ -87,14 +89,14 @@ def solve_program(
     options: Any = {"tolerance": tolerance, "time_limit": time_limit, "verbose": verbose}
     smaller = program.identity.symmetry or program.identity.dominance
     seen = program if smaller is None else replace(program, identity=smaller.reduce(program.identity))
-    if solver == "auto" and smaller is None and suits_newton_cg(program):
-        return _solve_with(program, newton_cg.NAME, options)
     ours = solver == "auto" and program.identity.dominance is None and prefers(seen)
     if solver == "auto" and smaller is None and suits_scs(program, ours):
         trial = _TRIAL if ours else min(_LONG_TRIAL, int(_TRIAL_RATE * max(program.identity.sides) ** 3))
         soon = _solve_with(program, "scs", {**options, "max_iterations": trial})
         if soon.status == "optimal":
             return soon
+    if solver == "auto" and smaller is None and suits_newton_cg(program):
+        return _solve_with(program, newton_cg.NAME, options)
     if ours:
         sampled = at_points(program, **options)
         if sampled is not None:

@@ -30,9 +30,8 @@ def first(state: State) -> Candidate:
 def _in_cliques(statement: Statement) -> Statement | None:
     demand = statement.demands[0]
     wanted = demand.system, demand.degree, list(demand.parts[:1]), demand.options, demand.in_expectation
-    if statement.kind not in (BOUND, FEASIBLE) or statement.curves:
-        return None
-    if not (has_faster_cliques(*wanted) if demand.similar is None else demand.similar.layout.faster):
+    plain = statement.kind in (BOUND, FEASIBLE) and not statement.curves
+    if not (plain and (demand.similar.layout.faster if demand.similar else has_faster_cliques(*wanted))):
         return None
     options = replace(demand.options, sparsity="correlative")
     return replace(statement, demands=(replace(demand, options=options),))
