@@ -16,7 +16,7 @@ from certificates.identity import BOUNDED, Claim, InExpectation, Multiplier, Use
 from certificates.proof import Proof
 from certificates.words import WordProof
 from sosdp.algebra.polynomial import Polynomial
-from sosdp.algebra.variables import variable_id
+from sosdp.algebra.variables import known_id
 
 
 def load(path: str | os.PathLike[str], max_bytes: int = kernel.BYTES) -> Proof | WordProof:
@@ -40,7 +40,7 @@ def from_dict(content: Any) -> Proof | WordProof:
     if other := another_file(content):
         raise ValueError(other)
     read = kernel.certified(content)
-    claim, kind, ids = read.claim, read.claim["kind"], {name: variable_id(name) for name in read.names}
+    claim, kind, ids = read.claim, read.claim["kind"], {name: known_id(name) for name in read.names}
     places = [ids[name] for name in read.names]
 
     def polynomial(p: kernel.Polynomial) -> Polynomial:

@@ -9,7 +9,7 @@ from certificates.exact import fraction, monomials_of, polynomial_of, rational, 
 from certificates.write.json import ascii_names
 from sosdp.algebra.constraint import ForAll
 from sosdp.algebra.polynomial import Polynomial
-from sosdp.algebra.variables import variable_id, variable_name
+from sosdp.algebra.variables import known_id, variable_name
 from sosdp.relaxation.assemble.forall import inner_basis
 
 
@@ -24,7 +24,7 @@ def matrix_of(constraint: ForAll, tag: str) -> tuple[tuple[Polynomial, ...], ...
 
     def read(p: kernel.Polynomial) -> Polynomial:
         return polynomial_of(
-            {tuple(sorted(ids.get(n) or variable_id(n) for n in m)): rational(c) for m, c in p.terms.items()}
+            {tuple(sorted(ids.get(n) or known_id(n) for n in m)): rational(c) for m, c in p.terms.items()}
         )
 
     return tuple(tuple(read(p) for p in row) for row in rows)

@@ -29,7 +29,7 @@ from certificates.find.rounding import NotCertifiable, checked
 from certificates.find.zeros import relations
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
-from sosdp.algebra.variables import variable_id
+from sosdp.algebra.variables import known_id
 from sosdp.conic.multiprecision import fraction_of, precision
 
 _DIGITS, _STEPS, _HALVINGS = 120, 12, 200
@@ -52,7 +52,7 @@ def field_proof(claim: Claim, dual: Any) -> Proof:
     target = terms_of(claim.targets[0])
     minimal, near, gram = _in_a_field(_least_rank(basis, target))
     low, high, squares = _squares(gram, minimal, near)
-    number = int(variable_id("sosdp_root"))
+    number = known_id("sosdp_root")
 
     def written(p: fmpq_poly) -> Terms:
         return {(number,) * k: c for k, c in enumerate(p.coeffs()) if c}

@@ -16,7 +16,7 @@ from certificates.find.numbers import exact_number, reduced
 from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier, Uses, with_values
 from certificates.proof import Proof
-from sosdp.algebra.variables import variable_id, variable_name
+from sosdp.algebra.variables import known_id, variable_name
 from sosdp.progress import shown
 
 WEIGHTS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # of the inner coefficients in the mixture
@@ -96,9 +96,7 @@ class ProgramCertificate:
         pairs = [(guess[name], value) for name, value in self.solution.values.items()]
         if any(abs(float(g) - v) > 1e-3 * max(1.0, abs(v)) for g, v in pairs):
             return False
-        goal = with_values(
-            self.solution.objective.as_exact(), {int(variable_id(n)): v for n, v in guess.items()}
-        )
+        goal = with_values(self.solution.objective.as_exact(), {known_id(n): v for n, v in guess.items()})
         size = max(1.0, abs(self.value))
         return abs(float(goal.constant) - self.value) <= 1e-6 * size
 
@@ -125,7 +123,7 @@ class ProgramCertificate:
             equations.extend(of_monomial.values())
         if not equations:
             return values
-        out = {int(variable_id(name)): rational(value) for name, value in values.items()}
+        out = {known_id(name): rational(value) for name, value in values.items()}
         for pivot, line in reduced(equations):
             if pivot == len(ids):
                 raise NotCertifiable("the equations between coefficients contradict each other")
@@ -138,7 +136,7 @@ class ProgramCertificate:
         from sosdp.relaxation import minimize
 
         program, solution = self.solution.program, self.solution
-        numbers = {int(variable_id(name)): value for name, value in values.items()}
+        numbers = {known_id(name): value for name, value in values.items()}
         for p in program.vanishing:
             if with_values(p, numbers).coefs.size:
                 raise NotCertifiable("an equation between the coefficients does not hold")

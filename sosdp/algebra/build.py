@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, overload
 
@@ -13,7 +13,7 @@ from sosdp.algebra import monomials as mono
 from sosdp.algebra.array import PolynomialArray
 from sosdp.algebra.polynomial import Polynomial, coerce, variable
 from sosdp.algebra.sparse import to_variable_id
-from sosdp.algebra.variables import check_name, variable_id
+from sosdp.algebra.variables import RESERVED, check_name, known_id, variable_id
 
 if TYPE_CHECKING:
 
@@ -49,8 +49,6 @@ def variables(names: str | Sequence[str], shape: int | tuple[int, ...] | None = 
     listed = names.replace(",", " ").split() if isinstance(names, str) else list(names)
     if not listed:
         raise ValueError("no variable name is given")
-    for name in listed:
-        check_name(name)
     if shape is None:
         made = tuple(variable(variable_id(name)) for name in listed)
         return (
@@ -58,6 +56,7 @@ def variables(names: str | Sequence[str], shape: int | tuple[int, ...] | None = 
         )
     if len(listed) != 1:
         raise ValueError(f"an array of variables takes one name, not {len(listed)}")
+    check_name(listed[0])
     sizes = tuple(int(n) for n in shape) if isinstance(shape, tuple | list) else (int(shape),)
     if any(n < 0 for n in sizes):
         raise ValueError(f"an array of variables cannot have the shape {shape}")
@@ -65,6 +64,18 @@ def variables(names: str | Sequence[str], shape: int | tuple[int, ...] | None = 
     for index in itertools.product(*(range(n) for n in sizes)):
         result[index] = variable(variable_id(listed[0] + "_".join(map(str, index))))
     return result.view(PolynomialArray)
+
+
+def own_variables(name: str, count: int, beside: Iterable[Polynomial] = ()) -> list[Polynomial]:
+    """Letters of the library itself, ``sosdp_name0``, ..., which no user can name.
+
+    ValueError where ``beside`` has one of them: it comes from an answer, and would be taken for another.
+    """
+    result = [variable(known_id(f"{RESERVED}{name}{k}")) for k in range(count)]
+    taken = set(result).intersection(*[[v for p in beside for v in p.variables]])
+    if taken:
+        raise ValueError(f"{min(map(str, taken))} is a letter of the library: take another variable")
+    return result
 
 
 def polynomial(value: Any) -> Polynomial:
@@ -76,9 +87,9 @@ def polynomial(value: Any) -> Polynomial:
 
 
 def quadratic_form(matrix: Any, name: str) -> Polynomial:
-    """``y'My`` for a symmetric matrix M of polynomials, shape (k, k), in new variables ``name0``, ...
+    """``y'My`` for a symmetric matrix M of polynomials, shape (k, k), in own variables ``sosdp_name0``, ...
 
-    ValueError unless M is square and symmetric.
+    ValueError unless M is square and symmetric, and has none of these.
     """
     entries = np.asarray(matrix, dtype=object)
     if entries.ndim != 2 or entries.shape[0] != entries.shape[1]:
@@ -87,7 +98,7 @@ def quadratic_form(matrix: Any, name: str) -> Polynomial:
     rows = [[coerce(e) for e in row] for row in entries.tolist()]
     if any(rows[i][j] != rows[j][i] for i in range(side) for j in range(i)):
         raise ValueError("a matrix of polynomials must be a symmetric matrix")
-    y = variables(name, side)
+    y = own_variables(name, side, itertools.chain(*rows))
     return sum((rows[i][j] * y[i] * y[j] for i in range(side) for j in range(side)), coerce(0))
 
 

@@ -10,11 +10,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from sosdp.algebra.build import variables
+from sosdp.algebra.build import own_variables, variables
 from sosdp.algebra.coefficients import object_array
 from sosdp.algebra.operator import WordPolynomial
 from sosdp.algebra.polynomial import Polynomial, variable
-from sosdp.algebra.variables import variable_id, variable_name
+from sosdp.algebra.variables import known_id, variable_name
 from sosdp.algebra.words import ONE, Monomials, Number, Word
 
 _SUFFIX = "_conj"
@@ -89,8 +89,9 @@ class ComplexPolynomial(WordPolynomial):
 
 
 def _restored(named: list[tuple[list[tuple[str, int]], Number]]) -> ComplexPolynomial:
-    words = [(tuple(sorted(2 * variable_id(name) + bar for name, bar in word)), c) for word, c in named]
-    return ComplexPolynomial(dict(words))
+    return ComplexPolynomial(
+        {tuple(sorted(2 * known_id(name) + bar for name, bar in word)): c for word, c in named}
+    )
 
 
 def complex_variable(identifier: int) -> ComplexPolynomial:
@@ -112,21 +113,23 @@ def complex_variables(names: str | Sequence[str], shape: int | None = None) -> A
 
 def conjugate_id(identifier: int) -> int:
     """The id by which the engine knows the conjugate of a variable."""
-    return variable_id(variable_name(identifier) + _SUFFIX)
+    return known_id(variable_name(identifier) + _SUFFIX)
 
 
 def in_real_variables(p: ComplexPolynomial, parts: dict[int, tuple[Polynomial, Polynomial]]) -> Polynomial:
     """The real part of ``p`` with ``z = x + i y``; ``parts``: x and y of every variable by id."""
-    unit = variables("sosdp_i_")
+    (unit,) = own_variables("i_", 1)
     letters = sorted({letter for word in p.terms for letter in word})
     place = {letter: conjugate_id(letter // 2) if letter % 2 else letter // 2 for letter in letters}
-    values = {}
-    for letter, identifier in place.items():
-        x, y = parts[letter // 2]
-        values[variable(identifier)] = x - unit * y if letter % 2 else x + unit * y
+    sign = {letter: -1 if letter % 2 else 1 for letter in letters}
+    values = {
+        variable(place[letter]): parts[letter // 2][0] + sign[letter] * unit * parts[letter // 2][1]
+        for letter in letters
+    }
     width = max(p.degree, 1)
-    rows = [[*(place[i] for i in w), *[0] * (width - len(w))] for w in p.terms]
-    monos = np.array(rows, dtype=np.int32).reshape(-1, width)
+    monos = np.array(
+        [[*(place[i] for i in w), *[0] * (width - len(w))] for w in p.terms], dtype=np.int32
+    ).reshape(-1, width)
     first, second = ([c[k] for c in p.terms.values()] for k in (0, 1))
     both = Polynomial.from_arrays(monos, first) + unit * Polynomial.from_arrays(monos, second)
     whole = both.subs(values)

@@ -1,6 +1,8 @@
 """The process-wide registry of variable names.
 
 A variable is its name: the same name is the same variable everywhere in a process, as with sympy's symbols.
+Names that begin with ``sosdp_`` are the library's own, and no user's: a letter that it adds to a statement is
+none of the statement's.
 Ids are handed out in the order of first use, from 1 (0 stands for the number 1 in monomial arrays), so they
 differ between processes: pickles, files and certificates carry names, never ids.
 """
@@ -14,6 +16,7 @@ import numpy as np
 
 from sosdp.algebra.monomials import MONOMIAL
 
+RESERVED = "sosdp_"
 _names: list[str] = ["1"]
 _ids: dict[str, int] = {}
 _lock = threading.Lock()
@@ -27,27 +30,30 @@ def check_name(name: str) -> str:
         raise ValueError(
             f"{name[:60]!r} cannot be a name: use letters, digits and underscores, not starting with a digit"
         )
+    if name.startswith(RESERVED):
+        raise ValueError(
+            f"{name[:60]!r} cannot be a name: the library keeps names that begin with {RESERVED} for itself"
+        )
     return name
 
 
 def variable_id(name: str) -> int:
-    """Id of the variable called ``name`` (at least 1), which is registered if it is new."""
-    result = _ids.get(name)
-    if result is not None:
-        return result
-    check_name(name)
+    """Id of the variable that a user calls ``name`` (at least 1); TypeError or ValueError as `check_name`."""
+    return known_id(check_name(name))
+
+
+def known_id(name: str) -> int:
+    """Id of a name that was checked, or that the library gives; it is registered if it is new."""
     with _lock:
-        result = _ids.get(name)
-        if result is None:
-            result = len(_names)
+        if name not in _ids:
+            _ids[name] = len(_names)
             _names.append(name)
-            _ids[name] = result
-        return result
+        return _ids[name]
 
 
 def variable_ids(names: Iterable[str]) -> np.ndarray:
-    """Ids of several variables in the order given, int32."""
-    return np.array([variable_id(name) for name in names], dtype=MONOMIAL)
+    """Ids of names that the library wrote, in the order given, int32."""
+    return np.array([known_id(name) for name in names], dtype=MONOMIAL)
 
 
 def variable_name(identifier: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from ..algebra.build import polynomial, variables
+from ..algebra.build import own_variables, polynomial
 from ..algebra.coefficients import Number, to_float
 from ..algebra.polynomial import Polynomial
 from ..model.measures import Integral, IntegralConstraint, Measure
@@ -126,7 +126,7 @@ class MeasureProgram:
         ``certificates.extract(solution).exact()`` proves it exactly, for the ``solution`` of ``minimize``.
         """
         sign = _sign(sense)
-        unknowns = variables("sosdp_multiplier_", len(self.constraints))
+        unknowns = own_variables("multiplier_", len(self.constraints))
         program = SosProgram(unknowns) if len(self.constraints) else SosProgram([])
         degree, program.options = self._degree(objective, degree)
         value = polynomial(objective.constant)

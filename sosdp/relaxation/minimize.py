@@ -319,7 +319,7 @@ def prove_sos(
     building, solving = _split("prove_sos", {**options}, "system", "degree", "zeros")
     entries = np.asarray(p, dtype=object) if isinstance(p, (list, tuple, np.ndarray)) else None
     if entries is not None and entries.ndim:
-        p = quadratic_form(entries, "sosdp_y_")
+        p = quadratic_form(entries, "y_")
         degree = None if degree is None else degree + 2
     p = coerce(p)
     relaxation = relaxation_for(as_system(system), p, degree, **building)

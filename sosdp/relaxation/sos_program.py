@@ -12,7 +12,7 @@ import numpy as np
 
 from ..algebra import monomials as mono
 from ..algebra.array import PolynomialArray
-from ..algebra.build import monomials, polynomial, quadratic_form, variables
+from ..algebra.build import monomials, own_variables, polynomial, quadratic_form, variables
 from ..algebra.coefficients import to_float
 from ..algebra.constraint import Equality, Inequality
 from ..algebra.pickled_by_name import PickledByName
@@ -129,7 +129,7 @@ class SosProgram(PickledByName):
         name = _labels(len(self.constraints))
         form = quadratic_form(matrix, name)
         if on is not None:
-            self.labels[len(self.constraints)] = variables(name, len(matrix))
+            self.labels[len(self.constraints)] = own_variables(name, len(matrix))
         return self.require(form, on, None if degree is None else degree + 2, cone)
 
     def number_of(self, constraint: Any) -> int:
@@ -192,10 +192,10 @@ class SosProgram(PickledByName):
         row, column = np.triu_indices(side)
         matrix[row, column] = flat
         matrix[column, row] = flat
-        labels = variables(_labels(len(self.constraints)), side)
+        labels = own_variables(_labels(len(self.constraints)), side)
         self.require_psd(matrix)
         # a permutation of the variables moves the rows of the matrix as it moves the basis
-        self.bases.append((list(labels), [polynomial(b) for b in basis]))
+        self.bases.append((labels, [polynomial(b) for b in basis]))
         return matrix.view(type(flat))
 
     def _declare(self, name: str, count: int) -> Any:
@@ -371,8 +371,8 @@ def _proven_unknowns(statement: Statement, value: Fraction, theorem: Theorem) ->
 
 
 def _labels(number: int) -> str:
-    """The name of the variables y of a matrix constraint y'My, by its number."""
-    return f"sosdp_y{number}_"
+    """The name of the own variables y of a matrix constraint y'My, by its number."""
+    return f"y{number}_"
 
 
 def _difference(p: Any) -> Polynomial:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...algebra import monomials as mono
-from ...algebra.build import variables
+from ...algebra.build import own_variables
 from ...algebra.constraint import ForAll
 from ...algebra.polynomial import Polynomial
 from .identity import NullSpace
@@ -47,7 +47,7 @@ def expand(constraint: ForAll, tag: str) -> tuple[np.ndarray, NullSpace]:
             coefficient if row[at] == column[at] else coefficient * Fraction(1, 2),
         )
     extra = np.setdiff1d(np.arange(row.size), first)
-    free: list[Polynomial] = list(variables(f"sosdp_null_{tag}_", extra.size))
+    free = own_variables(f"null_{tag}_", extra.size, [constraint.polynomial])
     for t, at in zip(free, extra.tolist(), strict=True):
         base = int(first[place[at]])
         # twice an entry on the diagonal counts as much as the two of one off it

@@ -15,7 +15,7 @@ from typing import cast
 import numpy as np
 
 from ...algebra.build import polynomial
-from ...algebra.polynomial import Polynomial
+from ...algebra.polynomial import Polynomial, variable
 from ...algebra.variables import variable_name
 from ...reduction.permutation import moved, orbit_numbers
 from .identity import Identity
@@ -98,7 +98,7 @@ def restricted(images: Sequence[np.ndarray], ids: np.ndarray) -> list[dict[Polyn
                 f"{_named(image)} is not a symmetry of the program: it moves a constraint to other variables"
             )
         if pairs:
-            result.append({polynomial(variable_name(a)): polynomial(variable_name(b)) for a, b in pairs})
+            result.append({variable(a): variable(b) for a, b in pairs})
     return result
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from ...algebra.build import own_variables
 from ...algebra.coefficients import to_float
 from ...algebra.complex import ComplexPolynomial
 from ...algebra.confluence import closed_relations
@@ -19,7 +20,6 @@ from ...algebra.constraint import PSD, Equality, ForAll, Inequality
 from ...algebra.monomials import MONOMIAL
 from ...algebra.operator import LETTERS, MIXED, OperatorPolynomial, WordConstraint, WordPolynomial
 from ...algebra.polynomial import Polynomial
-from ...algebra.variables import variable_id
 from ...algebra.words import ONE, Terms, Word, Words, add_to
 from ...model.expectation import ExpectationConstraint
 from ...model.system import System
@@ -219,7 +219,7 @@ def _norms(statement: OperatorStatement) -> tuple[tuple[float, ...], tuple[str, 
     rules = [(w, p) for w, p in algebra.rules.items() if not wanted.isdisjoint(w)]
     equations += [{**p, w: (Fraction(-1), Fraction(0))} for w, p in rules]
     equations += [{w: (-c[0], -c[1]) for w, c in h.items()} for h in equations]
-    ids = [variable_id(f"sosdp_letter_{k}") for k in range(len(known))]
+    ids = [int(v.variable_ids[0]) for v in own_variables("letter_", len(known))]
     rows = [
         q for g in (*statement.inequalities, *equations) if (q := _in_letters(algebra, g, ids)) is not None
     ]
