@@ -47,7 +47,8 @@ def unit_of(adjacency: Adjacency | str | None, users: Any, most: int | None) -> 
     """The unit that public arguments name.
 
     Args:
-        adjacency: None for "one record (replace)", or "one user (replace)" with users.
+        adjacency: None for "one record (replace)", or "one user (replace)" with users; "replace" or "add or
+            remove" alone mean the unit that is there.
         users: None, or the owners of the records.
         most: public bound on the records of a user that count; with users only.
 
@@ -59,7 +60,7 @@ def unit_of(adjacency: Adjacency | str | None, users: Any, most: int | None) -> 
     allowed = (
         (ONE_RECORD_REPLACED, ONE_RECORD_ADDED) if users is None else (ONE_USER_REPLACED, ONE_USER_ADDED)
     )
-    named = allowed[0] if adjacency is None else Adjacency(adjacency)
+    named = next((one for one in allowed if adjacency in (None, one.relation)), None) or Adjacency(adjacency)
     if named not in allowed:
         raise ValueError(
             f"adjacency must be {str(allowed[0])!r} or {str(allowed[1])!r} "

@@ -186,10 +186,10 @@ def _row(line: bytes | None) -> tuple[str, str, float] | None:
 
 
 _BLOCK = 1 << 24
+# lines of two numbers of at most nine digits, a comma, one tab or blanks between them, and empty lines
 _PLAIN = re.compile(
     rb"(?:[ \r]*+(?:\d{1,9}+(?:,|[ \r]++(?:\t[ \r]*+)?|\t[ \r]*+)\d{1,9}+[ \r]*+)?\n)*+", re.ASCII
 )
-"""Lines of two numbers of at most nine digits, a comma, one tab or blanks between them, and empty lines."""
 _BLANKS = bytes.maketrans(b",\t\r\n", b"    ")
 
 

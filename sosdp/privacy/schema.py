@@ -9,13 +9,16 @@ from __future__ import annotations
 import datetime as dates
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from sosdp.privacy.inputs import number_in, plain
+from sosdp.privacy.inputs import TRUTHS, number_in, plain
 
 FORMAT = "sosdp-schema/1"
 
@@ -27,14 +30,13 @@ _COLUMN_KEYS = {
     "date": {"low", "high", "format"},
     "boolean": set(),
 }
-_MEANT = {
+_MEANT = {  # names that other tools have for types
     **dict.fromkeys(("float", "double", "numeric", "decimal"), "number"),
     **dict.fromkeys(("string", "str", "text", "categorical", "object"), "category"),
     **dict.fromkeys(("datetime", "timestamp"), "date"),
     "int": "integer",
     "bool": "boolean",
 }
-"""Names that other tools have for types."""
 EPOCH = dates.datetime(1970, 1, 1)
 _TIMES = ("%H", "%I", "%M", "%S", "%f", "%X", "%c")
 
@@ -43,6 +45,27 @@ def days(time: dates.datetime) -> float:
     """Days since 1970, in UTC where the time has a zone; it is in the difference: the year may be 10000."""
     epoch = EPOCH if time.tzinfo is None else EPOCH.replace(tzinfo=dates.UTC)
     return (time - epoch) / dates.timedelta(1)
+
+
+def _spelled(text: str) -> Decimal | str:
+    """The number that a text spells, exactly; the text where it spells none."""
+    return text if text in TRUTHS or math.isnan(number_in(text)) else Decimal(text)
+
+
+@lru_cache
+def _spellings(names: tuple[str, ...]) -> dict[Decimal | str, str]:
+    """The names by their texts, and by the numbers that exactly one of them spells."""
+    times = Counter(map(_spelled, names))
+    return {_spelled(name): name for name in names if times[_spelled(name)] == 1} | dict(zip(names, names))
+
+
+def named(text: str, names: tuple[str, ...]) -> str | None:
+    """The name that an entry stands for: the same text, else the only one that spells the same number.
+
+    Programs write 1.0 for 1 into text files where a column of whole numbers has missing entries.
+    """
+    word, spelling = text.strip(), _spellings(names)
+    return spelling.get(word, spelling.get(_spelled(word)))
 
 
 class SchemaError(ValueError):
@@ -76,8 +99,8 @@ class Column:
     def read(self, text: str) -> float:
         """The entry as a number within the bounds, NaN where it cannot be read: a function of this text."""
         if self.type == "category":
-            word = text.strip()
-            return float(self.values.index(word)) if word in self.values else math.nan
+            name = named(text, self.values)
+            return math.nan if name is None else float(self.values.index(name))
         result = self._date(text.strip()) if self.type == "date" else number_in(text, self.decimal)
         if self.type == "integer" and result != math.floor(result if result == result else 0.0):
             return math.nan

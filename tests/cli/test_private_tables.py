@@ -9,16 +9,11 @@ import numpy as np
 import pytest
 
 from problems.gaussian import PrivateMean
-from sosdp.cli import main
 from sosdp.privacy.files import Form, InputFileError
 from sosdp.privacy.guarantee.condition import Kind, kind_of
 from sosdp.privacy.table.whole import read_table
+from tests.cli.test_emit import _run
 from tests.refusals import refuse
-
-
-def _run(capsys, *arguments):
-    code = main([str(a) for a in arguments])
-    return code, *capsys.readouterr()
 
 
 @pytest.fixture

@@ -7,14 +7,8 @@ import pytest
 
 from problems.gaussian import theory
 from problems.gaussian.estimators.not_private import FilteredMean, RobustMean
-from sosdp.structured.packing import solve
+from tests.gaussian.test_scores import bracket
 from tests.refusals import refuse
-
-
-def bracket(records, candidate, lam, tolerance=1e-6):
-    n, d = records.shape
-    rows = np.hstack([records - candidate, np.ones((n, 1))])
-    return solve(rows, np.append(np.full(d, n * lam), n), tolerance=tolerance)
 
 
 def cases(count, seed):

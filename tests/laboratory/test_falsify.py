@@ -107,6 +107,7 @@ NOISE = "noise on integers (sums, counts, votes, gradients): no score and no min
 SLACK = "propose-test-release: a distance to instability, no score of candidates"
 OTHERS = "calls the other estimators"
 NOT_PRIVATE = "not private: it has no sensitivity"
+# every estimator and score of problems/: the programs above that it rests on, or why it has none
 PLACES = {
     "AutoRecovery": OTHERS,
     "CertificateRecovery": SLACK,
@@ -153,7 +154,6 @@ PLACES = {
     "VotedStructure": SLACK,
     "VotingRecovery": ["projection", "labellings"],
 }
-"""Every estimator and score of problems/: the programs above that it rests on, or why it has none."""
 
 
 def test_every_estimator_and_score_of_the_problems_is_attacked_or_says_why_not():

@@ -328,6 +328,8 @@ def test_a_step_beyond_the_grid_is_refused():
         )
     )
     assert private_quantile([1.0] * 10, q=0.5, low=0, high=1, step=1, epsilon=50.0).value == 1.0
+    # of 1000 points it was 0
+    assert abs(private_quantile([3e8] * 1000, q=0.5, low=0, high=1e12, epsilon=1.0).value - 3e8) < 1e6
 
 
 def test_a_scale_beyond_float64_is_refused_whatever_the_records():

@@ -146,8 +146,8 @@ EXPECTED = {
     "CorrelationGraph": OBJECTS | PAIRS,
     "VotedStructure": OBJECTS | PAIRS | REFUSED | {"check_fit2d_1sample": FEW},
 }
+# twenty seconds of planning
 SLOW = ("PrivateGaussianMixture",)
-"""Twenty seconds of planning."""
 
 
 def cases():

@@ -34,6 +34,7 @@ def test_the_fragments_run_in_order(page, tmp_path, monkeypatch):
         assert eval(said, scope) == pytest.approx(value, abs=1e-6), said
 
 
+# idioms of ours that no message, docstring or page has, and what to say
 IDIOMS = {
     r"far (rows|records)": "outlying rows",
     r"folded (away|to nothing)": "given weight 0",
@@ -52,7 +53,6 @@ IDIOMS = {
     r"stayed behind": "was dropped",
     r"nothing speaks against": "no contradiction was found",
 }
-"""Idioms of ours that no message, docstring or page has, and what to say."""
 
 
 @pytest.mark.parametrize("idiom", IDIOMS)

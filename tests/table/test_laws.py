@@ -29,8 +29,8 @@ LAPLACE = {
 }
 
 
+# every run of a cut at the entries -1 and 2 of a column in [-1, 2] holds one of these
 PLACES = [0, 1, 2, 3, 4, 349_525, (1 << 20) - 2, (1 << 20) - 1]
-"""Every run of a cut at the entries -1 and 2 of a column in [-1, 2] holds one of these."""
 
 
 def vectors(question, table, keys):

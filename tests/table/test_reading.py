@@ -20,8 +20,8 @@ parquet = pytest.importorskip("pyarrow.parquet")
 
 NUMBER = {"type": "number", "low": 0, "high": 100}
 DATE = {"type": "date", "low": "2000-01-01", "high": "2020-01-01", "format": "%Y-%m-%d"}
+# records beside the one that is more: enough to see that all of them moved
 MANY = 60
-"""Records beside the one that is more: enough to see that all of them moved."""
 
 
 def schema(column, owner=None):
@@ -295,3 +295,17 @@ def test_indicators_of_categories_look_at_one_record():
             "a=y",
         )
     )
+
+
+@pytest.mark.parametrize(
+    ("ending", "writer", "twos"),
+    [("csv", "csv", [0, 8]), ("parquet", "parquet", [8, 0]), ("xlsx", "excel", [8, 0])],
+)
+def test_whole_numbers_with_missing_entries_are_categories(tmp_path, ending, writer, twos):
+    """In a text file pandas writes 1.0 for 1 where an entry is missing: no category was met. Where two
+    categories are the same number, the text decides."""
+    path = tmp_path / f"t.{ending}"
+    getattr(pandas.DataFrame({"x": [1, 2, None, 1, 3] * 8}), f"to_{writer}")(path, index=False)
+    table = Table(path, schema({"type": "category", "values": [1, 2, 2.0, "3.00", "true"]}), 1e9)
+    for statistic in (table.histogram("x"), table.by("x").count()):
+        assert [row["value"] for row in statistic.release().value["rows"]] == [16, *twos, 8, 0]

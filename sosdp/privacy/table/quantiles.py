@@ -16,13 +16,9 @@ import numpy.typing as npt
 
 from sosdp.privacy.contributions import Unit
 from sosdp.privacy.guarantee.evidence import Law
-from sosdp.privacy.mechanisms.basic.quantile import Grid, Runs, draw, quantile_level, runs
+from sosdp.privacy.mechanisms.basic.quantile import POINTS, Grid, Runs, draw, quantile_level, runs
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.table.statistics import MISSING, Codes, Noise, Row, Statistic, Within, column_of
-
-POINTS = 1 << 20
-"""Grid points of a column of numbers; integers and days have their own, up to as many. Only those that occur
-are stored."""
 
 VALUE = Fraction(1, 2)
 """Part of the budget of a quantile for its value; the rest is for the length of its interval."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.privacy.contributions import Unit
+from sosdp.privacy.contributions import Unit, unit_of
 from sosdp.privacy.guarantee.adjacency import (
     ONE_RECORD_ADDED,
     ONE_RECORD_REPLACED,
@@ -39,8 +39,6 @@ BINS = 10
 FEW = 20
 FINEST = 10**6
 """Shares of quantiles are the nearest fractions with at most this denominator."""
-
-RELATIONS = ("replace", "add or remove")
 
 
 @dataclass(frozen=True)
@@ -129,14 +127,7 @@ def unit_in(schema: Schema, adjacency: Adjacency | str | None) -> Unit:
     Raises:
         ValueError: another one, or one of another unit.
     """
-    said = RELATIONS[1] if adjacency is None else str(adjacency)
-    unit = "user" if schema.owner else "record"
-    allowed = {relation: Adjacency(f"one {unit} ({relation})") for relation in RELATIONS}
-    named = allowed.get(said) or Adjacency(said)
-    if named not in allowed.values():
-        names = " or ".join(repr(str(name)) for name in allowed.values())
-        raise ValueError(f"adjacency must be {names} with this schema, got {said!r}")
-    return Unit(named, schema.owner[1] if schema.owner else 1)
+    return unit_of(adjacency or "add or remove", *schema.owner or (None, None))
 
 
 def numbers(schema: Schema, name: str, what: str) -> Column:

@@ -39,11 +39,8 @@ STDIN = "-"
 _PER_DAY = {"D": 1, "h": 24, "m": 1440, "s": 86400} | {
     unit: 86400 * 1000**k for k, unit in enumerate(("ms", "us", "ns", "ps", "fs", "as"), 1)
 }
-_DISTANT = 10**6
-"""Of years, months or weeks: what is beyond is beyond every bound."""
-
-_REMEMBERED = 1 << 16
-"""Texts of a column whose numbers are remembered."""
+_DISTANT = 10**6  # years, months or weeks: what is beyond is beyond every bound
+_REMEMBERED = 1 << 16  # texts of a column whose numbers are remembered
 
 
 @dataclass(frozen=True)

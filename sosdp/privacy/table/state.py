@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.privacy.schema import named
 from sosdp.privacy.silence import no_warnings
 from sosdp.privacy.table.question import Question
 from sosdp.privacy.table.records import Chunk
@@ -135,11 +136,10 @@ def _tallied(question: Question, keys: list[Key], codes: npt.NDArray[np.int64]) 
         places = np.zeros(len(keys), dtype=np.intp)
     else:
         known = question.groups.public
-        listed = list(
-            dict.fromkeys(key for key in keys if key is not None and (known is None or key in known))
-        )
+        meant = {key: key if key is None or known is None else named(key, known) for key in keys}
+        listed = list(dict.fromkeys(key for key in meant.values() if key is not None))
         at = {key: place for place, key in enumerate(listed)}
-        places = np.array([at.get(key, -1) for key in keys], dtype=np.intp)
+        places = np.array([at.get(meant[key], -1) for key in keys], dtype=np.intp)
     cells = [
         statistic.tally(codes[:, place], places, len(listed))
         for place, statistic in enumerate(question.tallied)

@@ -25,6 +25,9 @@ from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.terms import Terms, on_terms
 
 Array = npt.NDArray[Any]
+POINTS = 1 << 20
+"""Grid points where no step is given. Only those that occur are stored."""
+
 LARGE = 1 << 62
 """Grids with more points are counted in Python's integers."""
 
@@ -47,13 +50,14 @@ class Grid:
 
 
 def grid(low: Any, high: Any, step: Any) -> Grid:
-    """The points low, low + step, ... up to high.
+    """The points low, low + step, ... up to high; POINTS of them where no step is given.
 
     Raises:
         ValueError: not low < high, finite, with 0 < step <= high - low (a grid of one point answers nothing).
     """
     first, last = interval(low, high)
     width = last - first
+    step = width / (POINTS - 1) if step is None else step
     if positive(step, "step") > width:
         raise ValueError(
             f"a step of {float(step):g} is wider than the grid from {low} to {high}: give a smaller one, in "
@@ -137,7 +141,7 @@ def private_quantile(
             (with q), or as the lowest point (with a rank).
         rank: 1..n, n public; or
         q: in [0, 1], public: .5 for the median.
-        low, high, step: the public grid; by default 1000 steps. Its fineness costs a logarithm.
+        low, high, step: the public grid; by default POINTS points. Its fineness costs a logarithm.
         users: with the terms' `most`, see `private_count`.
 
     Raises:
@@ -146,7 +150,7 @@ def private_quantile(
     Source: Smith 2011; the score is the inverse sensitivity of the order statistic. Cost: n log n.
     """
     epsilon = terms.pure
-    points = grid(low, high, Fraction(high - low) / 1000 if step is None else step)
+    points = grid(low, high, step)
     unit = unit_of(terms.adjacency, users, terms.most)
     if (rank is None) == (q is None):
         raise ValueError("give q, for example q=0.5 for the median, or the rank of the value that is wanted")
