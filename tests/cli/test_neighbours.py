@@ -157,6 +157,7 @@ SLOW = (
     "edges with a header",
     "markov field",
     "packing score",
+    "covariance, pure",
 )
 
 

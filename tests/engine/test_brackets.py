@@ -169,6 +169,7 @@ def test_a_column_without_cost_shows_the_face():
 
 @pytest.mark.skipif(not SDPLIB.is_dir(), reason="the problems of SDPLIB are not here")
 @pytest.mark.skipif(not choose.is_installed("sdpa"), reason="needs sdpa-python")
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.slow) if n in NO_INTERIOR else n for n in sorted(OPTIMA)]
 )
