@@ -8,7 +8,6 @@ from typing import Any
 
 import certificates.kernel as kernel
 from certificates.checker.reading import PROBLEM_FORMAT
-from certificates.into_kernel import values_of
 from certificates.kernel import Goal, Malformed, NotProven
 
 _OTHER = "the claim is not about that problem: "
@@ -18,12 +17,11 @@ def compare(certificate: kernel.Certificate, here: Goal, problem: Any) -> None:
     """Raise NotProven unless the claim of a certificate, stated as `here` and checked, answers the problem:
     the same question, polynomials and hypotheses (up to factors and order); Malformed for what is no
     problem."""
-    claim, values = certificate.claim, values_of(certificate)
-    kind = claim["kind"]
+    claim, kind = certificate.claim, certificate.claim["kind"]
     try:
         kernel.shaped(kernel.shaped(problem, dict, "it").get("format"), {PROBLEM_FORMAT}, "format")
         unknowns = kernel.shaped(problem.get("unknowns", []), [str], "unknowns")
-        there = kernel.state(problem, {n: values.get(n, 0) for n in unknowns})
+        there = kernel.state(problem, {n: claim["unknowns"].get(n, 0) for n in unknowns})
     except NotProven as error:
         raise Malformed(f"problem: {error}") from None
     if "measures" in problem:
@@ -45,8 +43,8 @@ def compare(certificate: kernel.Certificate, here: Goal, problem: Any) -> None:
     given = [h for _, _, h in there.parts]
     if kind == "no_certificate":
         _same_certificates(here, claim, problem)
-        if problem.get("products", "auto") not in ("auto", "putinar"):
-            given = [_with_products(h, claim["degree"], len(here.parts[0][2])) for h in given]
+        products, most = problem.get("products", "auto"), len(here.parts[0][2])
+        given = [_with_products(h, products, claim["degree"], most) for h in given]
     if {h for _, _, h in here.parts} != {*given} and kind != "program":
         raise NotProven(f"{_OTHER}the constraints differ")
     if kind == "infeasible":
@@ -82,11 +80,14 @@ def _dual(there: Goal, refuted: bool) -> tuple[set[str], str]:
     return statement - {"0"}, str(kernel.polynomial({} if refuted else value))
 
 
-def _with_products(hypotheses: frozenset, degree: int, most: int) -> frozenset:
-    """The hypotheses and all products of different inequalities among them, up to a degree: a certificate
+def _with_products(hypotheses: frozenset, products: str, degree: int, most: int) -> frozenset:
+    """The hypotheses and the products of inequalities that a problem asks for, up to a degree: a certificate
     that multiplies constraints is one without products on these.  NotProven for more than `most`."""
+    if products == "intervals":
+        pairs = _intervals(hypotheses)
+        return hypotheses.union(*(_with_products(pair, "schmudgen", degree, most) for pair in pairs))
     facts: dict[frozenset, kernel.Theorem] = {}
-    for kind, p in hypotheses:
+    for kind, p in hypotheses if products == "schmudgen" else ():
         one = kernel.assume(">=", p) if kind == ">=" else None
         for fact in [one, *(kernel.product(one, other) for other in facts.values())] if one else []:
             if max(len(m) for m, _ in fact.conclusion.pairs) <= degree:
@@ -94,6 +95,18 @@ def _with_products(hypotheses: frozenset, degree: int, most: int) -> frozenset:
         if len(facts) > most:
             raise NotProven(f"{_OTHER}it has more products of constraints")
     return hypotheses.union(*facts)
+
+
+def _intervals(hypotheses: frozenset) -> list[frozenset]:
+    """Of every variable with bounds from below and from above the closest of them."""
+    ends: dict[tuple[str, bool], frozenset] = {}
+    bounds = [
+        p for kind, p in hypotheses if kind == ">=" and p.degree == 1 and len(p.terms.keys() - {()}) == 1
+    ]
+    for p in sorted(bounds, key=lambda p: -p.terms.get((), 0)):  # x - a >= 0 or b - x >= 0, up to factors
+        (name,), slope = p.pairs[-1]
+        ends[name, slope > 0] = frozenset({(">=", p)})
+    return [end | ends[name, False] for (name, low), end in ends.items() if low and (name, False) in ends]
 
 
 def _same_certificates(here: Goal, claim: Mapping[str, Any], problem: Mapping[str, Any]) -> None:

@@ -28,7 +28,7 @@ from certificates.checker.points import attained, determined, point_of
 from certificates.checker.reading import FORMAT, another_file
 from certificates.checker.words import FORMAT as WORDS
 from certificates.checker.words import sentence as sentence_of_words
-from certificates.into_kernel import problem_of, values_of
+from certificates.into_kernel import problem_of
 from certificates.kernel import Malformed, NotProven
 from certificates.kernel_words import replay as replay_words
 from certificates.refute import separates
@@ -107,7 +107,7 @@ def _polynomials(content: Any, against: Any, said: list[str]) -> None:
         raise Malformed(other)
     certificate = kernel.certified(content)
     kernel.shaped(content.get("format"), {FORMAT}, "certificate.format")
-    goal = kernel.state(problem_of(content), values_of(certificate))
+    goal = kernel.state(problem_of(certificate), certificate.claim["unknowns"])
     said.append(sentence(certificate, goal))
     if certificate.claim["kind"] == "no_certificate":
         separates(goal, certificate)

@@ -15,7 +15,7 @@ from operator import mul
 from typing import Any
 
 import numpy as np
-from flint import arb, fmpq
+from flint import arb, fmpq, fmpq_mat
 
 from certificates.kernel import NotProven
 from sosdp.algebra.polynomial import Polynomial
@@ -216,6 +216,13 @@ def _divide(row: Monomial, by: Monomial) -> Monomial | None:
             return None
         rest.remove(variable)
     return tuple(rest)
+
+
+def gram_of(squares: Iterable[tuple[Any, Sequence[Any]]], side: int) -> list[list[fmpq]]:
+    """The sum of weight * v v^T over pairs of a weight and a vector of so many rationals."""
+    pairs = [(rational(w), [rational(c) for c in v]) for w, v in squares]
+    left = fmpq_mat(len(pairs), side, [w * c for w, v in pairs for c in v])
+    return (left.transpose() * fmpq_mat(len(pairs), side, [c for _, v in pairs for c in v])).tolist()
 
 
 def squares_of(gram: Sequence[Sequence[Any]]) -> list[Square]:

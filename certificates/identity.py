@@ -5,7 +5,8 @@ Data only: `certificates.proof.Proof` verifies and shows it, `certificates.write
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -193,6 +194,22 @@ class Multiplier(PickledByName):
     entry: tuple[int, ...] = ()
     polynomial: Polynomial | None = None
     target: int = 0
+
+    @classmethod
+    def weighing(
+        cls,
+        kind: str,
+        index: Iterable[int],
+        basis: Iterable[Monomial],
+        matrix: Any,
+        entry: Any = (),
+        target: int = 0,
+    ) -> Multiplier:
+        """The multiplier with a Gram matrix of rationals (rows of Fractions, or FLINT's)."""
+        pairs = [[(int(v.numerator), int(v.denominator)) for v in row] for row in matrix]
+        common = math.lcm(*(q for row in pairs for _, q in row))
+        gram = tuple(tuple(p * (common // q) for p, q in row) for row in pairs)
+        return cls(kind, tuple(index), tuple(basis), gram, common, tuple(entry), target=target)
 
     @property
     def matrix(self) -> np.ndarray:

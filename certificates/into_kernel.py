@@ -5,78 +5,63 @@ Nothing here has to be trusted: the kernel states what it proves.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import certificates.kernel as kernel
-from certificates.kernel import Answer
+from certificates.kernel import Answer, Certificate, Polynomial
 
 _SIGN = {"upper_bound": "maximize", "lower_bound": "minimize"}
 
 
-def replay(content: Mapping[str, Any], problem: Mapping[str, Any] | None = None) -> Answer:
+def replay(content: Any, problem: Any = None) -> Answer:
     """The kernel's answer to the claim of a certificate, or to a problem file's object (decimals read as
-    fractions); raises NotProven, or another error where the certificate is no certificate.
+    fractions); NotProven where it has none, Malformed (a NotProven) where the certificate is no certificate.
 
     Not replayed: that a bound is attained, and claims that there is no certificate (`certificates.refute`).
     """
-    return kernel.replay(problem_of(content) if problem is None else problem, content)
+    certificate = kernel.certified(content)
+    return kernel.replay(problem_of(certificate) if problem is None else problem, certificate)
 
 
-def problem_of(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The claim of a certificate as a problem: every polynomial a list of [coefficient, {name: power}]."""
-    claim, names = content["claim"], content["variables"]
-    kind = claim["kind"]
+def problem_of(content: Any) -> dict[str, Any]:
+    """The claim of a certificate (its file's object, or as the kernel has read it) as a problem: every
+    polynomial a list of [coefficient, {name: power}]."""
+    certificate = content if type(content) is Certificate else kernel.certified(content)
+    claim, names, unknowns = certificate.claim, certificate.names, [*certificate.claim["unknowns"]]
+    kind, several = claim["kind"], claim.get("objectives", [claim.get("objective")])
+    out: dict[str, Any] = {}
     if kind == "program":
-        return _program(claim, names)
-    number = claim.get("root", [None])[0]  # that is a number, and what is assumed of it, is no problem's
-    kept = {k: [p for p in claim.get(k, ()) if not _about(p, number)] for k in ("equalities", "inequalities")}
-    variables = [name for v, name in enumerate(names) if v != number]
-    out: dict[str, Any] = {"variables": variables, **_set({**claim, **kept}, names)}
+        on = claim.get("on", [{}] * len(several))
+        sets = [{key: [claim[key][k] for k in used] for key, used in uses.items()} for uses in on]
+        out = {"sos": [*map(_terms, several)], "on": [*map(_set, sets)]}
+        out |= {"unknowns": unknowns, claim["sense"]: _terms(claim["objective"])} if unknowns else {}
+        return {"variables": [name for name in names if name not in unknowns], **out}
+    number = kernel.pick(names, claim["root"][0]) if "root" in claim else ""
+    given = {  # that it is a number, and what is assumed of it, is no problem's
+        key: [p for p in claim.get(key, []) if not any(number in m for m, _ in p.pairs)]
+        for key in ("equalities", "inequalities")
+    }
+    out = {"variables": [name for name in names if name != number], **_set({**claim, **given})}
     if kind == "infeasible":
         out["feasible"] = True
     elif kind in ("sos", "no_certificate"):
-        out["sos"] = [_terms(p, names) for p in claim.get("objectives", [claim.get("objective")])]
+        out["sos"] = [*map(_terms, several)]
     else:
-        out[_SIGN[kind]] = _terms(claim["objective"], names)
+        out[_SIGN[kind]] = _terms(claim["objective"])
     if claim.get("in_expectation"):
-        out["in_expectation"] = _set(claim["in_expectation"], names)
+        out["in_expectation"] = _set(claim["in_expectation"])
     if claim.get("squares"):
-        out["squares"] = [[w, _terms(p, names)] for w, p in claim["squares"]]
+        out["squares"] = [[w, _terms(p)] for w, p in claim["squares"]]
     return out
 
 
-def _about(p: list, variable: int | None) -> bool:
-    return any(v == variable for _, monomial in p for v, _ in monomial)
+def _set(of: Mapping[str, Any]) -> dict[str, Any]:
+    statement = [[_terms(p), "== 0"] for p in of.get("equalities", ())]
+    statement += [[_terms(p), ">= 0"] for p in of.get("inequalities", ())]
+    return {"subject_to": statement, "psd": [[[*map(_terms, row)] for row in m] for m in of.get("psd", ())]}
 
 
-def values_of(certificate: kernel.Certificate) -> dict[str, Any]:
-    """The values that a certificate gives to unknowns, by name."""
-    claim = certificate.claim
-    return dict(zip(claim["unknowns"], claim.get("values", []), strict=True))
-
-
-def _program(claim: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
-    """Every polynomial on its own set, and the objective."""
-    unknowns = [names[v] for v in claim["unknowns"]]
-    sets = claim.get("on", [{}] * len(claim["objectives"]))
-    of = [{key: [claim[key][i] for i in uses.get(key, ())] for key in claim if key in _SETS} for uses in sets]
-    return {
-        "variables": [name for name in names if name not in unknowns],
-        "sos": [_terms(p, names) for p in claim["objectives"]],
-        "on": [_set(kept, names) for kept in of],
-    } | ({"unknowns": unknowns, claim["sense"]: _terms(claim["objective"], names)} if unknowns else {})
-
-
-_SETS = ("equalities", "inequalities", "psd")
-
-
-def _set(claim: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
-    statement = [[_terms(p, names), "== 0"] for p in claim.get("equalities", ())]
-    statement += [[_terms(p, names), ">= 0"] for p in claim.get("inequalities", ())]
-    psd = [[[_terms(p, names) for p in row] for row in matrix] for matrix in claim.get("psd", ())]
-    return {"subject_to": statement, "psd": psd}
-
-
-def _terms(p: list, names: list[str]) -> list:
-    return [[c, {names[v]: power for v, power in monomial}] for c, monomial in p]
+def _terms(p: Polynomial) -> list:
+    return [[str(c), dict(Counter(m))] for m, c in p.terms.items()]

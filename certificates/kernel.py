@@ -740,8 +740,8 @@ _FILE = {
 
 
 class Certificate(_Sealed):
-    """What a certificate file holds: its `claim` with polynomials in place of lists, `names` of variables,
-    `blocks` (multipliers), and the `functional` that shows that there is no certificate."""
+    """What a certificate file holds: its `claim` with polynomials in place of lists and `unknowns` {name:
+    value}, `names` of variables, `blocks` (multipliers), and a `functional` that shows that there is none."""
 
     __slots__, (claim, names, blocks, functional) = (), _fields(4)
 
@@ -780,7 +780,7 @@ def certified(proof: Any) -> Certificate:
         need(good, f"claim.{otherwise}")
     shown = ("functional" in proof) == (kind == "no_certificate") and not ("functional" in proof and blocks)
     need(shown, "a claim of kind 'no_certificate', and no other, is shown by a functional, and by it alone")
-    claim |= {"unknowns": [pick(names, k) for k in unknowns]}
+    claim |= {"unknowns": dict(zip([pick(names, k) for k in unknowns], values, strict=True))}
     value = polynomial({(): claim["bound"]}) if kind == "program" and not unknowns else None
     need(value in (None, claim.get("objective")), "claim.bound: the objective has another value")
     return Certificate(_KEY, claim, names, blocks, _listed(proof.get("functional", []), names))
@@ -791,7 +791,7 @@ def replay(problem: Any, proof: Any) -> Answer:
     proof = proof if type(proof) is Certificate else certified(proof)
     claim, names = proof.claim, proof.names
     need(claim["kind"] != "no_certificate", "there is no rule for the absence of certificates")
-    values, goal = dict(zip(claim["unknowns"], claim.get("values", []), strict=True)), problem
+    values, goal = claim["unknowns"], problem
     if type(problem) is not Goal:
         problem = shaped(problem, dict, "problem")
         goal = state(problem, {n: values.get(n, 0) for n in shaped(problem.get("unknowns", []), [str])})

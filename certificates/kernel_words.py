@@ -32,10 +32,10 @@ need, exactly, pick = kernel.need, kernel.exactly, kernel.pick
 NotProven, Malformed = kernel.NotProven, kernel.Malformed
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}(\[[0-9]{1,9}\]){0,9}(\.[A-Za-z]{1,9})?")
-_HYPOTHESES = ("inequality", "equality", "matrix", "state inequality", "state equality", "state matrix")
+_HYPOTHESES = {f"{of}{k}?": list for of in ("", "state ") for k in ("inequality", "equality", "matrix")}
 _CLAIM = {
     "kind": {"lower_bound", "upper_bound"}, "letters": [[str]], "adjoints?": {"?": (object, str)},
-    "relations?": {"?": dict}, "trace?": bool, "hypotheses?": {f"{name}?": list for name in _HYPOTHESES},
+    "relations?": {"?": dict}, "trace?": bool, "hypotheses?": _HYPOTHESES,
     "objective?": dict, "bound": object,
 }  # fmt: skip
 _EMPTY = {"adjoints": {}, "relations": {}, "trace": False, "hypotheses": {}, "objective": {}}
@@ -95,9 +95,7 @@ class Problem:
 
     def _word(self, text: Any) -> tuple[int, ...]:
         self._spend(1 + (len(exactly(text, str)) >> 4))
-        result = text.split(" ") if text else []
-        need({*result} <= self._names.keys(), "a word has a letter that the problem does not have", Malformed)
-        return tuple(self._names[a] for a in result)
+        return tuple(pick(self._names, a) for a in (text.split(" ") if text else []))
 
     def _read(self, p: Any) -> tuple:
         return self._sum((self._word(w), number(c)) for w, c in exactly(p, dict).items())
@@ -206,8 +204,7 @@ class Problem:
 
     def image(self, k: int, letters: Any) -> int:
         """The fact of other letters in place of letters, where all that is given holds of these too."""
-        known = exactly(letters, dict).keys() <= self._names.keys() - {"i"}
-        need(known, "there is no such letter", Malformed)
+        need(exactly(letters, dict).keys() <= self._names.keys() - {"i"}, "no such letter", Malformed)
         to = [pick(self._names, letters.get(a, a)) for a in self._names]
 
         def moved(p: Any) -> tuple:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from fractions import Fraction
-from math import lcm
 from typing import Any
 
 import certificates.kernel as kernel
@@ -55,20 +54,12 @@ def from_dict(content: Any) -> Proof | WordProof:
         return {**{k: several(of, k) for k in ("equalities", "inequalities")}, "matrices": matrices}
 
     def multiplier(block: Mapping[str, Any]) -> Multiplier:
-        gram = [[Fraction(v) for v in row] for row in block.get("gram", [])]
-        den = lcm(*(v.denominator for row in gram for v in row))
-        basis = [tuple(sorted(v for k, n in m for v in [places[k]] * n)) for m in block.get("basis", [])]
-        free = polynomial(block["polynomial"]) if "polynomial" in block else None
-        return Multiplier(
-            block["kind"],
-            tuple(block.get("index", [])),
-            tuple(basis),
-            tuple(tuple(int(v * den) for v in row) for row in gram),
-            den,
-            tuple(block.get("entry", [])),
-            free,
-            block.get("target", 0),
-        )
+        about, target = (block["kind"], tuple(block.get("index", []))), block.get("target", 0)
+        if "polynomial" in block:
+            return Multiplier(*about, polynomial=polynomial(block["polynomial"]), target=target)
+        basis = [tuple(sorted(v for k, n in m for v in [places[k]] * n)) for m in block["basis"]]
+        gram = [[Fraction(v) for v in row] for row in block["gram"]]
+        return Multiplier.weighing(*about, basis, gram, block.get("entry", []), target)
 
     objectives = several(claim, "objectives") or several({"": [claim.get("objective", kernel.ZERO)]}, "")
     at = claim.get("attained_at")
@@ -85,9 +76,7 @@ def from_dict(content: Any) -> Proof | WordProof:
         unique="unique" in claim,
         goal=polynomial(claim["objective"]) if kind == "program" else None,
         sense=claim.get("sense", ""),
-        values=tuple(
-            (ids[n], Fraction(v)) for n, v in zip(claim["unknowns"], claim.get("values", []), strict=True)
-        ),
+        values=tuple((ids[name], Fraction(v)) for name, v in claim["unknowns"].items()),
         on=tuple(
             Uses(*(tuple(sorted(uses.get(key, ()))) for key in ("equalities", "inequalities", "psd")))
             for uses in claim.get("on", ())

@@ -25,7 +25,16 @@ from fractions import Fraction
 from typing import Any
 
 import certificates.kernel as kernel
-from certificates.exact import Monomial, Rules, fraction, monomials_of, polynomial_of, rational, terms_of
+from certificates.exact import (
+    Monomial,
+    Rules,
+    fraction,
+    gram_of,
+    monomials_of,
+    polynomial_of,
+    rational,
+    terms_of,
+)
 from certificates.identity import Claim, Multiplier
 from certificates.kernel import Theorem
 from certificates.proof import Proof
@@ -240,9 +249,10 @@ class Derivation:
         numbered = {tuple(sorted(places[1][k] for k in index)): v for index, v in self.squares.items()}
         for index, squares in sorted(numbered.items()):
             kind = "sos" if not index else "inequality" if len(index) == 1 else "product"
-            basis, gram, denominator = _gram(squares)
-            if basis:
-                multipliers.append(Multiplier(kind, index, basis, gram, denominator))
+            rows = [(w, terms_of(q)) for w, q in squares]
+            if basis := sorted({row for _, q in rows for row in q}, key=lambda row: (len(row), row)):
+                gram = gram_of([(w, [q.get(row, 0) for row in basis]) for w, q in rows], len(basis))
+                multipliers.append(Multiplier.weighing(kind, index, basis, gram))
         for k, c in sorted((places[0][key], c) for key, c in self.cofactors.items()):
             if c.coefs.size:
                 multipliers.append(Multiplier("equality", (k,), polynomial=c))
@@ -430,18 +440,3 @@ def _make(
 def _merged(left: Mapping[Any, Any], right: Mapping[Any, Any]) -> dict[Any, Any]:
     """The sums of the values of both, by key."""
     return {**left, **{k: left[k] + v if k in left else v for k, v in right.items()}}
-
-
-def _gram(squares: Sequence[Square]) -> tuple[tuple[Monomial, ...], tuple[tuple[int, ...], ...], int]:
-    """Basis, integer Gram matrix and denominator of a list of weighted squares."""
-    entries: dict[tuple[Monomial, Monomial], Fraction] = {}
-    for weight, q in squares:
-        coefficients = [Fraction(c) for c in q.coefs.tolist()]
-        rows = monomials_of(q.monos)
-        for a, ca in zip(rows, coefficients, strict=True):
-            for b, cb in zip(rows, coefficients, strict=True):
-                entries[a, b] = entries.get((a, b), Fraction(0)) + weight * ca * cb
-    basis = sorted({a for a, _ in entries}, key=lambda row: (len(row), row))
-    denominator = math.lcm(*(v.denominator for v in entries.values())) if entries else 1
-    gram = tuple(tuple(int(entries.get((a, b), Fraction(0)) * denominator) for b in basis) for a in basis)
-    return tuple(basis), gram, denominator

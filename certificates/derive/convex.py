@@ -112,8 +112,7 @@ def _linear_proof(
             equalities.append(rest)
         else:
             if v:
-                gram = ((v.numerator,),)
-                multipliers.append(Multiplier("inequality", (len(inequalities),), ((),), gram, v.denominator))
+                multipliers.append(Multiplier.weighing("inequality", (len(inequalities),), [()], [[v]]))
             inequalities.append(rest)
     bound = sum((v * b for v, b in zip(y, sides, strict=True)), Fraction(0))
     matrix = tuple(tuple(row) for row in x.tolist())
@@ -193,10 +192,7 @@ def unique_labels(adjacency: Any, labels: Any, centre: Any = 0, name: str = "C")
 
 
 def _psd_multiplier(slack: list[list[Fraction]]) -> Multiplier:
-    common = int(np.lcm.reduce(np.array([v.denominator for row in slack for v in row], dtype=object)))
-    gram = tuple(tuple(int(v * common) for v in row) for row in slack)
-    side = len(slack)
-    return Multiplier("psd", (0,), ((),) * side, gram, common, tuple(range(side)))
+    return Multiplier.weighing("psd", (0,), [()] * len(slack), slack, range(len(slack)))
 
 
 def _pairing(entries: dict[tuple[int, int], Fraction], x: np.ndarray) -> Polynomial:

@@ -100,9 +100,7 @@ def refutation(claim: Claim, degree: int) -> Proof:
     if weights is None:
         raise NotCertifiable("no linear combination of the constraints is -1")
     made = [
-        Multiplier("inequality", (k,), ((),), ((int(c.p),),), int(c.q))
-        for k, c in enumerate(weights[:count])
-        if c != 0
+        Multiplier.weighing("inequality", (k,), [()], [[c]]) for k, c in enumerate(weights[:count]) if c != 0
     ]
     cofactors: dict[int, Terms] = {}
     for (j, row), c in zip(places, weights[count:], strict=True):

@@ -20,11 +20,20 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat, fmpq, fmpq_mat, fmpq_poly
+from flint import arb, arb_mat, fmpq, fmpq_poly
 from scipy.optimize import least_squares
 
-from certificates.exact import Monomial, Terms, add_to, fraction, monomials_of, polynomial_of, terms_of, times
-from certificates.find.numbers import over_common
+from certificates.exact import (
+    Monomial,
+    Terms,
+    add_to,
+    fraction,
+    gram_of,
+    monomials_of,
+    polynomial_of,
+    terms_of,
+    times,
+)
 from certificates.find.rounding import NotCertifiable, checked
 from certificates.find.zeros import relations
 from certificates.identity import Claim, Multiplier
@@ -60,15 +69,13 @@ def field_proof(claim: Claim, dual: Any) -> Proof:
     terms = [{times(power, b): c for b, p in zip(basis, v, strict=True) for power, c in written(p).items()}
              for _, _, v in squares]  # fmt: skip
     broad = sorted({row for line in terms for row in line}, key=lambda row: (len(row), row))
-    lines = [fmpq_mat([[line.get(row, fmpq(0)) for row in broad]]) for line in terms]
+    lines = [[line.get(row, fmpq(0)) for row in broad] for line in terms]
     multipliers, rest = [], {row: fmpq_poly([c]) for row, c in target.items()}
     for k in range(len(squares[0][1])):  # of the interval's ends
         index = (0,) * k + (1,) * (len(squares[0][1]) - 1 - k)
         pairs = [(weights[k], line) for (_, weights, _), line in zip(squares, lines, strict=True)]
-        total = sum((w * (v.transpose() * v) for w, v in pairs), fmpq_mat(len(broad), len(broad)))
-        whole, common = over_common(total)
         kind = "product" if len(index) > 1 else "inequality" if index else "sos"
-        multipliers.append(Multiplier(kind, index, tuple(broad), tuple(map(tuple, whole)), common))
+        multipliers.append(Multiplier.weighing(kind, index, broad, gram_of(pairs, len(broad))))
     for pivot, _, vector in squares:
         for (a, v), (b, w) in product(zip(basis, vector, strict=True), repeat=2):
             rest[times(a, b)] = rest.get(times(a, b), fmpq_poly()) - pivot * v * w

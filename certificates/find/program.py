@@ -240,7 +240,7 @@ def _constant(claim: Claim) -> Proof:
     value = Fraction(claim.objectives[0].constant)
     if value < 0:
         raise NotCertifiable(f"a linear inequality between the coefficients fails by {float(-value):.3g}")
-    return Proof(claim, (Multiplier("sos", (), ((),), ((value.numerator,),), value.denominator),))
+    return Proof(claim, (Multiplier.weighing("sos", (), [()], [[value]]),))
 
 
 def _moved(multiplier: Multiplier, target: int, start: dict[str, int]) -> Multiplier:

@@ -19,10 +19,10 @@ from typing import Any
 
 from flint import fmpq, fmpq_poly, fmpz_poly
 
-from certificates.exact import Terms, add_to, polynomial_of, rational
+from certificates.exact import Terms, add_to, gram_of, polynomial_of, rational
 from certificates.find.numbers import exact_number, nice_fraction, short_decimal
 from certificates.find.rounding import NotCertifiable, checked
-from certificates.find.univariate import multipliers, on_the_circle, sum_of_squares, univariate_proof
+from certificates.find.univariate import on_the_circle, sum_of_squares, univariate_proof
 from certificates.find.ways import SLACKS, Outcome, outcome, proven
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
@@ -89,7 +89,8 @@ class SeriesCertificate:
         circle = polynomial_of({(c, c): fmpq(1), (s, s): fmpq(1), (): fmpq(-1)})
         squared = sum((w * b * b for w, _, b in parts), fmpq_poly([0]))
         cofactor = polynomial_of({(c,) * k: -v for k, v in enumerate(squared.coeffs()) if v != 0})
-        made = [*multipliers("sos", (), basis, rows), Multiplier("equality", (0,), polynomial=cofactor)]
+        made = [Multiplier.weighing("sos", (), basis, gram_of(rows, len(basis)))]
+        made += [Multiplier("equality", (0,), polynomial=cofactor)]
         return checked(Claim(kind, (objective,), bound, equalities=(circle,)), made)
 
 

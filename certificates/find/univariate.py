@@ -20,9 +20,9 @@ from fractions import Fraction
 from typing import Any
 
 import flint
-from flint import fmpq, fmpq_mat, fmpq_poly
+from flint import fmpq, fmpq_poly
 
-from certificates.exact import terms_of
+from certificates.exact import gram_of, terms_of
 from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
@@ -110,20 +110,8 @@ def critical_points(claim: Claim) -> list[Fraction]:
 def _gram(kind: str, index: tuple[int, ...], variable: int, squares: Squares) -> list[Multiplier]:
     """The sum of squares of polynomials in a variable."""
     width = max((p.degree() for _, p in squares), default=-1) + 1
-    rows = [(w, [p[k] for k in range(width)]) for w, p in squares if p != 0]
-    return multipliers(kind, index, tuple((variable,) * k for k in range(width)), rows) if rows else []
-
-
-def multipliers(
-    kind: str, index: tuple[int, ...], basis: tuple, rows: list[tuple[fmpq, list]]
-) -> list[Multiplier]:
-    """The sum of weight * (row of coefficients times the basis)^2: one Gram matrix."""
-    left = fmpq_mat(len(rows), len(basis), [w * v for w, row in rows for v in row])
-    right = fmpq_mat(len(rows), len(basis), [v for _, row in rows for v in row])
-    whole, denominator = (left.transpose() * right).numer_denom()
-    flat = [int(v) for v in whole.entries()]
-    gram = tuple(tuple(flat[i : i + len(basis)]) for i in range(0, len(flat), len(basis)))
-    return [Multiplier(kind, index, basis, gram, int(denominator))]
+    gram = gram_of([(w, [p[k] for k in range(width)]) for w, p in squares], width)
+    return [Multiplier.weighing(kind, index, [(variable,) * k for k in range(width)], gram)][:width]
 
 
 def sum_of_squares(f: fmpq_poly) -> Squares:

@@ -6,6 +6,7 @@ import re
 import resource
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -162,14 +163,14 @@ def _problem(**more):
 
 
 def test_a_refusal_is_about_the_degree_and_the_products_of_the_problem():
-    assert check_certificate(_refusal())
-    assert check_certificate(_refusal(), _problem(degree=2))
-    none = check_certificate(_refusal(), _problem())
-    assert none.status == "invalid" and "no degree" in none.reason
-    higher = check_certificate(_refusal(), _problem(degree=4))
-    assert higher.status == "invalid" and "degree 4" in higher.reason
-    products = check_certificate(_refusal(), _problem(degree=2, products="schmudgen"))
-    assert products.status == "invalid" and "products" in products.reason
+    assert check_certificate(_refusal()) and check_certificate(_refusal(), _problem(degree=2))
+    for changes, said in (
+        ({}, "no degree"),
+        ({"degree": 4}, "degree 4"),
+        ({"degree": 2, "products": "schmudgen"}, "products"),
+    ):
+        verdict = check_certificate(_refusal(), _problem(**changes))
+        assert verdict.status == "invalid" and said in verdict.reason
     content = _refusal()
     content["claim"] |= {"objective": [["1", X], ["-1", [[1, 1]]]]}
     content["claim"]["inequalities"] += [[["1", [[0, 1], [1, 1]]]]]  # the product, as a constraint
@@ -185,6 +186,15 @@ def test_a_refusal_is_about_the_degree_and_the_products_of_the_problem():
     assert not check_certificate(content, _problem(**wanted))
     more = [f"x + {k}*y >= 0" for k in range(60)]
     assert not check_certificate(content, _problem(**wanted, products="schmudgen") | {"subject_to": more})
+
+
+def test_a_refusal_is_about_the_products_of_intervals():
+    box = ["x >= 0", "2*x <= 3", "y >= -1", "x >= -1/2", "y <= 2", "y <= 3"]
+    problem = _problem(sos="x - 1", subject_to=box, degree=2, products="intervals")
+    content = certificates.decide(sd.load_problem(problem).solve().parts[0]).proof.to_dict()
+    assert check_certificate(content, problem)
+    for other in ({"products": "putinar"}, {"products": "schmudgen"}, {"subject_to": [*box, "x >= 1/2"]}):
+        assert "not about that problem" in check_certificate(content, problem | other).reason
 
 
 # --------------------------------------------------------------------------------------- 5: time and memory
@@ -286,22 +296,13 @@ def test_lean_from_equalities_alone_and_with_repeated_cofactors():
     proof = from_dict(CLASSICS["half_knapsack"]())
     text = proof.lean()
     assert "rw [" not in text and "linear_combination z0" in text and agrees(text, proof) == ""
-    twice = certificates.Proof(proof.claim, tuple(m for k in proof.multipliers for m in _halves(k)))
+    halves = [replace(m, polynomial=m.polynomial / 2) for m in proof.multipliers for _ in range(2)]
+    twice = certificates.Proof(proof.claim, tuple(halves))
     assert twice.verify()
     text = twice.lean()
     assert agrees(text, twice) == "" and text.count("mul_eq_zero_of_right") == 2 * sum(
         m.kind == "equality" for m in proof.multipliers
     )
-
-
-def _halves(multiplier):
-    from dataclasses import replace
-    from fractions import Fraction
-
-    if multiplier.polynomial is None:
-        return [multiplier]
-    half = replace(multiplier, polynomial=multiplier.polynomial * Fraction(1, 2))
-    return [half, half]
 
 
 # ---------------------------------------------------------------------------- 7: optimum, decide, squares

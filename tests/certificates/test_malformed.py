@@ -11,6 +11,7 @@ import pytest
 import sosdp as sd
 from certificates import kernel, kernel_words
 from certificates.check import check_file
+from certificates.into_kernel import replay
 from sosdp.cli import main
 from tests.certificates.classics import X, Y
 from tests.certificates.forgeries import get
@@ -196,6 +197,8 @@ def test_what_is_malformed_is_so_at_every_door(name, tmp_path, capsys):
     for path, value in [change[1:] for change in CERTIFICATES if change[0] == name]:
         codes = doors(tmp_path, capsys, kernel.main, written(tmp_path, problem, changed(proof, path, value)))
         assert codes == [2, 2, 2], (path, value)
+        with pytest.raises(kernel.Malformed):
+            replay(changed(proof, path, value))
 
 
 def test_malformed_proofs_about_operators(tmp_path, capsys):
