@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq, fmpq_mat
 
-from certificates.kernel import NotProven
+from certificates.kernel import NotProven, semidefinite
 from sosdp.algebra.polynomial import Polynomial
 
 Monomial = tuple[int, ...]
@@ -231,12 +231,7 @@ def squares_of(gram: Sequence[Sequence[Any]]) -> list[Square]:
     A definite matrix is M M^T + R with short dyadic numbers in M and R diagonally dominant, so that numbers
     stay short; other matrices get an exact LDL^T.
     """
-    matrix = [[Fraction(v) for v in row] for row in gram]
-    side = len(matrix)
-    if any(len(row) != side for row in matrix) or any(
-        matrix[i][j] != matrix[j][i] for i in range(side) for j in range(i)
-    ):
-        raise NotProven("a Gram matrix is not symmetric")
+    matrix = semidefinite([[Fraction(v) for v in row] for row in gram])
     return _dominant(matrix) or exact_squares(matrix)
 
 

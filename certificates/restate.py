@@ -7,7 +7,6 @@ are divided by those numbers; the checker judges the result as it does every pro
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
@@ -94,9 +93,4 @@ def _moved(m: Multiplier, claim: Claim, bounds: _Places, zeros: _Places) -> Mult
         factor *= lead / places[normed][1]
     if m.polynomial is not None:
         return replace(m, index=tuple(index), polynomial=m.polynomial * factor)
-    gram = tuple(tuple(v * factor.numerator for v in row) for row in m.gram)
-    common = math.gcd(factor.denominator * m.denominator, *(v for row in gram for v in row))
-    whole = tuple(tuple(v // common for v in row) for row in gram)
-    return replace(
-        m, index=tuple(index), gram=whole, denominator=factor.denominator * m.denominator // common
-    )
+    return Multiplier.weighing(m.kind, index, m.basis, m.matrix * factor)

@@ -38,6 +38,7 @@ from certificates.exact import (
 from certificates.identity import Claim, Multiplier
 from certificates.kernel import Theorem
 from certificates.proof import Proof
+from certificates.summands import summands
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import variable_name
 
@@ -302,18 +303,12 @@ def from_proof(proof: Proof, target: int = 0) -> Derivation:
 
     ValueError for proofs with matrix inequalities or about distributions: they have no such form.
     """
-    claim = proof.claim
-    if claim.matrices or claim.expectations or claim.squares or claim.kind == "no_certificate":
-        raise ValueError(
-            "a derivation is about points, equalities and scalar inequalities: this proof has matrix "
-            "inequalities, expectations, or shows that there is no certificate"
-        )
-    own = [m for m in proof.multipliers if m.target == target]
+    claim, parts = proof.claim, summands(proof, target)
     made = _from_parts(
         claim.equalities,
         claim.inequalities,
-        [([claim.inequalities[k] for k in m.index], m.squares()) for m in own if m.polynomial is None],
-        [(claim.equalities[m.index[0]], m.polynomial) for m in own if m.polynomial is not None],
+        [(part.factors, part.squares) for part in parts if part.cofactor is None],
+        [(part.factors[0], part.cofactor) for part in parts if part.cofactor is not None],
         claim.targets[target],
     )
     return replace(made, bound=made.degree)
@@ -337,7 +332,7 @@ def nothing() -> Derivation:
 def _from_parts(
     equalities: Iterable[Polynomial],
     inequalities: Iterable[Polynomial],
-    squares: Iterable[tuple[list[Polynomial], Sequence[Square]]],
+    squares: Iterable[tuple[Iterable[Polynomial], Sequence[Square]]],
     cofactors: Iterable[tuple[Polynomial, Polynomial]],
     conclusion: Polynomial,
     equality: bool = False,

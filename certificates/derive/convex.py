@@ -21,7 +21,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from certificates.exact import Terms, add_to, polynomial_of, rational
-from certificates.find.numbers import exact_number
+from certificates.find.numbers import binary, exact_number
 from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
@@ -67,7 +67,7 @@ def semidefinite_bound(
         raise ValueError(f"the dual point needs one finite number for each of {len(constraints)} constraints")
     sides = [exact_number(b) for _, _, b in constraints]
     entries = [_entries(a) for a, _, _ in constraints]
-    y = [Fraction(round(float(v) * (1 << bits)), 1 << bits) for v in multipliers]
+    y = [binary(v, bits) for v in multipliers.tolist()]
     y = [max(v, Fraction(0)) if kind == "<=" else v for v, kind in zip(y, kinds, strict=True)]
     unit = _identity_combination(entries, side)
     shift = Fraction(0)
@@ -136,8 +136,9 @@ def nearest_correlation_bound(target: Any, dual: Any, name: str = "X", bits: int
     values, vectors = np.linalg.eigh(-(np.array(exact, dtype=float) + np.diag(y)))
     positive = (vectors * np.maximum(values, 0.0)) @ vectors.T
     lift = max(0.0, -least_eigenvalue_bound(positive)) * 1.01 + 2.0 ** -(bits - 2) * side
-    z = _dyadic(positive + lift * np.eye(side), bits)
-    diagonal = [Fraction(round(float(v) * (1 << bits)), 1 << bits) for v in y]
+    shifted = positive + lift * np.eye(side)
+    z = [[binary(v, bits) for v in row] for row in ((shifted + shifted.T) / 2).tolist()]
+    diagonal = [binary(v, bits) for v in y.tolist()]
     x = matrix_of_variables(side, name)
     # weights 1 on the diagonal, 2 off it: ||X - A||^2 = sum of w p^2, p = X_ij - A_ij, slope u = 2 w v
     squares, multipliers, bound = [], [], Fraction(0)
@@ -229,8 +230,3 @@ def _exact_matrix(matrix: Any) -> list[list[Fraction]]:
     if any(rows[i][j] != rows[j][i] for i in range(len(rows)) for j in range(i)):
         raise ValueError("a matrix must be symmetric")
     return rows
-
-
-def _dyadic(matrix: np.ndarray, bits: int) -> list[list[Fraction]]:
-    symmetric = (matrix + matrix.T) / 2
-    return [[Fraction(round(float(v) * (1 << bits)), 1 << bits) for v in row] for row in symmetric]

@@ -158,8 +158,7 @@ def holder(w: Sequence[Any], f: Sequence[Any], power: int, weights: str = "nonne
     (i_1, ..., i_t), the identity is ``prod w_i`` times what `product_of_powers` says of the f_i. Cost:
     C(n+t-1, t) terms; ValueError beyond 5000, for an odd power, or for different lengths.
     """
-    if not isinstance(power, int) or power < 2 or power % 2:
-        raise ValueError(f"power must be an even integer >= 2, not {power!r}")
+    _half(power)
     if weights not in ("nonnegative", "boolean", "numbers", "one"):
         raise ValueError(f"weights={weights!r}: choose 'nonnegative', 'boolean' or 'numbers'")
     ws, fs = _polynomials(w), _polynomials(f)
@@ -224,11 +223,8 @@ def root(x: Any, bound: Any, power: int = 2) -> Derivation:
 
     With `young`: C^2 - x^2 is at least (2/t)(C^t - x^t) / C^(t-2); and 2 C (C - x) = (C^2 - x^2) + (C - x)^2.
     """
-    p, c = _exact_polynomial(x), _positive(bound, "bound")
-    if not isinstance(power, int) or power < 2 or power % 2:
-        raise ValueError(f"power must be an even integer >= 2, not {power!r}")
+    p, c, half = _exact_polynomial(x), _positive(bound, "bound"), _half(power)
     given = assume(c**power - p**power)
-    half = power // 2
     below = young(p, Polynomial(c), 1, half) * (1 / c ** (power - 2)) if half > 1 else nothing()
     squared = given * (Fraction(1, half) / c ** (power - 2)) + below
     return (squared + square(c - p)) * (1 / (2 * c))
@@ -240,10 +236,7 @@ def cancel(x: Any, bound: Any, power: int = 2) -> Derivation:
     C^(t-1) (C - x) = (C x^(t-1) - x^t) + (C - x)^2 H with H = sum_k C^(t-2-k) x^k, which is half of
     C^(t-2) + x^(t-2) + (C + x)^2 sum_j C^(t-4-2j) x^(2j).
     """
-    p, c = _exact_polynomial(x), _positive(bound, "bound")
-    if not isinstance(power, int) or power < 2 or power % 2:
-        raise ValueError(f"power must be an even integer >= 2, not {power!r}")
-    half = power // 2 - 1
+    p, c, half = _exact_polynomial(x), _positive(bound, "bound"), _half(power) - 1
     weight = Fraction(1, 2) if half else Fraction(1)
     parts = [(weight * c ** (2 * half), c - p)] + ([(weight, (c - p) * p**half)] if half else [])
     parts += [(weight * c ** (2 * (half - 1 - j)), (c - p) * (c + p) * p**j) for j in range(half)]
@@ -268,6 +261,12 @@ def _positive(value: Any, name: str) -> Fraction:
     if number <= 0:
         raise ValueError(f"{name} must be a number > 0, not {number}")
     return number
+
+
+def _half(power: Any) -> int:
+    if not isinstance(power, int) or power < 2 or power % 2:
+        raise ValueError(f"power must be an even integer >= 2, not {power!r}")
+    return power // 2
 
 
 def _weights(weights: Sequence[Any] | None, count: int) -> list[Derivation] | None:

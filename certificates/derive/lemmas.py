@@ -286,36 +286,3 @@ def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
     for first in range(total + 1):
         for rest in _compositions(total - first, parts - 1):
             yield (first, *rest)
-
-
-__all__ = [
-    "am_gm",
-    "at_most_one",
-    "boolean",
-    "cancel",
-    "cancel_nonnegative",
-    "cauchy_schwarz",
-    "cauchy_schwarz_split",
-    "empirical_moment",
-    "fourth_moment_bound",
-    "gaussian_moment",
-    "gaussian_moment_bound",
-    "holder",
-    "inner",
-    "kept_mass",
-    "moment_bound",
-    "nonnegative",
-    "outlier_mass",
-    "overlap_bounds",
-    "overlap_error",
-    "product_of_powers",
-    "robust_mean",
-    "root",
-    "row_sum",
-    "separation",
-    "shared_mass",
-    "triangle",
-    "weighted_cauchy_schwarz",
-    "weighted_triangle",
-    "young",
-]

@@ -61,6 +61,11 @@ def exact_number(value: Any) -> Fraction:
         raise ValueError(f"a bound must be a finite number, not {value!r}") from None
 
 
+def binary(value: Any, bits: int) -> Fraction:
+    """A number rounded to so many binary places."""
+    return Fraction(round(Fraction(value) * (1 << bits)), 1 << bits)
+
+
 def dyadic(value: float) -> Fraction:
     """A short dyadic rational near a number, relative to its size."""
     bits = 24 - int(np.floor(np.log2(max(abs(value), 2.0**-20))))

@@ -159,14 +159,7 @@ class ProgramCertificate:
             start = {key: len(result) for key, result in parts.items()}
             for key, result in parts.items():
                 result.extend(getattr(proof.claim, key))
-            uses.append(
-                Uses(
-                    *(
-                        tuple(range(start[key], start[key] + len(getattr(proof.claim, key))))
-                        for key in ("equalities", "inequalities", "matrices")
-                    )
-                )
-            )
+            uses.append(Uses(*(tuple(range(start[key], len(result))) for key, result in parts.items())))
             multipliers.extend(_moved(m, target, start) for m in proof.multipliers)
         for p in program.vanishing:
             # p = 0 is "p and -p are sums of squares"; with these numbers both are 0

@@ -11,7 +11,7 @@ Positive definiteness is screened in floating point here and proven exactly by t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -61,6 +61,16 @@ def checked(claim: Claim, multipliers: Iterable[Multiplier]) -> Proof:
     if not proof.verdict:
         raise NotCertifiable(f"the checker says {proof.verdict}")
     return proof
+
+
+def first(way: Callable[[Any], Proof], options: Sequence[Any], said: str = "") -> Proof:
+    """The proof of the first option that has one; NotCertifiable with what stopped the last, and which."""
+    for option in options:
+        try:
+            return way(option)
+        except NotCertifiable as error:
+            reason = f"{error}{said.format(option)}"
+    raise NotCertifiable(reason)
 
 
 class _Place(NamedTuple):
@@ -204,13 +214,7 @@ class Rounder:
 
     def proof(self, places: Sequence[int]) -> Proof:
         """The proof at the first of these numbers of bits that the checker accepts; raises NotCertifiable."""
-        reason = ""
-        for bits in places:
-            try:
-                return checked(self.claim, self.multipliers(bits))
-            except NotCertifiable as error:
-                reason = f"{error} ({bits} bits)"
-        raise NotCertifiable(reason)
+        return first(lambda bits: checked(self.claim, self.multipliers(bits)), places, " ({} bits)")
 
     def contribution(self, k: int, gram: np.ndarray, scale: int) -> Terms:
         """Exactly what block k adds to its target."""

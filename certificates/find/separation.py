@@ -28,6 +28,7 @@ from certificates.exact import (
     times,
     value_at,
 )
+from certificates.find.numbers import binary
 from certificates.find.rounding import NotCertifiable
 from certificates.find.univariate import critical_points
 from certificates.identity import Claim
@@ -112,7 +113,7 @@ def _rounded(result: Any, claim: Claim, monomials: list[Monomial]) -> Proof:
     for share in _SHARES:
         weight = Fraction(share * separation / max(cost, separation, 1e-12)).limit_denominator(1 << 30)
         for bits in (30, 50):
-            chosen = {m: round(Fraction(values[m]) * (1 << bits)) / Fraction(1 << bits) for m in wanted}
+            chosen = {m: binary(values[m], bits) for m in wanted}
             functional: Terms = {}
             for row, (c, m) in normal.items():
                 value = (chosen[m] + weight * inside[m]) if c else Fraction(0)

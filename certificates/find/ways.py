@@ -54,13 +54,3 @@ def proven(ways: Sequence[Way]) -> Proof:
     raise NotCertifiable(
         f"no exact certificate found ({said}); {_ADVICE}", attempts=(reasons[0], reasons[-1])
     )
-
-
-def first(way: Callable[[float], Proof], slacks: tuple[float, ...]) -> Proof:
-    """The proof at the first slack that has one; raises what the last one raised."""
-    for slack in slacks[:-1]:
-        try:
-            return way(slack)
-        except NotCertifiable:
-            continue
-    return way(slacks[-1])

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from certificates.find.numbers import exact_number
+from certificates.find.numbers import binary, exact_number
 from certificates.find.rounding import NotCertifiable
 from certificates.find.ways import Outcome, outcome
 from certificates.find.word_claims import BITS, Claimed, Terms, Word
@@ -124,7 +124,7 @@ class _Writer:
         return ceil(min(max(sum(self.sizes.get(a, 0.0) for a in word), -200.0), 200.0))
 
     def _dyadic(self, value: Any, more: int = 0) -> Fraction:
-        return Fraction(round(Fraction(value) * 2 ** (self.bits + more)), 2 ** (self.bits + more))
+        return binary(value, self.bits + more)
 
     def _constrained(self, block: Any, basis: list[Terms], gram: Gram) -> None:
         """A multiplier of an inequality, or of an expectation (a number)."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from certificates.identity import Multiplier
+from certificates.write.tables import gram_table
 from sosdp.extras import need
 from sosdp.plot.figures import BLUE, INK, VERMILION, figure, title
 
@@ -20,13 +21,12 @@ def picture(multiplier: Multiplier) -> Any:
     floating point and for the eye only: Q = F F^T, by eigenvectors, largest square first.  ValueError for
     multipliers without a Gram matrix.  Needs the extra 'sosdp[plot]'.
     """
-    if not multiplier.basis:
-        raise ValueError(f"a multiplier of kind {multiplier.kind!r} has no Gram matrix to show")
+    table = gram_table(multiplier)
     need("matplotlib", "a picture")
     from matplotlib.colors import LinearSegmentedColormap
 
     colours = LinearSegmentedColormap.from_list("signs", [VERMILION, "white", BLUE])
-    gram = multiplier.matrix.astype(float)
+    gram = table.entries.astype(float)
     values, vectors = np.linalg.eigh(gram)
     kept = np.flatnonzero(values > 1e-12 * max(values[-1], 0.0))[::-1]
     factor = vectors[:, kept] * np.sqrt(values[kept])
@@ -34,7 +34,6 @@ def picture(multiplier: Multiplier) -> Any:
     factor = factor * np.where(factor[np.abs(factor).argmax(axis=0), np.arange(kept.size)] < 0, -1.0, 1.0)
     side = gram.shape[0]
     fig, axes = figure(9.2, 4.4, columns=2, ratios=[side, max(kept.size, side / 3)])
-    names = [str(p) for p in multiplier.basis_polynomials]
     panels = ((gram, "Gram matrix"), (factor, f"factor: {kept.size} squares"))
     for ax, (matrix, caption) in zip(axes, panels, strict=True):
         top = float(np.abs(matrix).max(initial=0.0)) or 1.0
@@ -42,7 +41,7 @@ def picture(multiplier: Multiplier) -> Any:
         ax.set_xticks([])
         ax.set_yticks([])
         if side <= LABELS:
-            ax.set_yticks(range(side), names, fontsize=8, color=INK)
+            ax.set_yticks(range(side), table.labels, fontsize=8, color=INK)
         for spine in ax.spines.values():
             spine.set_visible(True)
         bar = fig.colorbar(image, ax=ax, shrink=0.8)
