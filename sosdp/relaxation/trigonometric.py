@@ -13,14 +13,14 @@ import numpy as np
 from ..algebra.coefficients import Number, as_numbers
 from ..model.options import read_options
 from .assemble.sizes import check_tables
-from .candidate import Ran
 from .descent import near
+from .pseudoexpectation import Result
 from .solve.sos_cone.unit_box import SampledBound
 from .steps.sampled import on_circle
 
 
 @dataclass(frozen=True, eq=False)
-class TrigonometricBound:
+class TrigonometricBound(Result):
     """A bound on a trigonometric polynomial over all angles.
 
     ``status``: ``optimal``, ``inaccurate`` or ``failed``; ``bound``: the solver's value; ``certified_bound``:
@@ -29,16 +29,14 @@ class TrigonometricBound:
     ``steps``: what ran.
     """
 
-    status: str
-    sense: str
     degree: int
-    bound: float
-    certified_bound: float | None
     iterations: int
     seconds: float
     raw: SampledBound = field(repr=False)
     coefficients: tuple[tuple[Number, ...], tuple[Number, ...]] = field(repr=False)
-    steps: tuple[Ran, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"TrigonometricBound({self.status}, degree {self.degree}: {self._bounds})"
 
     def __call__(self, k: int) -> complex:
         """The pseudo-expectation of ``e^(ikt)``; ValueError above the degree."""
@@ -94,6 +92,10 @@ def minimize_trigonometric(
         degree=degree,
         bound=sign * raw.value,
         certified_bound=proven,
+        reason="" if status == "optimal" else f"the solver ended with {raw.solution.status}",
+        solver=ran.solver,
+        sizes={"moments": int(raw.points.size), "blocks": [g.shape[0] for g in raw.grams], "degree": degree},
+        times={"solve": raw.solution.seconds},
         iterations=raw.solution.iterations,
         seconds=time.perf_counter() - began,
         raw=raw,
