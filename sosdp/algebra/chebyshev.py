@@ -116,7 +116,7 @@ class ChebyshevPolynomial(Combination):
         if set(top) - set(known):
             missing = ", ".join(variable_name(v) for v in sorted(set(top) - set(known)))
             raise ValueError(f"no value was given for {missing}")
-        tables = {v: _values(known[v], degree, np.ones_like(known[v])) for v, degree in top.items()}
+        tables = {v: chebyshev_table(known[v], degree, np.ones_like(known[v])) for v, degree in top.items()}
         total: Any = 0.0
         for term, c in self.terms.items():
             part: Any = float(c)
@@ -131,7 +131,7 @@ class ChebyshevPolynomial(Combination):
         for term, c in self.terms.items():
             part = Polynomial(c)
             for v, k in term:
-                part = part * _values(variable(v), k, Polynomial(1))[k]
+                part = part * chebyshev_table(variable(v), k, Polynomial(1))[k]
             total = total + part
         return total
 
@@ -199,7 +199,7 @@ def _product(a: Term, b: Term) -> list[tuple[Term, Number]]:
     return [(tuple((v, k) for v, k in t.items() if k), int(w) if w == int(w) else w) for t, w in result]
 
 
-def _values(x: Any, degree: int, one: Any) -> list[Any]:
+def chebyshev_table(x: Any, degree: int, one: Any) -> list[Any]:
     """``T_0(x) = one``, ``T_1(x)``, ... up to a degree."""
     table = [one, x]
     for _ in range(2, degree + 1):

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dgetrf
 
+from ....algebra.chebyshev import chebyshev_table
 from ....conic.program import SolverUnavailable
 
 _SEED = 20
@@ -29,20 +30,12 @@ def chebyshev_nodes(count: int) -> np.ndarray:
     return -np.cos(np.pi * np.arange(count) / (count - 1))
 
 
-def chebyshev_values(x: np.ndarray, degree: int) -> np.ndarray:
-    """``T_0, ..., T_degree`` at x, shape (degree + 1, *x.shape)."""
-    table = np.empty((degree + 1, *x.shape))
-    table[0] = 1.0
-    if degree:
-        table[1] = x
-    for k in range(2, degree + 1):
-        table[k] = 2.0 * x * table[k - 1] - table[k - 2]
-    return table
-
-
 def chebyshev_products(points: np.ndarray, exponents: np.ndarray) -> np.ndarray:
     """Products of Chebyshev polynomials, one factor a coordinate, shape (points, exponents)."""
-    tables = (chebyshev_values(x, int(e.max(initial=0))) for x, e in zip(points.T, exponents.T, strict=True))
+    tops = exponents.max(axis=0, initial=0).tolist()
+    tables = (
+        np.stack(chebyshev_table(x, top, np.ones_like(x))) for x, top in zip(points.T, tops, strict=True)
+    )
     return _products(tables, exponents, points.shape[0])
 
 
