@@ -65,7 +65,9 @@ test: $(VENV)/installed-dev
 # The answers may not depend on the processor: the same tests, once more each, with OpenBLAS told that it runs on
 # an older one; the kernels take turns.
 KERNELS ?= Haswell Prescott
-NUMERICAL = tests/engine tests/fuzz tests/ledger tests/sos_cone tests/structured \
+# of the engine what is about numbers, not about files, words and processes
+WORDS = formats interrupted key_collisions other_solvers pickles plot_blocks plugins progress refusals
+NUMERICAL = $(filter-out $(WORDS:%=tests/engine/test_%.py),$(wildcard tests/engine/test_*.py)) tests/fuzz tests/ledger tests/sos_cone tests/structured \
   $(addprefix tests/certificates/test_,cases.py claims.py convex.py facial.py refine.py rounding.py zeros.py) \
   $(addprefix tests/privacy/test_,accept.py agreement.py combinators.py exponential.py integer_queries.py projection.py stability.py) \
   tests/sbm/test_certificate_exact.py tests/gaussian/test_pipelines.py
