@@ -159,7 +159,8 @@ class ForAll(Constraint):
         top = int(degrees.max(initial=0))
         if top % 2:
             raise ValueError(
-                f"the polynomial has odd degree {top} in the quantified variables: it is negative somewhere"
+                f"the polynomial has odd degree {top} in the quantified variables: it is negative somewhere; "
+                "for v in [-1, 1] put u[0]**2 - u[1]**2 in its place: for_all(u, q >= 0, sphere=True)"
             )
         if top == 0:
             raise ValueError("the polynomial does not contain the quantified variables; state it as p >= 0")

@@ -151,20 +151,21 @@ class Polynomial(Sparse):
         return coerce(other) / self.constant if _operand(other) is not None else NotImplemented
 
     def __pow__(self, exponent: Any) -> Polynomial:
-        if type(exponent) is not int:
-            if isinstance(exponent, Polynomial) and exponent.is_constant:
-                exponent = exponent.constant
-            number = as_number(exponent)
-            if type(number) is float and number.is_integer():
-                number = int(number)
-            if type(number) is not int:
-                raise ValueError(
-                    f"the power of a polynomial must be a non-negative integer, not {exponent!r}"
-                )
-            exponent = number
-        if exponent < 0:
+        given = exponent.constant if isinstance(exponent, Polynomial) and exponent.is_constant else exponent
+        number = given if type(given) is int else as_number(given)
+        if type(number) is float and number.is_integer():
+            number = int(number)
+        if type(number) is not int or number < 0:
             raise ValueError(f"the power of a polynomial must be a non-negative integer, not {exponent!r}")
-        return arithmetic.power(self, exponent)
+        return arithmetic.power(self, number)
+
+    def __xor__(self, exponent: Any) -> Any:
+        raise TypeError("a power is written x**2, not x^2")
+
+    def __abs__(self) -> Any:
+        raise TypeError(
+            "|p| is no polynomial: take a variable t with t >= p and t >= -p, or t**2 == p**2 and t >= 0"
+        )
 
     # ------------------------------------------------------------------ comparisons
 
@@ -172,7 +173,10 @@ class Polynomial(Sparse):
     __ge__ = _operator(lambda p, q: above["inequality"](p - q), constraints=True)
 
     def __lt__(self, other: Any) -> Any:
-        raise TypeError("strict inequalities are not supported: use <= or >=, or add a margin yourself")
+        raise TypeError(
+            "strict inequalities are not supported: use <= or >=, or add a margin yourself; for max(p, q), "
+            "which compares, take a variable t with t >= p and t >= q"
+        )
 
     __gt__ = __lt__
 

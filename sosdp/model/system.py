@@ -249,5 +249,7 @@ def _flatten(items: Any) -> list[Equality | Inequality | PSD | ForAll]:
                 "a polynomial is not a constraint: compare it with <=, >= or ==, or use PSD(matrix)"
             )
         else:
-            raise TypeError(f"expected constraints or systems, not {type(item).__name__}")
+            raise TypeError(
+                f"expected constraints such as x >= 1 (without quotes) or systems, not {type(item).__name__}"
+            )
     return result

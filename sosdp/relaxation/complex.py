@@ -242,7 +242,8 @@ def minimize_complex(
     basis
         ``holomorphic``: squares |q(z)|**2 of polynomials in z alone, the complex hierarchy, small matrices;
         ``real``: all squares, that is the real relaxation in the parts of z, larger and never weaker;
-        ``auto``: the first, and the better of the two where no minimiser is read off and the second is small.
+        ``auto``: the first, and the better of the two where no minimiser is read off, or the first has no
+        bound, and the second is small.
     sparsity
         ``correlative`` (cliques of variables that meet), ``term`` (blocks of squares), ``correlative+term``:
         smaller, perhaps weaker; None (``dense``, ``auto``): the full relaxation.
@@ -313,19 +314,19 @@ def minimize_complex(
     lost = best.status in ("failed", "inaccurate") and best.certified_bound is None
     # of order 1 both are the same: a Hermitian covariance is that of parts without correlation
     small = order > 1 and math.comb(2 * len(ids) + order, order) <= _SMALL_SIDE
+    # squares of the parts may have a bound where those of polynomials in z have none
     unattained = best.status == "optimal" and not building and small and not len(answer.atoms())
     late = options.time_limit is not None and time.perf_counter() - began >= options.time_limit
-    if late or not (lost or (basis == "auto" and unattained)):
+    if late or not (lost or (basis == "auto" and (unattained or small and best.status == "unbounded"))):
         return answer
     # Hermitian squares are squares of the parts: where no bound has a certificate of these, none has of
     # those, and a ray shows it here (moments of z grow with the square of their size, along no ray)
-    limited = solver_options.copy()
     if options.time_limit is not None:
-        limited["time_limit"] = max(options.time_limit - (time.perf_counter() - began), 0.01)
-    wider = _in_parts(whole, system, 2 * order, sense, building, **limited)
+        solver_options["time_limit"] = max(options.time_limit - (time.perf_counter() - began), 0.01)
+    wider = _in_parts(whole, system, 2 * order, sense, building, **solver_options)
     if basis == "auto" and _is_better(wider, best, sign):
         return ComplexExpectation(wider, "real", names, parts)
-    if lost and wider.status in ("unbounded", "infeasible"):
+    if best.certified_bound is None and wider.status in ("unbounded", "infeasible"):
         best = replace(best, status=wider.status, bound=wider.bound, reason=wider.reason)
         return replace(answer, real=best)
     return answer

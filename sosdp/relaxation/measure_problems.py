@@ -21,7 +21,7 @@ from ..reduction.quotient import find_quotient
 from .assemble.sizes import check_sizes
 from .measure_program import MeasureProgram
 from .measure_solution import MeasureSolution
-from .minimize import minimize
+from .minimize import Constraints, minimize
 
 TOUCHING = Fraction(1, 10**9)  # of its width: how far the walls of a box that a set touches are moved out
 _OPEN = "the denominator {} is not proven positive on the set: the bound holds where it is"
@@ -29,7 +29,7 @@ _OPEN = "the denominator {} is not proven positive on the set: the bound holds w
 
 @spelled_out("solve")
 def volume(
-    system: System,
+    system: Constraints,
     box: Mapping[Polynomial, tuple[Any, Any]],
     degree: int,
     *,
@@ -43,7 +43,7 @@ def volume(
     Parameters
     ----------
     system
-        Inequalities that describe the set; it is cut with the box.
+        Inequalities that describe the set (a System, one constraint, or a list); it is cut with the box.
     box
         The interval (low, high) of every variable, numbers.
     degree
@@ -60,6 +60,7 @@ def volume(
 
     Source: Henrion, Lasserre and Savorgnan, SIAM Review 51 (2009); Stokes: Lasserre, Math. Program. 2017.
     """
+    system = as_system(system)
     if system.equalities or system.matrices or system.foralls or not system.inequalities:
         raise ValueError(
             "the volume is that of a set described by inequalities, one at least, and nothing else"
@@ -86,9 +87,8 @@ def volume(
     program = MeasureProgram(products=products, cone=cone)
     inside = program.measure(xs, on=System(*(g >= 0 for g in inequalities)) & walls, name="inside")
     rest = program.measure(xs, on=walls, name="rest")
-    tests = monomials(xs, degree)
     share = Fraction(1, 2 ** len(xs))
-    program.require(inside(v) + rest(v) == integrate(v, unit).constant * share for v in tests)
+    program.require(inside(v) + rest(v) == integrate(v, unit).constant * share for v in monomials(xs, degree))
     if stokes:
         product = math.prod(inequalities, start=coerce(1))
         for v in xs:

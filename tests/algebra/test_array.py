@@ -211,5 +211,8 @@ test_refusals = refusals(
     (variables("e", 0).mean, "mean"),
     (lambda: np.all(xs <= 1), "truth value", TypeError),
     (lambda: xs < 1, "strict", TypeError),
+    (lambda: max(x, y), "a variable t with t >= p and t >= q", TypeError),
+    (lambda: x ^ 2, r"written x\*\*2", TypeError),
+    (lambda: abs(x), "t >= -p", TypeError),
     (lambda: PolynomialArray([None]), None, TypeError),
 )

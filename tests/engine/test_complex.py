@@ -135,6 +135,7 @@ SPHERE = z.abs2() + w.abs2() == 1
             -2.7423247,
         ),
         ((z * w).real * 2, [SPHERE], 4, "real", -1.0),
+        ((w.abs2() - 4) ** 2 + u.abs2(), [], None, "auto", 0.0),  # squares of z alone prove no bound
         ((z * w).real * 2, [SPHERE], 4, "holomorphic", -(2**0.5)),
         (
             -u.abs2(),

@@ -116,7 +116,7 @@ def test_volumes_from_above():
     assert all(b.status == "optimal" for b in bounds)
     assert all(a >= b >= math.pi for a, b in zip(proven, proven[1:])) and proven[-1] < math.pi + 0.04
     assert proven[2] + 1 < sd.volume(disc, box, 6, stokes=False).certified_bound < 2.4**2
-    interval = [sd.volume(S(x * (F(1, 2) - x) >= 0), {x: (-1, 1)}, d).certified_bound for d in (4, 8, 12)]
+    interval = [sd.volume([x * (F(1, 2) - x) >= 0], {x: (-1, 1)}, d).certified_bound for d in (4, 8, 12)]
     assert interval[0] > interval[1] > interval[2] > 0.5 and interval[2] < 0.58
     # a set cut by the box: half of it
     assert 1 <= sd.volume(S(x >= 0), {x: (-1, 1)}, 10, stokes=False).certified_bound < 1.4
@@ -312,7 +312,10 @@ def test_a_failed_combination_bounds_nothing(monkeypatch):
 
 def test_a_box_is_a_mapping():
     t = sd.polynomial("t")
-    refuse((lambda: sd.volume(sd.System(t**2 <= 1), [(-2, 2)], 4), "the box says", TypeError))
+    refuse(
+        (lambda: sd.volume(sd.System(t**2 <= 1), [(-2, 2)], 4), "the box says", TypeError),
+        (lambda: sd.volume("t**2 <= 1", {t: (-2, 2)}, 4), "without quotes", TypeError),
+    )
 
 
 def test_a_box_may_touch_the_set():

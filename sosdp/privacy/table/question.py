@@ -252,7 +252,10 @@ def groups(schema: Schema, name: str, keys: Iterable[Any] | None) -> Groups:
     if column is None:
         return Groups(name, listed)
     if column.type != "category":
-        raise SchemaError(f"column {name!r} holds {column.type}s: groups need a column of categories")
+        raise SchemaError(
+            f"column {name!r} holds {column.type}s: groups need a column of categories; in the schema say "
+            '{"type": "category", "values": [...]} of it'
+        )
     if listed is None:
         return Groups(name, column.values)
     foreign = [key for key in listed if key not in column.values]

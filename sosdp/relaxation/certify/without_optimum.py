@@ -118,6 +118,6 @@ def _no_bound(candidate: Candidate) -> str:
     if statement.kind != BOUND:
         cure = "try a higher degree, bound the supports, or bound the masses"
     return (
-        f"at this degree the relaxation is unbounded, which the problem need not be: no {certificate} exists "
-        f"for any bound; {cure}"
+        f"at this degree the relaxation is unbounded, which the problem need not be: no {certificate} of its "
+        f"kind exists for any bound; {cure}"
     )

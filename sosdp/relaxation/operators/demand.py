@@ -93,7 +93,8 @@ class WordDemand(Demand):
     @property
     def cure(self) -> str:
         """What to try where no bound has a certificate."""
-        return super().cure if self.ids else "try a higher level, or bound the operators: R**2 - x.H*x >= 0"
+        more = f"try basis='real', which may have more squares; {super().cure}"
+        return more if self.ids else "try a higher level, or bound the operators: R**2 - x.H*x >= 0"
 
     def emptied(self) -> WordDemand:
         """The demand without an objective."""
