@@ -118,11 +118,18 @@ def test_the_digest_notices_whatever_is_left():
     ],
 )
 def test_an_object_that_says_two_things_is_read_once(method):
-    """A bound of 5 where it is read for the sentence, and of 1 where it is read for the proof."""
-    claim = type("Two", (dict,), method)(
-        kind="lower_bound", objective=[["1", [[0, 2]]], ["1", []]], bound="1"
-    )
-    square = {"kind": "sos", "basis": [[[0, 1]]], "gram": [["1"]]}
-    content = {"format": "sosdp-certificate/1", "variables": ["x"], "claim": claim, "multipliers": [square]}
-    verdict = check_certificate(content)
-    assert verdict.status == "invalid" or verdict.claim.endswith(">= 1")
+    """A bound of 5 where it is read for the sentence, and a true one where it is read for the proof."""
+    two = type("Two", (dict,), method)
+    polynomials = {
+        "format": "sosdp-certificate/1",
+        "variables": ["x"],
+        "claim": two(kind="lower_bound", objective=[["1", [[0, 2]]], ["1", []]], bound="1"),
+        "multipliers": [{"kind": "sos", "basis": [[[0, 1]]], "gram": [["1"]]}],
+    }
+    operators = {
+        "format": "sosdp-words/1",
+        "claim": two(kind="lower_bound", letters=[["x"]], objective={"x x": 1}, bound="0"),
+        "lines": [["square", {"x": 1}], ["settle", 0]],
+    }
+    verdicts = [check_certificate(content) for content in (polynomials, operators)]
+    assert all(v.status == "invalid" or (v and "5" not in v.claim) for v in verdicts), verdicts
