@@ -114,7 +114,7 @@ def _read_cvxpy(problem: cvxpy.Problem) -> tuple[ConicProgram, sp.csr_matrix, Ca
             psd=(*(int(size) for size in dims.soc), *sides),
         ),
         P=None if P is None or P.nnz == 0 else sp.csc_matrix(sp.triu(P)),
-        rounded=bool(sides or dims.soc),  # entries came times a factor sqrt(2) that is rounded
+        rounded=True,  # constants were added, and entries multiplied, in floats
         constant=float(inverse[-1]["offset"]),
     )
     return program, to_rows, lambda answer: problem.unpack_results(answer, chain, inverse)
@@ -231,5 +231,5 @@ def from_picos(problem: picos.Problem) -> ConicProgram:
             psd=tuple(sides),
         ),
         constant=sign * float(constant[0]),
-        rounded=bool(sides),
+        rounded=True,  # as there: right sides less left sides
     )

@@ -8,6 +8,7 @@ objectives, so that ``relax.minimize(sum_squares(relax.E(A) - B))`` is a project
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,6 +136,9 @@ class ExpectationConstraint:
 class ExpectationArray(np.ndarray):
     """An object array of expectations with numpy semantics; comparisons give arrays of constraints."""
 
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return array.view(ExpectationArray) if array.ndim else array.item()  # a sum is no array
+
     def __ge__(self, other: Any) -> Any:
         return compare(np.greater_equal, self, other)
 
@@ -210,7 +214,7 @@ def flatten_constraints(constraints: Any) -> list[ExpectationConstraint]:
         return [constraints]
     if isinstance(constraints, ForAll):
         return [ExpectationConstraint("forall", constraints)]
-    if isinstance(constraints, (list, tuple, np.ndarray)):
+    if isinstance(constraints, list | tuple | set | frozenset | Iterator | np.ndarray):
         return [c for entry in constraints for c in flatten_constraints(entry)]
     raise TypeError(
         f"subject_to takes constraints on expectations (relax.E(p) >= 0), not {type(constraints).__name__}; "

@@ -25,7 +25,7 @@ from ..conic.choose import INTERIOR_POINT_SIDE
 from ..model.expectation import ExpectationConstraint
 from ..reduction.bounds import VariableBounds
 from .assemble.identity import GramProgram, Identity
-from .assemble.program_units import program_scalings
+from .assemble.program_units import objective_sizes, program_scalings
 from .assemble.scaling import Scaling, find_scaling, power_of_two, scale
 from .assemble.stack import stack
 from .descent import centre_of_forms, low_points, moved_polynomial, near
@@ -36,8 +36,6 @@ _DISTANT = 1.25  # |middle| over half-width of a deduced range from which a vari
 _FAR_END = 1e2  # size of the one end of a range from which on a variable is measured from there
 _NARROW = 2.0**-30  # width of a range beside its middle, from which on that is looked for twice
 _OUT = 4.0  # times the size of the data
-_LARGE = 1000  # moments
-_COUNTED = 1e-3  # of the largest coefficient of an objective: what counts for its unit
 _LIGHTER = 2**10  # by how much multiples of equations must lower a polynomial's largest coefficient
 _DIGITS = 6  # binary digits of a centre relative to the half-width: data keep short coefficients
 _MOST_TERMS = 2000  # a longer polynomial is not moved
@@ -289,11 +287,11 @@ class Built:
 
     @cached_property
     def at_origin(self) -> float:
-        """The value at the origin of the given variables; minus infinity where this does not satisfy every
+        """The value at the origin of the given variables; infinite where this does not satisfy every
         constraint."""
         mass, demand = self.given.mass, self.given.demands[0]
         if mass is None or demand.halves or not demand.has_origin:
-            return -math.inf
+            return math.inf
         return near(self.given.constant + mass * Fraction(demand.parts[0].constant))
 
     def parts_of(self, gram: np.ndarray, free: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -394,7 +392,7 @@ def _units(
     else:
         result = program_scalings(pieces, bounds, known)
     values = [1.0] if single else [s.value for s in result]
-    height, power = _sizes(result, values, pieces)
+    height, power = objective_sizes(result, values, pieces, statement.curves)
     if not single:  # the limits of unknowns are 0 or none, so that all may be multiplied together
         return [replace(s, value=s.value * power) for s in result], 1.0
     height = (height if given is None else given) or 1.0
@@ -402,32 +400,6 @@ def _units(
     return [
         replace(result[0], value=power, size=size, unknown=pieces[0].derive(_unknown_factors, result[0]))
     ], height
-
-
-def _sizes(result: list[Scaling], values: list[float], pieces: list[Identity]) -> tuple[float, float]:
-    """Of objectives in scaled variables: how much they vary, the Euclidean norm of all coefficients but the
-    constant, and the factor that brings what counts of them below four, but for a tenth; of large ones on
-    bounded sets, whose values are of the size of the largest, all of it below one (networks of 89 to 500
-    buses: 1e-5 of the value)."""
-    counted = np.concatenate(
-        [
-            np.abs(p.target * s.column * value)[p.columns.any(axis=1)]
-            for s, value, p in zip(result, values, pieces, strict=True)
-        ]
-    )
-    top = float(counted.max(initial=0.0)) or 1.0
-    height = top * float(np.linalg.norm(counted / top))
-    if counted.size > _LARGE and all(_is_bounded(s, p) for s, p in zip(result, pieces, strict=True)):
-        return height, 1.0 / power_of_two(top)
-    counted = np.sort(counted[counted > _COUNTED * top])
-    power = 4.0 / power_of_two(float(counted[(counted.size - 1) // 10])) if counted.size else 1.0
-    return height, power
-
-
-def _is_bounded(scaling: Scaling, piece: Identity) -> bool:
-    """Whether every variable of an objective has a bound."""
-    ids = np.unique(piece.columns[piece.target != 0])
-    return all(math.isfinite(scaling.bounds.largest.get(v, math.inf)) for v in ids.tolist() if v)
 
 
 def _unknown_factors(piece: Identity, scaling: Scaling) -> np.ndarray | None:

@@ -37,17 +37,24 @@ from .steps.centre import centred
 from .steps.centre import when as may_centre
 from .steps.exact import exact, may_decide
 from .steps.first import first
+from .steps.one_variable import is_in_one_variable, least_value
 from .steps.other_form import other_form
-from .steps.other_method import other_method
 from .steps.small import small
 
 STEPS = (
+    Step(
+        "one variable",
+        is_in_one_variable,
+        least_value,
+        "the real critical points of a polynomial, isolated in balls (Arb)",
+        "a polynomial of degree 30, wells of degree 40: named 82, named 84",
+    ),
     Step(
         "centre",
         may_centre,
         centred,
         "a relaxation does not change under x = c + u; the digits of a solver do",
-        "a polynomial that varies little beside its terms, without a set or in a box of 1e9: unit 0, unit 4",
+        "a polynomial that varies little beside its terms, in a box of 1e9: unit 4",
     ),
     Step(
         "other form",
@@ -55,13 +62,6 @@ STEPS = (
         other_form,
         "Gram and moment form of one program end early on different data",
         "sets of one point: nearly 1, nearly 3",
-    ),
-    Step(
-        "other method",
-        lambda s: len(s.statement.demands) == 1,
-        other_method,
-        "values at points, or an interior point",
-        "a polynomial of degree 30 in one variable without a set: named 82",
     ),
     Step(
         "small",
@@ -195,20 +195,17 @@ def closed(candidate: Candidate) -> Candidate:
     """The candidate with the status that its bracket allows."""
     if candidate.proven is not None and candidate.above < candidate.proven:  # then the point is infeasible
         candidate = replace(candidate, above=math.inf, point=None)
-    built, raw, value, proven = (
-        candidate.built,
-        candidate.raw,
-        min(candidate.value, candidate.above),
-        candidate.proven,
-    )
+    built, raw, proven = candidate.built, candidate.raw, candidate.proven
+    lowest = min(candidate.above, built.at_origin)  # of the values that are attained
+    value = min(candidate.value, lowest)
     # a value that the proof contradicts is no size
     best = candidate.above if math.isfinite(candidate.above) else value
     enough = tolerance(
         built, value if proven is None else max(value, float(proven)), variation_of(built, raw, best)
     )
     lower, sign = value - candidate.missed if proven is None else float(proven), built.statement.sign
-    if proven is not None and candidate.above - lower <= enough and not candidate.doubt:
-        return replace(candidate, status="optimal", value=min(candidate.above, max(value, lower)), reason="")
+    if proven is not None and lowest - lower <= enough and not candidate.doubt:
+        return replace(candidate, status="optimal", value=min(lowest, max(value, lower)), reason="")
     if candidate.doubt:
         text = (
             f"{sign * value:.9g} would be the value; whether the set has a point is open: {candidate.doubt}"
@@ -219,7 +216,7 @@ def closed(candidate: Candidate) -> Candidate:
         and candidate.missed <= enough
         and candidate.violated <= 10 * SATISFIED
         and abs(value - lower) <= enough
-        and candidate.above > candidate.value - enough  # a point below the value contradicts it
+        and lowest > candidate.value - enough  # a point below the value contradicts it
     )
     if by_moments and not is_wide(built, raw):
         why = ""

@@ -13,7 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from ..algebra.coefficients import Number
-from ..algebra.polynomial import Polynomial
+from ..algebra.polynomial import Polynomial, coerce
 from ..conic.formats.files import write_program
 from ..conic.program import ConicProgram
 from ..model.expectation import (
@@ -232,12 +232,13 @@ class Relaxation:
             "certify_bound": certify_bound,
             "verbose": verbose,
         }
-        if int(parameter.variable_ids[0]) not in self.system.variable_ids:
-            raise ValueError(f"the parameter {parameter} does not occur in the system")
+        ids = coerce(parameter).variable_ids
+        if ids.size != 1 or ids[0] not in self.system.variable_ids:
+            raise ValueError(f"the parameter {parameter} is no variable of the system")
         building: Any = {name: getattr(self.options, name) for name in names("build")} | {"redundant": None}
 
         def at(value: float) -> PseudoExpectation:
-            fixed = self.system.subs({parameter: value})
+            fixed = self.system.subs({coerce(parameter): value})
             return Relaxation(fixed, self.degree, **building).feasible(**options)
 
         return bisect(at, low, high, tolerance)
@@ -293,7 +294,8 @@ class Relaxation:
         linear = objective
         if isinstance(objective, QuadraticExpectation):
             linear, squares = objective.linear, tuple((w, p) for w, p in objective.squares if w > 0)
-        target = ZERO if linear is None else (-linear if sense == "maximize" else linear)
+        target = ZERO if sense == "feasible" else coerce(linear)
+        target = -target if sense == "maximize" else target
         demand = self._demand(target, [p for _, p in squares], constraints)
         # w E[p]^2 = max over u of u E[p] - u^2 / (4 w)
         statement = Statement(

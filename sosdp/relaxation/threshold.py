@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -39,7 +40,7 @@ def bisect(
     the solver can no longer decide. Cost: about log2((high - low) / tolerance) solves. ValueError for an
     empty interval.
     """
-    if not (np.isfinite(low) and np.isfinite(high) and low < high and tolerance > 0):
+    if not (-math.inf < low < high < math.inf and tolerance > 0):
         raise ValueError(
             f"bisect needs finite low < high and a positive tolerance, not {low}, {high}, {tolerance}"
         )
@@ -56,6 +57,8 @@ def bisect(
         bottom, top = low, low if ask(low) == "optimal" else high
         while top - bottom > tolerance and len(wanted) - len(answers("optimal", "infeasible")) < 3:
             middle = (bottom + top) / 2
+            if not bottom < middle < top:
+                break  # no float is between them
             bottom, top = (bottom, middle) if ask(middle) == "optimal" else (middle, top)
     proven, result = answers("infeasible"), answers("optimal")
     undecided = [value for value, answer in wanted if answer.status not in ("optimal", "infeasible")]

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 import sosdp as sd
 from sosdp.conic import clarabel, scs
 from sosdp.conic.bridges import _arrow, from_cvxpy, from_picos, solve_cvxpy, to_cvxpy, to_picos
+from sosdp.conic.choose import solve_conic
 from sosdp.conic.program import Cones, ConicProgram
 from sosdp.conic.svec import smat, svec, svec_length
 from tests.refusals import refusals, refuse
@@ -253,6 +254,19 @@ def test_solve_cvxpy_says_infeasible_and_unbounded():
     endless = cp.Problem(cp.Maximize(x[0]), [cp.norm(x[1:]) <= x[0]])
     assert solve_cvxpy(endless).status in ("unbounded", "inaccurate")
     assert endless.status == "unbounded" or "inaccurate" in endless.status
+
+
+def test_what_modelling_languages_round_proves_nothing_false():
+    import cvxpy as cp
+    import picos
+
+    x = cp.Variable()
+    ten = cp.Problem(cp.Minimize(x), [x <= 1, sum([0.1 * x] * 10) >= 1])  # ten times the float is above 1
+    assert from_cvxpy(ten).rounded and solve_cvxpy(ten).status != "infeasible"
+    y, w, problem = picos.RealVariable("y"), picos.RealVariable("w"), picos.Problem()
+    problem.set_objective("min", y)
+    problem.add_list_of_constraints([y == 1 + w, w == 2.0**-60, y - 1 <= 2.0**-60])
+    assert solve_conic(from_picos(problem)).status != "infeasible"
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])

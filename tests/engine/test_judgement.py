@@ -149,6 +149,16 @@ def test_a_point_below_the_value_contradicts_it():
     assert answer.status == "inaccurate" or abs(answer.bound) <= 1e-5
 
 
+@pytest.mark.parametrize("k", [1, 1000, 10**7])
+def test_no_value_is_above_that_of_the_origin(k):
+    """Chains of squares with a small slope, in boxes: what is gained on the origin is next to nothing."""
+    a, b, c = sd.variables("a b c")
+    box = [v for u in (a, b, c) for v in (u >= -1, u <= 1)]
+    p = k * (a**2 + (a - b) ** 2 + (b - c) ** 2) + 1e-8 * k * (a - 2 * b + c) + k
+    answer = sd.minimize(p, box)
+    assert answer.status == "optimal" and k - 1e-6 * k <= answer.certified_bound <= answer.bound <= k
+
+
 @pytest.mark.parametrize("low", [F(1, 10**5), F(1, 10**9), F(1, 10**12)])
 def test_moments_do_not_satisfy_two_lines_that_contradict_each_other(low):
     assert sd.feasible([x + y >= 2000 + low, x + y <= 2000]).status in ("inaccurate", "infeasible")

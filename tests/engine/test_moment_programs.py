@@ -7,7 +7,7 @@ import pytest
 
 import certificates
 import sosdp as sd
-from tests.refusals import refuse
+from tests.refusals import each, refuse
 
 
 def test_in_expectation_is_weaker_than_satisfied():
@@ -133,3 +133,24 @@ def test_expectations_and_integrals_meet_arrays_entry_by_entry():
         and repr((matrix >= table)[1, 0]) == "E[v - 3] >= 0"
     )
     refuse((lambda: sd.E(u) ** 2 >= 1, "no constraint", TypeError))
+
+
+@pytest.mark.parametrize("weight", [1e-100, 1e-20, 1e-12, 1e-8, 1.0, 1e12, 1e100])
+def test_squares_of_expectations_have_units_of_their_own(weight):
+    x = sd.variables("x")
+    relax = sd.Relaxation(sd.System(x**2 <= 4), 2)
+    answer = relax.minimize(weight * (relax.E(x) - 3) ** 2)
+    assert answer.status == "optimal" and answer.certified_bound <= weight
+    assert [answer.bound, answer.certified_bound] == pytest.approx([weight] * 2, rel=1e-6)
+
+
+def test_sums_of_expectations_are_expectations_at_every_door():
+    x = sd.variables("x")
+    relax = sd.Relaxation(sd.System(x**2 <= 4), 2)
+    both = relax.E(np.array([x, x**2], dtype=object))
+    assert relax.minimize(both.sum()).bound == pytest.approx(-0.25, abs=1e-6)
+    assert relax.minimize(both @ np.array([1.0, 2.0])).bound == pytest.approx(-0.125, abs=1e-6)
+    limits = (c for c in [both.sum() >= 1, both[0] <= -1])
+    assert relax.minimize(x**2, limits).bound == pytest.approx(2, abs=1e-5)
+    refuse(*each(relax.minimize, [[x], both, None], "cannot make a polynomial of", TypeError))
+    refuse((lambda: relax.minimize(1e300 * (relax.E(x) - 1e10) ** 2), "too large for a float"))

@@ -1,6 +1,7 @@
 """Conditioning, mixing, pushing forward, rounding, checking, and thresholds."""
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from sosdp.relaxation.functionals import (
     reweight,
     violations,
 )
-from tests.refusals import refuse
+from tests.refusals import each, refuse
 
 
 def cut_of_a_cycle(n=5, degree=4):
@@ -84,7 +85,7 @@ def test_violations_are_those_of_the_solver():
 def test_threshold_of_a_disc_and_a_line():
     x, y, t = sd.variables("x y t_par")
     relax = sd.Relaxation(sd.System(x**2 + y**2 <= t, x + y == 1), 2)
-    bracket = relax.bisect(t, 0.0, 2.0, tolerance=1e-3)
+    bracket = relax.bisect("t_par", Fraction(0), 2.0, tolerance=1e-3)
     assert bracket.low < 0.5 <= bracket.high + 1e-6
     assert bracket.high - bracket.low <= 2e-3
     assert bracket.refutation.status == "infeasible"
@@ -93,7 +94,9 @@ def test_threshold_of_a_disc_and_a_line():
     assert everything.high == 1.0 and everything.low == -np.inf
     nothing = relax.bisect(t, 0.1, 0.2)
     assert nothing.low == 0.2 and nothing.high == np.inf
+    to_the_end = relax.bisect(t, 0.25, 1.0, tolerance=1e-300)  # of the floats
+    assert to_the_end.solves < 70
     refuse(
         (lambda: relax.bisect(t, 2.0, 1.0), "low < high"),
-        (lambda: relax.bisect(sd.polynomial("unused_parameter"), 0, 1), "does not occur"),
+        *each(lambda p: relax.bisect(p, 0, 1), ["unused_parameter", 1, 2 * t], "is no"),
     )

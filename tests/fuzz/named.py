@@ -159,4 +159,11 @@ NAMED = [
         same=False,
         doors=("minimize", "sos"),
     ),
+    # wells too deep for doubles
+    at(
+        "*".join(f"((x-{i})**2+1)" for i in range(20)) + "*(x-30)**2",
+        (),
+        {"x": 30},
+        doors=("minimize", "sos"),
+    ),
 ]

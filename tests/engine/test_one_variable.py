@@ -1,0 +1,69 @@
+"""The least value of a polynomial in one variable: enclosed, whatever its degree."""
+
+import math
+from fractions import Fraction as F
+
+import pytest
+from flint import fmpq_poly
+
+import sosdp as sd
+from sosdp.relaxation.steps.one_variable import enclosed
+
+x, t = sd.variables("x t")
+
+
+def product(factors):
+    return math.prod(factors, start=sd.polynomial(1))
+
+
+# value, where it is attained
+CASES = {
+    "a square of degree 30": (product((x - F(i, 7)) ** 2 for i in range(15)), 0),
+    "irrational zeros": ((x**2 - 2) ** 2 * (x**4 + x + 1) ** 6, 0),
+    "far away, floats": (0.5 * (x - 800004.5) ** 14 + 7, 7),
+    "degree 50": ((x**25 - x - 1) ** 2 + 5, 5),
+    "small beside its terms": (product((x - i) ** 2 for i in range(18)) + F(1, 10**20), F(1, 10**20)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_of_high_degree(name):
+    p, least = CASES[name]
+    answer = sd.minimize(p)
+    assert answer.status == "optimal" and F(answer.certified_bound) <= least
+    assert [answer.bound, answer.certified_bound] == pytest.approx([float(least)] * 2, rel=1e-6, abs=1e-300)
+
+
+WELLS = product((x - F(i, 7)) ** 2 + F(1, 100) for i in range(7))
+
+
+def test_moments_are_those_of_the_minimiser():
+    answer = sd.minimize(WELLS)
+    assert "one variable" in [s.name for s in answer.steps]
+    assert answer(x**2) == pytest.approx(answer(x) ** 2) and answer(x**14) == pytest.approx(answer(x) ** 14)
+    assert answer(answer.objective) == pytest.approx(answer.bound, rel=1e-6)
+
+
+def test_other_doors_ask_the_same():
+    known = sd.minimize(WELLS).bound
+    assert -sd.maximize(-WELLS).bound == known
+    program = sd.SosProgram([t]).require(2 * WELLS - 3 * t).maximize(6 * t + 1)
+    assert program.status == "optimal" and program[t] == pytest.approx(2 * known / 3)
+    assert F(program.certified_bound) <= 4 * F(known) + 1
+    assert program.certified_bound - 1 == pytest.approx(4 * known, rel=1e-6)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 7])
+@pytest.mark.parametrize("bits", [8, 16, 30])
+def test_few_digits_enclose_it_too(k, bits):
+    """x**4 - k x is least at (k / 4)**(1/3), x**4 - 2 k x**2 at both roots of k: there are two."""
+    low, high, _ = enclosed(fmpq_poly([0, -k, 0, 0, 1]), [bits])
+    cube = [(-4 * v / (3 * k)) ** 3 * F(4) for v in (low, high)]  # of the minimiser times four
+    assert cube[1] <= k <= cube[0]
+    low, high, place = enclosed(fmpq_poly([0, 0, -2 * k, 0, 1]), [bits])
+    assert low <= -(k**2) <= high and abs(abs(place) - F(k**0.5)) <= 1
+
+
+def test_what_has_no_least_value_is_left_to_others():
+    for p in (x**31 + x, -(x**30) + x):
+        assert sd.minimize(p).status == "unbounded"
