@@ -46,16 +46,18 @@ def largest_errors(
     sampling = math.sqrt(density * (1.0 - density))
     # noise of one pair left after Bayes' rule with a perfect belief
     left = sampling * (deviation := flip_deviation(epsilon)) / math.hypot(sampling, deviation)
-    spikes = 2.0 * edges / n * contrast  # size of the leading eigenvalue that structure makes
-    seen = spikes > 2.0 * math.hypot(sampling, deviation) * math.sqrt(n)
+    # the leading eigenvalue that structure makes over half the edge of the noisy spectrum: from
+    # 1 on an eigenvector of the noisy graph is correlated with structure, of which 1 / above^2 is missed
+    above = 2.0 * edges * contrast / (n**1.5 * math.hypot(sampling, deviation))
+    seen, missed = above > 1.0, contrast / max(above, 1.0) ** 2
     if queries is None:
         errors = {"constant": max(MAX_CUT_OF_NOISE * sampling * n**1.5, contrast * edges / 2.0)}
-        graph = MAX_CUT_OF_NOISE * left * n**1.5
+        graph = math.hypot(MAX_CUT_OF_NOISE * left * n**1.5, missed * edges / 2.0)
     else:
         errors = {"constant": contrast * answer + sampling * math.sqrt(typical * 2.0 * log)}
-        graph = left * math.sqrt(2.0 * typical * log)
+        graph = math.hypot(left * math.sqrt(2.0 * typical * log), missed * answer)
     if n <= DENSE_GRAPH:
-        errors["graph"] = graph if seen else errors["constant"]
+        errors["graph"] = min(graph, errors["constant"])
     if queries is not None and delta:
         errors["online"] = min(float(paid_rounds(0.9 * epsilon, delta, 20).scale) * log, answer)
         if not adaptive:

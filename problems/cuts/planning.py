@@ -78,9 +78,8 @@ def recommend(
         n: vertices. edges: about how many. epsilon, delta: budget (delta = 0: only the purely private ones).
         queries: number of cut queries; None for all cuts.
         adaptive: they are not known beforehand.
-        contrast: what a constant-density graph typically gets wrong, as a part of the answer (0 for a
-        structureless
-            graph, 1/2 for clear communities).
+        contrast: what a constant-density graph typically gets wrong, as a part of the answer (0 for a graph
+            without structure, 1/2 for clear communities); the notes say what was assumed.
 
     Raises:
         ValueError: numbers out of range.
@@ -98,6 +97,7 @@ def recommend(
     order = tuple(Forecast(*pair) for pair in sorted(errors.items(), key=lambda pair: pair[1]))
     raw = MAX_CUT_OF_NOISE * flip_deviation(epsilon) * n**1.5
     notes = {
+        f"one density is assumed to get {contrast:g} of an answer wrong: contrast, public or guessed": True,
         f"the raw flipped graph gets some cut wrong by about {raw:.3g} of {edges:.3g} edges": True,
         "structure of this size is below the spectral noise: a constant density is about as good": not seen,
         "the online mechanism needs delta > 0; it answers any number of adaptive queries": not delta

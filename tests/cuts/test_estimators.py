@@ -296,7 +296,8 @@ def test_a_large_graph_needs_no_matrix():
 
 
 def test_recommendations():
-    assert recommend(400, 20_000, 1.0).best.mechanism == "graph"
+    # two communities: 1845 and 1886 measured, where one density has 2991 and 3129
+    assert recommend(400, 12_000, 1.0).forecasts[0].error == pytest.approx(1850, rel=0.15)
     assert recommend(1000, 2_000, 0.1).best.mechanism == "constant"
     few = recommend(1000, 50_000, 1.0, 1e-6, queries=5, adaptive=False)
     assert few.best.mechanism == "gaussian"

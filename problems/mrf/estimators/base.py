@@ -80,8 +80,8 @@ class FieldEstimator(RecordEstimator):
         (own,) = (f for f in made if f.estimator == self._forecast)
         return own.error if own.edges else math.inf
 
+    # the name of its forecast in `planning.recommend`
     _forecast: ClassVar[str]
-    """The name of its forecast in `planning.recommend`."""
 
     weights_: Array = Fitted()
     field_: Array = Fitted()

@@ -56,8 +56,8 @@ class StructureEstimator(RecordEstimator):
         "wrong edges where the graph is released",
         "sosdp.privacy.Table(...).mean(column): the share of ones in every column",
     )
+    # how far a replaced record moves the margin
     _step: ClassVar[int]
-    """How far a replaced record moves the margin."""
 
     def _announced(
         self, data: np.ndarray, mechanism: str, edges: Edges, margin: Any, **public: Any

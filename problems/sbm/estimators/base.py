@@ -38,7 +38,7 @@ class RecoveryEstimator(ReleasingEstimator):
         labels_: (n,) int64 array of +-1 in the order of `nodes_`, first label +1; None if nothing was
         released. released_: whether there are labels.
         nodes_: tuple of the graph's nodes, sorted; for matrix input 0..n-1. labels_by_node(): {node: label}.
-        guarantee_, release_: see `ReleasingEstimator`.
+        guarantee_, release_: see `ReleasingEstimator`. advice_: what to try where nothing was released.
 
     Neighbouring graphs differ in one edge; where a public `weight_bound` is given, in the weight of one pair.
     The vertex set is public: when a networkx graph is built from an edge list, add every vertex with
@@ -51,8 +51,8 @@ class RecoveryEstimator(ReleasingEstimator):
         useful=0.4,
         grows=False,
     )
+    # the method of its forecast
     _forecast: ClassVar[Method | None] = None
-    """The method of its forecast."""
 
     labels_: np.ndarray | None = Fitted(make=lambda labels: np.array(labels, dtype=np.int64))
     nodes_: tuple[Hashable, ...] = Fitted(None)
@@ -82,8 +82,8 @@ class RecoveryEstimator(ReleasingEstimator):
         self.nodes_ = tuple(graph.nodes)
         return graph
 
+    # whether `_release` takes a list of edges; a matrix otherwise
     _as_edges: ClassVar[bool] = False
-    """Whether `_release` takes a list of edges; a matrix otherwise."""
 
     def _canonical(self, X: Any, bound: float | None) -> Any:
         """The form of the graph that `_release` takes, with `n` and `nodes`."""
@@ -96,6 +96,11 @@ class RecoveryEstimator(ReleasingEstimator):
     def __repr__(self) -> str:
         order = "" if vars(self).get("labels_") is None else "  # labels_ follow nodes_: see labels_by_node()"
         return super().__repr__() + order
+
+    @property
+    def advice_(self) -> str:
+        """What to try where nothing was released, from public facts alone; "" where there are labels."""
+        return str(self.release_.public.get("advice", ""))
 
     def labels_by_node(self) -> dict[Hashable, int] | None:
         """The released label of every vertex by its name, None if nothing was released."""

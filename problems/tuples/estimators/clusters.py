@@ -70,8 +70,8 @@ class TupleEstimator(CentresEstimator):
     radius_: float | None = Fitted()
     plan_: TuplePlan = Fitted()
 
+    # the parameter that is k: scikit-learn's estimators have different names for it
     _count: ClassVar[str]
-    """The parameter that is k: scikit-learn's estimators have different names for it."""
 
     _forecasts = Forecasts(
         "largest distance of a centre, in standard deviations of a cluster, of clusters as light as "
