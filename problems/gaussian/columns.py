@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sosdp.privacy.calibrate import shown
-from sosdp.privacy.inputs import check_schema, floats
+from sosdp.privacy.inputs import check_schema, entries, floats, number
 
 UNREADABLE = {
     "M": "dates: count days since a public one",
@@ -92,9 +92,24 @@ def bounds_by_name(value: Any, names: Sequence[str] | None) -> Any:
 
 
 def pairs_of(bounds: Any, d: int) -> list[Any]:
-    """One pair, or None, a column, of bounds that may be one for all."""
-    one = bounds is None or (len(bounds) == 2 and np.isscalar(bounds[0]))
-    return [bounds] * d if one else list(bounds)
+    """One pair, or None, a column, of bounds that may be one for all.
+
+    Raises:
+        ValueError: something else.
+    """
+    given = entries(bounds)
+    one = bounds is None or _is_pair(given)
+    pairs = [given] * d if one else given or []
+    if len(pairs) != d or not all(pair is None or _is_pair(entries(pair)) for pair in pairs):
+        raise ValueError(
+            f"bounds must be None, a pair (low, high), or one pair a column, shape ({d}, 2); "
+            f"got {shown(bounds)}"
+        )
+    return pairs
+
+
+def _is_pair(ends: list[Any] | None) -> bool:
+    return ends is not None and len(ends) == 2 and all(number(end) is not None for end in ends)
 
 
 def flags_by_name(what: str, value: Any, names: Sequence[str] | None) -> Any:
@@ -117,7 +132,8 @@ def _check_names(what: str, wanted: Iterable[Any], names: Sequence[str] | None) 
             raise ValueError(f"{what}: {held} the name {name!r}; the columns are: {', '.join(names)}")
 
 
-def _flags(value: Any, name: str, d: int) -> np.ndarray:
+def flags_of(value: Any, name: str, d: int) -> np.ndarray:
+    """(d,) bool, of one for all or one a column; ValueError for something else."""
     flags = np.broadcast_to(np.asarray(value), (d,)).copy() if np.shape(value) in ((), (d,)) else None
     if flags is None or flags.dtype != np.bool_:
         raise ValueError(f"{name} must be True, False or one of them a column ({d}), got {shown(value)}")
@@ -133,21 +149,11 @@ def public_columns(bounds: Any, tight: Any, d: int, log: Any = False) -> Columns
         ValueError: shapes, infinite or empty bounds, tight columns without bounds or in logarithms, or
             logarithms of bounds that are not above 0.
     """
-    flags, logs = _flags(tight, "tight", d), _flags(log, "log", d)
+    flags, logs = flags_of(tight, "tight", d), flags_of(log, "log", d)
     if (flags & logs).any():
         raise ValueError("a column is either tight or looked at in logarithms")
-    if bounds is None:
-        bounds = [None] * d
-    if isinstance(bounds, list | tuple) and len(bounds) == d:
-        bounds = [(-math.inf, math.inf) if pair is None else pair for pair in bounds]
-    pairs = np.asarray(bounds, dtype=np.float64)
-    if pairs.shape == (2,):
-        pairs = np.tile(pairs, (d, 1))
-    if pairs.shape != (d, 2):
-        raise ValueError(
-            f"bounds must be None, a pair (low, high), or one pair a column, shape ({d}, 2); "
-            f"got shape {pairs.shape}"
-        )
+    given = [(-math.inf, math.inf) if pair is None else pair for pair in pairs_of(bounds, d)]
+    pairs = np.array(given, dtype=np.float64).reshape(d, 2)
     low, high = pairs[:, 0].copy(), pairs[:, 1].copy()
     known = ~(np.isneginf(low) & np.isposinf(high))
     if (flags & ~known).any():
@@ -179,7 +185,7 @@ def read_table(X: Any, least: int = 2) -> tuple[np.ndarray, list[str] | None]:
         ValueError: no table of at least so many records; complex numbers.
     """
     check_schema(X)
-    names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+    names = [str(name) for name in X.columns] if hasattr(type(X), "columns") else None
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if isinstance(kind, str) and kind in UNREADABLE:
         raise TypeError(f"numbers are expected, X holds {UNREADABLE[kind]}")
@@ -189,8 +195,7 @@ def read_table(X: Any, least: int = 2) -> tuple[np.ndarray, list[str] | None]:
         if hasattr(X, "toarray"):
             X = X.toarray()
         entries = floats(X)
-    if entries.ndim == 1:
-        entries = entries[:, None]
+    entries = entries[:, None] if entries.ndim == 1 else entries
     if entries.ndim != 2 or entries.shape[0] < least or entries.shape[1] < 1:
         raise ValueError(f"X must have shape (n, d) with n >= {least} and d >= 1, got {entries.shape}")
     return entries, names
@@ -198,7 +203,7 @@ def read_table(X: Any, least: int = 2) -> tuple[np.ndarray, list[str] | None]:
 
 def boolean_columns(X: Any) -> set[str]:
     """The columns that a data frame declares as booleans (its schema is public); none of other tables."""
-    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+    if not (hasattr(type(X), "columns") and hasattr(X, "dtypes")):
         return set()
     kinds = zip(X.columns, X.dtypes, strict=True)
     return {str(name) for name, k in kinds if getattr(k, "kind", "") == "b" or str(k) == "Boolean"}

@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sosdp.privacy.edges import VERTICES_STATED, Edges, read_edges, usable
-from sosdp.privacy.inputs import as_float, floats, members
+from sosdp.privacy.edges import VERTICES_STATED, Edges, pairs_of_rows, read_edges, usable
+from sosdp.privacy.entries import listed
+from sosdp.privacy.inputs import as_float, floats, members, table
 
 WEIGHT_UNITS = 1 << 20
 """A weight equal to its public bound, in the units that weights are rounded to."""
@@ -36,9 +37,10 @@ class GraphInputError(ValueError):
 class EdgeList:
     """A graph as a list of pairs: n is public, the pairs are not.
 
-    n: number of vertices, which are 0..n-1; edges: (m, 2) integers in any order; a repeated pair counts once,
-    and what is no pair of two different vertices counts nowhere; weights: (m,) numbers for a weighted graph
-    (the weights of a repeated pair add up), or None; nodes: names of the vertices in order, else 0..n-1;
+    n: number of vertices, which are 0..n-1; edges: a list of pairs or an (m, 2) array of integers, in any
+    order; a repeated pair counts once, and what is no pair of two different vertices counts nowhere;
+    weights: (m,) numbers for a weighted graph (those of a repeated pair add up), or None; nodes: names of the
+    vertices in order, else 0..n-1;
     assumptions: what a release from this list rests on (`sosdp.privacy.edges`).
     """
 
@@ -181,6 +183,9 @@ def canonical_graph(graph: Any, weight_bound: float | None = None) -> CanonicalG
         )
     if isinstance(graph, (str, bytes)):
         raise TypeError("expected a graph, got text; read the file first (networkx.read_edgelist)")
+    if weight_bound is not None and _of_objects(graph):
+        # a weight is private: whatever it is, it counts as some number
+        graph = floats(table(graph, len(graph)), (len(graph),))
     try:
         array = np.asarray(graph)
     except ValueError as error:
@@ -191,6 +196,11 @@ def canonical_graph(graph: Any, weight_bound: float | None = None) -> CanonicalG
             f"{type(graph).__name__}"
         )
     return _from_dense(array, weight_bound)
+
+
+def _of_objects(values: Any) -> bool:
+    """Whether the type says nothing about the entries: a list, or an array of objects."""
+    return isinstance(values, list) or (isinstance(values, np.ndarray) and values.dtype.kind == "O")
 
 
 def _require_two(n: int) -> None:
@@ -268,8 +278,8 @@ def _from_dense(array: np.ndarray, bound: float | None) -> CanonicalGraph:
 
 
 def checked_pairs(graph: EdgeList) -> tuple[int, np.ndarray]:
-    """The number of vertices and the (m, 2) integer pairs of an edge list; raises GraphInputError for its
-    public form: n, shapes and types."""
+    """The number of vertices and the (m, 2) integer pairs of an edge list, of which those that are no edge
+    join no two vertices; raises GraphInputError for its public form: n, and shape and type of an array."""
     n = graph.n
     if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise GraphInputError(
@@ -277,14 +287,11 @@ def checked_pairs(graph: EdgeList) -> tuple[int, np.ndarray]:
         )
     n = int(n)
     _require_two(n)
-    try:
-        edges = np.asarray(graph.edges)
-    except ValueError:  # rows of different lengths
-        raise GraphInputError("the edges of an EdgeList must be an (m, 2) array of integers") from None
-    if edges.size == 0:
-        edges = np.zeros((0, 2), dtype=np.int64)
-    if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
-        raise GraphInputError("the edges of an EdgeList must be an (m, 2) array of integers")
+    edges: Any = listed(graph.edges) if hasattr(type(graph.edges), "__len__") else None
+    if _of_objects(edges):
+        edges = pairs_of_rows(edges, n)
+    if edges is None or edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
+        raise GraphInputError("the edges of an EdgeList must be rows, or an (m, 2) array, of integers")
     return n, edges
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.privacy.entries import listed
 from sosdp.privacy.inputs import check_schema, floats, table
 from sosdp.privacy.silence import no_warnings
 
@@ -30,9 +31,7 @@ def as_records(data: Any) -> Array:
     shape = getattr(data, "shape", None)
     if isinstance(shape, tuple) and 0 in shape:
         raise ValueError(_empty(shape))
-    for conversion in ("to_numpy", "toarray"):  # pandas, polars; scipy's sparse matrices
-        if hasattr(data, conversion):
-            data = getattr(data, conversion)()
+    data = listed(data)
     if type(data) is np.ndarray and data.dtype.kind in "biuf":
         result = floats(data)
     else:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from sosdp.privacy.files import InputFileError, physical_lines, require_file
 from sosdp.privacy.guarantee.condition import Condition, Fact
-from sosdp.privacy.inputs import LEFT_OUT, LONGEST, canonical, number_in
+from sosdp.privacy.inputs import LEFT_OUT, LONGEST, canonical, entries, number_in
 
 LARGEST = 1 << 23
 """Vertices of a list that states none are below it; a larger number is no vertex."""
@@ -86,12 +86,18 @@ def usable(pairs: npt.NDArray[Any], n: int) -> npt.NDArray[np.bool_]:
     return np.asarray(((pairs >= 0) & (pairs < n)).all(axis=1) & (pairs[:, 0] != pairs[:, 1]))
 
 
-def _number(name: Hashable) -> int:
-    """The vertex that a number or a text of digits names, -1 for anything else."""
+def pairs_of_rows(rows: Iterable[Any], n: int) -> npt.NDArray[np.int64]:
+    """(m, 2) vertices of 0..n-1 that the ends of each row name, -1 for what names none. Never raises."""
+    pairs = [tuple(_number(canonical(end), n) for end in entries(row) or ()) for row in rows]
+    return np.array([pair if len(pair) == 2 else (-1, -1) for pair in pairs], np.int64).reshape(-1, 2)
+
+
+def _number(name: Hashable, n: int = LARGEST) -> int:
+    """The vertex of 0..n-1 that a number or a text of digits names, -1 for anything else."""
     if isinstance(name, str):
         digits = name.isascii() and name.isdigit() and len(name) <= LONGEST
         name = int(name) if digits and len(name.lstrip("0")) <= 9 else -1
-    return name if isinstance(name, int) and 0 <= name < LARGEST else -1
+    return name if isinstance(name, int) and 0 <= name < n else -1
 
 
 def _place(name: Hashable, places: dict[Hashable, int], texts: dict[str, int]) -> int:
@@ -153,8 +159,7 @@ def _of_pairs(pairs: npt.NDArray[Any], nodes: int | None) -> Edges:
     """`read_edges` of a file of plain numbers."""
     shown = nodes is None
     if nodes is None:
-        rows = pairs[usable(pairs, LARGEST)]
-        nodes = int(rows.max(initial=-1)) + 1
+        nodes = int(pairs[usable(pairs, LARGEST)].max(initial=-1)) + 1
     kept = usable(pairs, nodes)
     pairs = pairs if kept.all() else pairs[kept]
     return Edges(pairs, None, range(nodes), (VERTICES_SHOWN if shown else VERTICES_STATED,))

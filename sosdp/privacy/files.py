@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from sosdp.extras import need
+from sosdp.privacy import entries
 from sosdp.privacy.schema import Schema
 from sosdp.privacy.silence import no_warnings
 
@@ -217,8 +218,7 @@ def _parquet(source: str) -> tuple[list[str], list[str], Batches]:
     if file is None:
         raise InputFileError(source, "file", "not a Parquet file that can be read here")
     names = list(file.schema_arrow.names)
-    numeric = (types.is_integer, types.is_floating, types.is_boolean)
-    texts = [field.name for field in file.schema_arrow if not any(kind(field.type) for kind in numeric)]
+    texts = [field.name for field in file.schema_arrow if not entries.are_numbers(field.type)]
 
     def batches(wanted: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
         left = file.iter_batches(batch_size=ROWS, columns=list(wanted) or names[:1])
@@ -247,36 +247,18 @@ def _sheet(source: str) -> tuple[list[str], list[str], Batches]:
 
 
 def listed(source: str, name: str, column: Any) -> Any:
-    """The entries of a column of Arrow: numbers, dates and truths in an array of their type where none is
-    missing or the type has a sign for it, else a list; None where a text is not UTF-8.
+    """The entries of a column of a table, one by one (`entries.listed`).
 
     Raises:
-        InputFileError: a type that is none of these, which is public.
+        InputFileError: of Arrow, and of a type that is none of those that are read, which is public.
     """
-    pyarrow = need("pyarrow", "a column of Arrow")
-    types = pyarrow.types
-    if types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    kind = column.type
-    if types.is_floating(kind) or types.is_date(kind) or types.is_timestamp(kind):
-        return column.to_numpy(zero_copy_only=False)
-    if types.is_integer(kind) or types.is_boolean(kind):
-        whole = column.null_count == 0
-        return column.to_numpy(zero_copy_only=False) if whole else column.to_pylist()
-    if types.is_string(kind) or types.is_large_string(kind):
-        binary = pyarrow.binary() if types.is_string(kind) else pyarrow.large_binary()
-        return [_decoded(entry) for entry in column.view(binary).to_pylist()]
-    if types.is_null(kind):
-        return [None] * len(column)
-    raise InputFileError(source, "columns", f"{name}: entries of the type {kind} are not read: convert them")
 
+    def refuse(kind: Any) -> None:
+        raise InputFileError(
+            source, "columns", f"{name}: entries of the type {kind} are not read: convert them"
+        )
 
-def _decoded(entry: bytes | None) -> str | None:
-    """The text of some bytes, None where they are none."""
-    try:
-        return None if entry is None else entry.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
+    return entries.listed(column, refuse)
 
 
 def attempt(load: Callable[[], Any]) -> Any:

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sosdp.privacy.calibrate import shown
+from sosdp.privacy.entries import are_numbers, listed
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.silence import no_warnings
@@ -63,9 +64,7 @@ def plain(value: Any) -> Any:
         return int.__index__(np.generic.item(value))
     if issubclass(kind, np.longdouble):
         return np.longdouble.__float__(value)
-    if issubclass(kind, np.floating):
-        return float.__float__(np.generic.item(value))
-    return None
+    return float.__float__(np.generic.item(value)) if issubclass(kind, np.floating) else None
 
 
 def number(value: Any) -> Fraction | float | None:
@@ -165,12 +164,14 @@ def check_schema(values: Any, *, text: bool = False) -> None:
         raise ValueError("Complex data not supported: pass real and imaginary parts as columns")
     if isinstance(values, str | bytes):
         raise TypeError("records are expected, got a text")
-    if isinstance(values, Mapping) and not hasattr(values, "toarray"):  # some sparse matrices are mappings
+    if isinstance(values, Mapping) and not hasattr(
+        type(values), "toarray"
+    ):  # some sparse matrices are mappings
         raise TypeError(
             "records are expected, got a mapping, whose members are its keys: pass a column of it"
         )
     if not hasattr(values, "to_numpy"):
-        if hasattr(values, "column_names") or hasattr(values, "columns"):
+        if hasattr(type(values), "column_names") or hasattr(type(values), "columns"):
             kind = type(values).__name__
             raise TypeError(
                 f"a table of type {kind} lists its columns, not its records: pass to_pandas() of it"
@@ -196,14 +197,17 @@ def no_numbers(names: Sequence[str]) -> str:
 
 def _columns(values: Any) -> list[tuple[str, Any]]:
     """Names and types of the columns of a frame, or of the one that a series is."""
-    if hasattr(values, "columns") and hasattr(values, "dtypes"):
+    if hasattr(type(values), "columns") and hasattr(values, "dtypes"):
         return list(zip(map(str, values.columns), values.dtypes, strict=True))
     name = getattr(values, "name", None)
-    return [("" if name is None else str(name), getattr(values, "dtype", None))]
+    kind = getattr(values, "dtype", getattr(values, "type", None))  # a type of Arrow
+    return [("" if name is None else str(name), kind)]
 
 
 def _is_numeric(kind: Any) -> bool:
-    """Whether a column type of numpy, pandas or polars holds numbers or booleans; unknown ones may."""
+    """Whether a column type of numpy, pandas, polars or Arrow holds numbers or booleans; unknown ones may."""
+    if hasattr(kind, "to_pandas_dtype"):
+        return are_numbers(kind)
     letter = getattr(kind, "kind", None)
     if isinstance(letter, str):
         return letter in "biuf"
@@ -217,7 +221,7 @@ def column(values: Any, *, text: bool = False) -> list[Any]:
     Raises:
         TypeError: a frame or an array of several columns, or what `check_schema` refuses.
     """
-    if hasattr(values, "to_numpy") and hasattr(values, "columns"):
+    if hasattr(values, "to_numpy") and hasattr(type(values), "columns"):
         names = [str(name) for name in values.columns]
         if len(names) != 1:
             shown = ", ".join(names[:5])
@@ -239,12 +243,8 @@ def members(values: Any, *, text: bool = True) -> list[Any]:
     an array are None. Raises TypeError where `check_schema` does.
     """
     check_schema(values, text=text)
-    for conversion in ("to_numpy", "toarray"):  # pandas, polars; scipy's sparse matrices
-        if hasattr(values, conversion):
-            values = getattr(values, conversion)()
-    if isinstance(values, np.ma.MaskedArray):
-        return values.astype(object).tolist()
-    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+    result = listed(values)
+    return result.tolist() if isinstance(result, np.ndarray) else result
 
 
 def check_labels(classes: Any) -> None:
@@ -272,11 +272,10 @@ def entries(record: Any) -> list[Any] | None:
         return list(list.__iter__(record))
     if issubclass(kind, tuple):
         return list(tuple.__iter__(record))
-    if issubclass(kind, np.ndarray) and not issubclass(kind, np.ma.MaskedArray):
-        if np.ndarray.ndim.__get__(record) == 0:  # type: ignore[attr-defined]
-            return None
-        return list(np.ndarray.tolist(record))
-    return None
+    if not issubclass(kind, np.ndarray) or issubclass(kind, np.ma.MaskedArray):
+        return None
+    deep = np.ndarray.ndim.__get__(record)  # type: ignore[attr-defined]
+    return list(np.ndarray.tolist(record)) if deep else None
 
 
 LEFT_OUT: Hashable = object()
@@ -340,13 +339,11 @@ def floats(values: Any, row: tuple[int, ...] | None = None) -> npt.NDArray[np.fl
     if type(values) is np.ndarray and values.dtype.kind in "biuf":
         with no_warnings():
             return _records(np.asarray(values, dtype=np.float64), row)
-    nested: Any = values
     if isinstance(values, array | range) or _is_column(values):
         return _records(np.array([as_float(v) for v in members(values)], dtype=np.float64), row)
-    if hasattr(values, "to_numpy") or hasattr(values, "toarray") or isinstance(values, np.ma.MaskedArray):
+    nested = values
+    if hasattr(values, "__iter__") and type(values) not in (list, tuple, np.ndarray, str, bytes):
         nested = members(values, text=False)
-    elif not isinstance(values, list | tuple | np.ndarray | str | bytes) and hasattr(values, "__iter__"):
-        nested = list(values)
     shape = _shape(nested)
     if row is not None and shape and not isinstance(nested, np.ndarray):
         one = row == (1,)
@@ -359,9 +356,8 @@ def floats(values: Any, row: tuple[int, ...] | None = None) -> npt.NDArray[np.fl
 
 def _is_column(values: Any) -> bool:
     """Whether the type says that there is one number in every record: a series of numbers."""
-    kind = None if hasattr(values, "columns") else getattr(values, "dtype", None)
-    known = kind is not None and str(kind) != "object"
-    return known and hasattr(values, "to_numpy") and _is_numeric(kind)
+    kind = None if hasattr(type(values), "columns") else getattr(values, "dtype", None)
+    return str(kind) not in ("None", "object") and hasattr(values, "to_numpy") and _is_numeric(kind)
 
 
 def _alone(record: Any) -> Any:
@@ -379,9 +375,7 @@ def _shape(value: Any) -> tuple[int, ...]:
     if type(value) is np.ndarray:
         return value.shape
     parts = entries(value)
-    if parts is None:
-        return ()
-    return (len(parts), *(_most_common(map(_shape, parts)) or ()))
+    return () if parts is None else (len(parts), *(_most_common(map(_shape, parts)) or ()))
 
 
 def _flatten(value: Any, shape: tuple[int, ...], flat: list[float]) -> None:

@@ -94,6 +94,9 @@ def test_boolean_columns_are_shares():
     for bounds in (None, [None, None, (0, 120)], (0, 120), {"smokes": (0, 1)}):  # the type is public
         result = PrivateMean(1.0, delta=1e-6, bounds=bounds, contamination=0.05).fit(table)
         assert result.estimates_ == ("mean", "mean", "folded mean")
+        for d in (2, 4) if bounds is None else ():  # of other records the types of these say nothing
+            other = PrivateMean(1.0, delta=1e-6, bounds=bounds, contamination=0.05)
+            assert result.plan(N, d) == other.plan(N, d)
         assert (np.abs(result.mean_ - [table["smokes"].mean(), 0.1, 40.0]) < [0.1, 0.1, 3.0]).all()
         beside = PrivateCovariance(4.0, 1e-6, bounds=bounds, contamination=0.0).fit(table)
         assert np.abs(np.log(np.diag(beside.covariance_) / table.astype(float).var())).max() < 0.4
@@ -295,4 +298,11 @@ test_refusals = refusals(
     (lambda: read_table(np.zeros((50, 2), dtype=complex)), "Complex"),
     (lambda: read_table(np.zeros((50, 2), dtype="datetime64[s]")), "days since a public one", TypeError),
     (lambda: public_columns([None, (0, 1)], True, 2), "tight"),
+    *each(
+        lambda given: PrivateMean(1.0, contamination=0.0, **given).fit(
+            people()[["smoker", "age"]].astype({"smoker": bool})
+        ),
+        ({"bounds": 3}, {"bounds": [(-3, 3)]}, {"bounds": "ab"}, {"bounds": (0, 9), "tight": None}),
+        "^(bounds|tight) must be",
+    ),
 )

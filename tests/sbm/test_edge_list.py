@@ -57,6 +57,7 @@ HOSTILE = [
     "secret",
     b"x",
     10**30,
+    1 << 63,
     (1,),
     [1],
     pytest.param(object(), id="an object"),
@@ -74,7 +75,9 @@ def test_a_row_is_an_edge_or_none(end):
     assert result.nodes == (0, 1, 2, 3)
     changed = np.argwhere(np.triu(result.adjacency.toarray() != clean)).tolist()
     assert changed == []  # (True, 2) is (1, 2), which is there
-    assert np.array_equal(canonical_edges(odd).adjacency().toarray(), clean)
+    rows = [(0, 1), (1, 2), (2, 3), (3, 2)]
+    for graph in (odd, EdgeList(4, [*rows, (end, 2)]), EdgeList(4, [end, *rows])):
+        assert np.array_equal(canonical_edges(graph).adjacency().toarray(), clean)
 
 
 def test_the_vertex_set_is_stated_or_a_condition():

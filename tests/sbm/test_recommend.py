@@ -161,7 +161,7 @@ def odd_graphs():
         ("multiple", networkx.MultiGraph(plain), {}, "multigraph"),
         ("loops", looped, {}, "self loops"),
         ("one vertex", networkx.empty_graph(1), {}, "single vertex"),
-        ("rows of two lengths", EdgeList(5, [(0, 1), (2,)]), {}, "array of integers"),
+        ("three ends", EdgeList(5, np.zeros((2, 3), dtype=int)), {}, "array, of integers"),
     ]
 
 

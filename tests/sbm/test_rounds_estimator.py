@@ -49,8 +49,8 @@ def test_edges_are_canonical_whatever_the_input():
         *each(
             canonical_edges,
             (
-                EdgeList(2, [[0, 1, 2]]),
-                EdgeList(2, [["a", "b"]]),
+                EdgeList(2, np.array([[0, 1, 2]])),
+                EdgeList(2, np.array([["a", "b"]])),
                 EdgeList(1, []),
                 EdgeList(2**24, [[0, 1]]),
             ),

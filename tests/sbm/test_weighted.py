@@ -100,9 +100,13 @@ def test_inputs_of_a_weighted_graph_agree():
     assert canonical_graph(split, 4.0).adjacency[0, 1] == 0.1875  # weights of a repeated pair add up
     for bad, bound in [(EdgeList(5, edges), 4.0), (EdgeList(5, edges, values), None),
                        (EdgeList(5, edges, values[:2]), 4.0), (EdgeList(1, []), None),
-                       (EdgeList(5, [[0.5, 1.0]]), None), (EdgeList(2.5, edges), None)]:  # fmt: skip
+                       (EdgeList(5, edges / 2), None), (EdgeList(2.5, edges), None)]:  # fmt: skip
         with pytest.raises(GraphInputError):
             canonical_graph(bad, bound)
+    for odd, counted in ((None, 0.0), ("x", 0.0), (np.nan, 0.0), (1 << 70, 1.0), (True, 0.25), ([1], 0.0)):
+        entries = weights.tolist()
+        entries[0][1] = entries[1][0] = odd
+        assert canonical_graph(entries, 4.0).adjacency[0, 1] == counted  # also a weight that is no number
     # a private row that is no edge of these vertices is nothing: it is neither refused nor told
     assert canonical_graph(EdgeList(3, edges)).adjacency.nnz == 2
     assert canonical_graph(EdgeList(5, [[1, 1]])).adjacency.nnz == 0

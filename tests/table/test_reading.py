@@ -3,6 +3,7 @@
 import datetime
 import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from sosdp.cli import main
 from sosdp.privacy import Parts, Table
 from sosdp.privacy.files import InputFileError
+from sosdp.privacy.inputs import LEFT_OUT, canonical, members
 from sosdp.privacy.table.records import all_chunks
 from sosdp.privacy.table.state import fold, totals
 from tests.refusals import each, refuse
@@ -172,6 +174,46 @@ def test_an_owner_who_is_missing_merges_nobody(tmp_path, kind):
         sources.append(pandas.read_parquet(path, dtype_backend="pyarrow"))
     for source in sources:
         assert cells(source, schema(NUMBER, "who"))[0] == MANY
+
+
+IDS = [2**60 + k for k in range(MANY)]
+TYPES = {
+    **{kind: partial(pandas.Series, dtype=kind) for kind in ("Int64", "UInt64", "int64[pyarrow]", object)},
+    "categories": lambda ids: pandas.Series(pandas.Categorical(ids, categories=IDS)),
+    "categories of Int64": lambda ids: pandas.Series(
+        pandas.Categorical(ids, pandas.array(IDS, dtype="Int64"))
+    ),
+    "index": lambda ids: pandas.Index(ids, dtype="Int64"),
+    "array": lambda ids: pandas.array(ids, dtype="UInt64"),
+    "text": lambda ids: pandas.Series([one and str(one) for one in ids], dtype="string"),
+    "arrow": arrow.array,
+    "chunks": lambda ids: arrow.chunked_array([ids[:7], ids[7:]], arrow.uint64()),
+    "dictionary": lambda ids: arrow.array(ids).dictionary_encode(),
+    "masked": lambda ids: np.ma.array([one or 0 for one in ids], mask=[one is None for one in ids]),
+}
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=str)
+def test_an_entry_that_is_missing_changes_no_other(kind):
+    """In a column of every type that has missing entries, in a frame of it, and as owners of a table."""
+    for ids in (IDS, [*IDS[:-1], None], [None, *IDS[1:]]):
+        column = TYPES[kind](ids)
+        read = [canonical(one) for one in members(column)]
+        assert [one and int(one) for one in read if one is not None and one is not LEFT_OUT] == [
+            *filter(None, ids)
+        ]
+        rows = [[*map(canonical, row)] for row in members(pandas.DataFrame({"who": column}))]
+        assert kind in ("arrow", "chunks", "dictionary", "masked") or rows == [[key] for key in read]
+        owned = {"x": [5.0] * MANY, "who": column}
+        assert cells(owned, schema(NUMBER, "who"))[0] == MANY - ids.count(None)
+
+
+def test_texts_and_truths_of_arrow_are_read_one_by_one():
+    odd = arrow.array([b"a", b"\xff", None], arrow.binary()).view(arrow.string())
+    for column in (odd, pandas.arrays.ArrowStringArray(odd.cast(arrow.large_string(), safe=False))):
+        assert [canonical(one) for one in members(column)] == ["a", LEFT_OUT, LEFT_OUT]
+    assert members(arrow.array([True, None, False]), text=False)[::2] == [True, False]
+    refuse((lambda: members(odd, text=False), "no numbers", TypeError))
 
 
 def test_types_of_parquet_that_are_not_read_are_refused_in_public(tmp_path):

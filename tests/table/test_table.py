@@ -158,7 +158,7 @@ def test_every_entry_is_in_a_bin(people):
             [*([k, k + 13] for k in range(0, 117, 13)), [117, 120]],
             [2, 0, 2, 2, 0, 0, 0, 0, 0, 3],
         ),
-        (2, [[0, 61], [61, 120]], [6, 3]),
+        (np.int64(2), [[0, 61], [61, 120]], [6, 3]),
         (1, [[0, 120]], [9]),
     ):
         release = table.histogram("age", edges).release()
@@ -234,6 +234,9 @@ def test_without_intervals_quantiles_have_the_whole_budget(people):
         (lambda t: t.quantiles("age", [math.nan]), ValueError, "quantiles"),
         (lambda t: t.histogram("age", 0), ValueError, "bins"),
         (lambda t: t.histogram("age", [1, 1]), ValueError, "bins"),
+        (lambda t: t.histogram("age", [None, 1]), ValueError, "bins"),
+        (lambda t: t.histogram("age", 5.0), ValueError, "bins"),
+        (lambda t: t.histogram("age", True), ValueError, "bins"),
         (lambda t: t.histogram("region", 4), ValueError, "bins"),
         (lambda t: t.histogram("age", [0, math.inf]), ValueError, "finite"),
         (lambda t: t.histogram("age", [math.nan, 1]), ValueError, "bins"),
@@ -264,7 +267,11 @@ def test_questions_that_are_none_are_refused(people, ask, error, words):
     refuse((lambda: ask(Table(people, SCHEMA, 1.0)), words, error))
 
 
-@pytest.mark.parametrize("source", [5, None, np.zeros((3, 2)), {"age": [1, 2], "pay": [1]}])
+@pytest.mark.parametrize(
+    "source",
+    [5, None, np.zeros((3, 2)), {"age": [1, 2], "pay": [1]}]
+    + [{"age": [1], "pay": odd} for odd in (5, None, np.array(3), np.ones((3, 2)), {"a": 1})],
+)
 def test_what_is_no_table_is_refused(source):
     refuse(
         (lambda: Table(source, SCHEMA, 1.0).sum("age").sum("pay").release(), None, (TypeError, ValueError))
@@ -344,3 +351,15 @@ def test_a_record_moves_no_other_record_into_another_bin(high):
     for first in (0, None, "?", 3):
         rows = Table({"x": [first] + [0] * 50}, schema, 1e9).histogram("x").release().value["rows"]
         assert rows[0]["value"] in (50, 51) and sum(row["value"] for row in rows) in (50, 51)
+
+
+def test_bins_of_whole_numbers_are_of_those_that_float64_has():
+    """As entries are read; a column of a frame may have a number for its name."""
+    column = {"type": "integer", "low": 2**60, "high": 2**60 + 4096}
+    for entry in (2**60, 2**60 + 300, 2**60 + 4096):
+        source = pandas.DataFrame({0: [entry] * 9})
+        table = Table(source, {**SCHEMA, "columns": {"0": column}}, 1e9).histogram("0", 100)
+        rows = {tuple(row["bin"]): row["value"] for row in table.release().value["rows"]}
+        ((low, high),) = (ends for ends, count in rows.items() if count)
+        assert low <= int(float(entry)) <= high and sum(rows.values()) == 9 and len(rows) == 17
+        assert all(low < high and float(low) == low and float(high) == high for low, high in rows)

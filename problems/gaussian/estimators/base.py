@@ -21,6 +21,7 @@ from ..columns import (
     boolean_columns,
     bounds_by_name,
     flags_by_name,
+    flags_of,
     pairs_of,
     public_columns,
     read_table,
@@ -151,10 +152,10 @@ class TableEstimator(ReleasingEstimator):
         flags = np.array(vars(self).get("_booleans", ()), dtype=bool)  # none before records were read
         bounds = self._bounds_of(d)
         statement = flags_by_name("tight", self.tight, self._names_of(d))
-        if not flags.any() or np.shape(statement) not in ((), (d,)):
+        if len(flags) != d or not flags.any():  # a plan for other records than those of the fit
             return bounds, statement
-        pairs = pairs_of(bounds, d)
-        return [(0.0, 1.0) if j < d and flags[j] else pair for j, pair in enumerate(pairs)], statement | flags
+        pairs = [(0.0, 1.0) if flag else pair for flag, pair in zip(flags, pairs_of(bounds, d), strict=True)]
+        return pairs, flags_of(statement, "tight", d) | flags
 
     def _bounds_of(self, d: int) -> Any:
         """The bounds, those by name in the order of the columns."""

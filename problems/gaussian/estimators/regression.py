@@ -21,7 +21,7 @@ from sosdp.privacy.schema import Schema
 from sosdp.privacy.table.whole import Table, by_schema
 
 from ..budgets import Budget, checked_budget
-from ..columns import Columns, pairs_of, read_table
+from ..columns import Columns, flags_of, pairs_of, read_table
 from ..likelihood import Family, Logistic, Poisson, likelihood
 from ..planning import MeanTask, Plan
 from ..regression import private_regression
@@ -133,7 +133,6 @@ class _OnRegressors(TableEstimator):
     def _facts(self, n: int, d: int) -> tuple[Columns, MeanTask]:
         """Public facts of the regressors and, last, the target."""
         bounds, tight = self._schema(d)
-        pairs = pairs_of(bounds, d)
         target, literal = self._of_target()
         table = self._by_schema(None)
         literal_ones = np.zeros(d, dtype=bool) if table is None else np.array(table.literal, dtype=bool)
@@ -142,9 +141,11 @@ class _OnRegressors(TableEstimator):
                 f"d = {d}: by the schema X has {len(literal_ones)} columns, of each category one for every "
                 "value but the first"
             )
-        tight = np.broadcast_to(tight, (d,)) | literal_ones
+        tight = flags_of(tight, "tight", d) | literal_ones
         flags = [*tight.tolist(), literal]
-        return self._public(n, d + 1, np.array(flags, dtype=bool), self.interval, False, [*pairs, target])
+        return self._public(
+            n, d + 1, np.array(flags, dtype=bool), self.interval, False, [*pairs_of(bounds, d), target]
+        )
 
     def _release(self, data: np.ndarray) -> Release:
         n, d = data.shape[0], data.shape[1] - 1

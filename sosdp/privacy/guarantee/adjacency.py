@@ -68,8 +68,7 @@ class Adjacency(str):
     @property
     def is_known(self) -> bool:
         """Whether unit and relation are ones that mechanisms of this library are proven for."""
-        said = self._part("relation") or _DEFAULT.get(self.unit, "")
-        return said in _PROVEN.get(self.unit, ())
+        return (self._part("relation") or _DEFAULT.get(self.unit, "")) in _PROVEN.get(self.unit, ())
 
     def group(self, size: int) -> Adjacency:
         """The adjacency of data sets joined by `size` steps.

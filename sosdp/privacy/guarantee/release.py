@@ -192,9 +192,7 @@ class Release:
         return html_table(f"Release: {self.mechanism or 'release'}", facts)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Release):
-            return NotImplemented
-        return self.to_dict() == other.to_dict()
+        return self.to_dict() == other.to_dict() if isinstance(other, Release) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -228,6 +226,4 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -68,8 +68,7 @@ def pure_exponential(
     rho = math.nextafter(sampler.concentrated(epsilon), math.inf)
     promise = _of_score(terms, score).guarantee(*sampler.assumptions, epsilon=epsilon, rho=rho)
     point = sampler.draw(score, score.on(data), base, top, bits)
-    laws = sampler.laws(base)
-    evidence = proven_by("exponential_mechanism", *laws)
+    evidence = proven_by("exponential_mechanism", *sampler.laws(base))
     return terms.seal(lattice.value(point), promise, bits, evidence=evidence, public=_facts(score, sampler))
 
 

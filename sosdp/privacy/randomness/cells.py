@@ -97,9 +97,7 @@ def plan(law: str, units: float, design: Design = PRODUCTION) -> Direct | Cells:
     scale = Fraction(units)
     if law == "laplace":
         return _laplace_plan(scale, design)
-    if law == "rounded":
-        return _rounded_plan(scale, design)
-    return _discrete_plan(scale, design)
+    return _rounded_plan(scale, design) if law == "rounded" else _discrete_plan(scale, design)
 
 
 def _discrete_plan(scale: Fraction, design: Design) -> Direct | Cells:

@@ -22,6 +22,7 @@ from sosdp.privacy.guarantee.adjacency import (
     ONE_USER_REPLACED,
     Adjacency,
 )
+from sosdp.privacy.inputs import as_float, plain
 from sosdp.privacy.schema import Column, Schema, SchemaError
 from sosdp.privacy.table.quantiles import Quantiles
 from sosdp.privacy.table.statistics import Count, Histogram, Mean, SampledMean, Statistic, Sum
@@ -185,9 +186,9 @@ def quantiles(schema: Schema, name: str, shares: Any, interval: str) -> Quantile
     """
     _of_this_table("quantile", interval)
     result = []
-    for share in shares if isinstance(shares, Iterable) and not isinstance(shares, str) else (shares,):
+    for share in shares if isinstance(shares, Iterable) and plain(shares) is None else (shares,):
         try:
-            fraction = Fraction(share if not isinstance(share, float) else str(share))
+            fraction = Fraction(str(share) if isinstance(share, float | np.floating) else share)
         except (TypeError, ValueError, OverflowError, ZeroDivisionError):
             fraction = Fraction(-1)
         if not 0 <= fraction <= 1:
@@ -216,18 +217,21 @@ def histogram(schema: Schema, name: str, bins: int | Sequence[float] | None = No
             raise ValueError(f"bins: column {name!r} has categories, which are its bins")
         return Histogram(column)
     low, high = _in_range(column).bounds
-    if bins is None or (isinstance(bins, int) and not isinstance(bins, bool)):
+    given = plain(bins)
+    if bins is None or type(given) is int:
         first, last = math.floor(low), math.floor(high)
         few = FEW if column.type == "integer" and last - first < FEW else BINS
-        count = few if bins is None else bins
+        count = few if bins is None else given
         if not 1 <= count <= 10_000:
             raise ValueError(f"bins must be between 1 and 10000, got {bins}")
         if column.type == "integer":
-            starts = range(first, last + 1, (last - first) // count + 1)
-            return Histogram(column, edges=(*starts, max(last, starts[-1] + 1)))
+            # whole numbers as entries are read: beyond 2^53 those that float64 has, each once
+            starts = [*dict.fromkeys(map(float, range(first, last + 1, (last - first) // count + 1)))]
+            end = max(high, starts[-1] + 1, math.nextafter(starts[-1], math.inf))
+            return Histogram(column, edges=tuple(map(int, [*starts, end])))
         edges = np.linspace(low, high, count + 1).tolist() if high > low else [low, high]
     else:
-        edges = [float(edge) for edge in bins]  # type: ignore[union-attr]
+        edges = list(map(as_float, bins)) if given is None and isinstance(bins, Iterable) else []
     ascending = all(a < b for a, b in zip(edges, edges[1:], strict=False)) or (
         low == high and len(edges) == 2
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dates
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -155,12 +155,12 @@ def _frame(frame: Any, question: Question) -> Iterator[Chunk]:
         raise TypeError(
             f"a file, a data frame or a mapping of columns is expected, got {type(frame).__name__}"
         )
-    names = [str(name) for name in (frame if isinstance(frame, Mapping) else frame.columns)]
-    wanted = _wanted(question)
-    places_of("the table", "columns", names, wanted)
-    taken = {name: _listed(name, frame[name]) for name in wanted}
+    labels = list(frame if isinstance(frame, Mapping) else frame.columns)
+    names, wanted = [str(label) for label in labels], _wanted(question)
+    places = places_of("the table", "columns", names, wanted)
+    taken = {name: _listed(name, frame[labels[place]]) for name, place in zip(wanted, places, strict=True)}
     first = next(iter(frame.values()), ()) if isinstance(frame, Mapping) else frame
-    lengths = {len(column) for column in (*taken.values(), first)}
+    lengths = {len(column) for column in taken.values() or (first,)}
     if len(lengths) > 1:
         raise ValueError("the columns of a table have one length")
     yield from _columns(taken, lengths.pop(), question)
@@ -176,24 +176,11 @@ def _columns(taken: Mapping[str, Any], count: int, question: Question) -> Iterat
 
 
 def _listed(name: str, column: Any) -> Any:
-    """The entries of a column: an array where its type, which is public, is one of numbers.
-
-    Types of pandas' own become objects: as an array of numbers, one missing entry would round the others.
-    """
-    if isinstance(column, str | bytes):
-        raise TypeError(f"{name}: a column is expected, got a text")
-    if isinstance(column, np.ma.MaskedArray):
-        return column.astype(object).tolist()
-    kind = getattr(column, "dtype", None)
-    if hasattr(column, "to_arrow"):  # polars
-        return listed("the table", name, column.to_arrow())
-    if hasattr(kind, "pyarrow_dtype"):  # pandas
-        return listed("the table", name, column.array.__arrow_array__().combine_chunks())
-    if hasattr(column, "to_numpy"):
-        if getattr(kind, "tz", None) is not None:
-            column = column.dt.tz_convert("UTC").dt.tz_localize(None)
-        column = column.to_numpy() if isinstance(column.dtype, np.dtype) else column.to_numpy(dtype=object)
-    return column if isinstance(column, np.ndarray) else list(column)
+    """The entries of a column; TypeError where it is none, or an array of another dimension."""
+    shape = getattr(column, "shape", ("",))
+    if isinstance(column, str | bytes | Mapping) or not hasattr(column, "__iter__") or len(shape) != 1:
+        raise TypeError(f"{name}: one column is expected, got {type(column).__name__} {shape or ''}")
+    return listed("the table", name, column)
 
 
 def entries(values: Any, column: Column) -> npt.NDArray[np.float64]:
@@ -250,9 +237,7 @@ def _days(value: Any) -> float:
             return float(days(value))
         except Exception:  # the code of a zone
             return math.nan
-    if kind is dates.date:
-        return float(value.toordinal() - EPOCH.toordinal())
-    return math.nan
+    return float(value.toordinal() - EPOCH.toordinal()) if kind is dates.date else math.nan
 
 
 def text_of(value: Any) -> str | None:
@@ -267,6 +252,5 @@ def text_of(value: Any) -> str | None:
 
 def all_chunks(source: Any, question: Question) -> Iterator[Chunk]:
     """The records of all parts, one after the other."""
-    result: Iterable[Any] = parts(source)
-    for part in result:
+    for part in parts(source):
         yield from chunks(part, question)

@@ -287,16 +287,13 @@ def _not_recomputable(guarantee: Guarantee, laws: tuple[Law, ...]) -> str:
 
 def _contradiction(data: Mapping[str, Any], guarantee: Guarantee) -> str:
     """What the file says that does not fit what else it says, "" if nothing."""
-    evidence = data["guarantee"]["evidence"]
-    page = str(evidence.get("proof"))
+    page = str(data["guarantee"]["evidence"].get("proof"))
     if not (page.startswith("docs/proofs/") and page.endswith(".md") and page[12:-3] in pages.names()):
         return f"there is no proof page {page!r}"
     said, proven = Kind(data["guarantee"]["kind"]), kind_of(guarantee.assumptions)
     if KINDS.index(said) < KINDS.index(proven):
         return f"the kind is said to be {said}, its assumptions make it {proven}"
-    if data["guarantee"].get("digest") != digest_of(data):
-        return EDITED
-    return ""
+    return "" if data["guarantee"].get("digest") == digest_of(data) else EDITED
 
 
 def _certified(sensitivity: Any, laws: tuple[Law, ...], verify: Verify | None) -> tuple[str, ...]:

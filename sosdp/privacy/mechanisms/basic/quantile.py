@@ -80,8 +80,7 @@ Level = Callable[[Any, Any], Any]
 
 def tallied(indices: Sequence[int], size: int) -> tuple[Array, Array]:
     """The places that occur on a grid of this size, ascending, and how often; integers of any size."""
-    kind = np.int64 if size < LARGE else object
-    return np.unique(np.array(indices, dtype=kind), return_counts=True)
+    return np.unique(np.array(indices, dtype=np.int64 if size < LARGE else object), return_counts=True)
 
 
 def runs(counted: tuple[Array, Array] | Array, size: int, level: Level) -> Runs:

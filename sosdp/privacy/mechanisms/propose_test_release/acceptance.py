@@ -55,9 +55,7 @@ class AcceptRule:
 
     def release_probability(self, statistic: int) -> float:
         """Exact law of the decision given the integer statistic (evaluated in float64)."""
-        if statistic <= 0:
-            return 0.0
-        return self.tail(self.threshold - statistic)
+        return self.tail(self.threshold - statistic) if statistic > 0 else 0.0
 
     def tail(self, j: int) -> float:
         """P(L >= j) for any integer j."""

@@ -230,8 +230,7 @@ class AgreementRule:
     def passes(self, matches: npt.ArrayLike, bits: RandomBits | None = None) -> bool:
         """The Bernoulli test of the curve at the h-score; the number of items is public."""
         n = len(np.asarray(matches))
-        accepted = self.curve.accepts(h_score(matches), bits)
-        return accepted and n >= self.minimum
+        return self.curve.accepts(h_score(matches), bits) and n >= self.minimum
 
 
 def agreement_rule(
@@ -292,6 +291,4 @@ def _distance(margin: Any, step: Fraction, most: int) -> int:
     plain = number(margin)
     if plain is None or plain <= 0:
         return 0
-    if isinstance(plain, float):
-        return most
-    return min(math.ceil(plain / step), most)
+    return most if isinstance(plain, float) else min(math.ceil(plain / step), most)

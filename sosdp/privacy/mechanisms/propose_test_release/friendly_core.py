@@ -51,8 +51,7 @@ def core_weights(friends: Sequence[int]) -> list[int]:
 
     Any three tuples of the core, of either of two neighbouring data sets, share a friend that both have.
     """
-    n = len(friends)
-    return [max(0, 3 * count - 2 * n - 1) for count in friends]
+    return [max(0, 3 * count - 2 * len(friends) - 1) for count in friends]
 
 
 def weighted_mean(table: TupleTable, matches: Booleans, radius: int) -> list[list[Fraction]] | None:
