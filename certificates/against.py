@@ -53,8 +53,12 @@ def compare(certificate: kernel.Certificate, here: Goal, problem: Any) -> None:
         raise NotProven(f"{_OTHER}a {kind} for a problem that asks {there.question}")
     same = here.about == there.about and [p[:2] for p in here.parts] == [p[:2] for p in there.parts]
     used = all(mine <= h for (_, _, mine), h in zip(here.parts, given, strict=False))
-    if not same or not used or (there.so and here.so != there.so):
-        raise NotProven(f"{_OTHER}the polynomials or the objective differ, or it assumes another constraint")
+    pinned = "unique" not in claim or {*certificate.names} == {*problem["variables"]}
+    if not same or not used or not pinned or (there.so and here.so != there.so):
+        raise NotProven(
+            f"{_OTHER}the polynomials, the objective or, of one point, the variables differ, or it "
+            "assumes another constraint"
+        )
 
 
 def _dual(there: Goal, refuted: bool) -> tuple[set[str], str]:

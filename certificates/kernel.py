@@ -32,7 +32,7 @@ NAME = re.compile("[A-Za-z_][A-Za-z0-9_]{0,199}")
 _NUMERAL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?0*(?:1000|[0-9]{1,3})(?![0-9]))?"
 _NUMBER = re.compile(rf"[ \t\r\n]*([-+]?{_NUMERAL})[ \t\r\n]*(?:/[ \t\r\n]*([0-9]+)[ \t\r\n]*)?")
 _TOKEN = re.compile(rf"[ \t\r\n]*({_NUMERAL}|[A-Za-z_][A-Za-z0-9_]*|\*\*|[-+*/()]|\Z)")
-_RELATION = re.compile(r"[ \t\r\n]*(<=|>=|==)[ \t\r\n]*([^ \t\r\n]+)[ \t\r\n]*")
+_RELATION = re.compile(r"[ \t\r\n]*(<=|>=|==)[ \t\r\n]*(.*?)[ \t\r\n]*", re.DOTALL)
 RATIONAL = re.compile("-?[0-9]{1,4000}(?:/(?=0*[1-9])[0-9]{1,4000})?")  # in certificates
 _LEVEL = {"+": 1, "-": 1, "*": 2, "/": 2, "**": 4}
 _JSON = (bool, str, list, dict, Fraction, type(None))  # beside numbers
@@ -56,7 +56,7 @@ _LEFT: ContextVar[list[int]] = ContextVar("left")
 
 @contextmanager
 def within(work: int, reading: bool = False) -> Iterator[None]:
-    """What is done inside takes at most so many steps, each about a microsecond (storing a term is five).
+    """What is done inside takes at most so many steps, each about a microsecond, or 20 bytes that are kept.
     While `reading`, what is not accepted is malformed: nothing false is said of it."""
     outer = _LEFT.get([])
     before = _LEFT.set(left := [start := min([work, *outer])])
@@ -144,17 +144,16 @@ class Polynomial(_Sealed):
         return _sum([(1, self), (-1, other)])
 
     def __mul__(self, other: Polynomial) -> Polynomial:
-        out: dict[Monomial, int] = {}
         left, right = sorted((exactly(p, Polynomial).pairs for p in (self, other)), key=len)
+        out, degree = dict[Monomial, int](), self.degree + other.degree
         spend(1)
-        cost = 1 + (self.degree + other.degree >> 5) + (self.bits + other.bits >> 7)
-        cost += (self.bits >> 11) * (other.bits >> 11)
+        cost = 1 + (degree >> 5) + (self.bits + other.bits >> 7) + (self.bits >> 11) * (other.bits >> 11)
         for a, p in left:
             before = len(out)
             for b, q in right:
                 m = tuple(sorted(a + b))
                 out[m] = out.get(m, 0) + p * q
-            spend(cost * (len(right) + 4 * (len(out) - before)))
+            spend(cost * len(right) + (4 * cost + 10 + (degree >> 1)) * (len(out) - before))
         return _made(out, self.den * other.den)
 
     def __str__(self) -> str:
@@ -315,7 +314,7 @@ def eliminated(matrix: list[list[int]], places: int | None = None) -> int | None
     last, count = 1, 0
     while left:  # rows from the diagonal on
         words = (bits * (count + 1) if places is None else bits + places) >> 6
-        spend(len(left) ** 2 * (30 + words + (words * words >> 2)) // 100)
+        spend(len(left) ** 2 * (30 + words + (words * words >> 2)) // (100 if places else 40))
         (p, *top), *rest = left
         if p < 0 or any(c * c > p * row[0] for c, row in zip(top, rest, strict=True)):
             return None
@@ -534,13 +533,12 @@ class _Reader:
     def set(self, stated: Any, mean: bool = False) -> frozenset:
         """The hypotheses that "subject_to", "psd", "for_all" state, of points or (`mean`) of expectations."""
         of = integral if mean else (lambda p: p)
-        matrices: list[Any] = [
-            [[self.read(p) for p in row] for row in rows] for rows in stated.get("psd", [])
-        ]
-        for k, (over, q) in enumerate(stated.get("for_all", [])):
-            need({*over} <= {*self.known}, "a quantified name is no variable")
-            need(not any(n.startswith(FREE) for n in self.known), "a name is reserved")
-            matrices.append(for_all(self.read(q), over, f"{'se'[mean]}{k}"))
+        matrices: list[Any] = [[[self.read(p) for p in r] for r in rows] for rows in stated.get("psd", [])]
+        listed = dict.fromkeys((frozenset(over), self.read(q)) for over, q in stated.get("for_all", []))
+        for k, (over, q) in enumerate(listed):  # each once
+            good = over <= {*self.known} and not any(n.startswith(FREE) for n in self.known)
+            need(good, "a quantified name is no variable, or a name is reserved")
+            matrices.append(for_all(q, over, f"{'se'[mean]}{k}"))
         facts = [quadratic_form([[of(p) for p in row] for row in rows], (), (), ()) for rows in matrices]
         for item in stated.get("subject_to", []):
             text = type(item) is str
@@ -576,10 +574,12 @@ def _brief(value: Any) -> str:
 
 def shaped(value: Any, shape: Any = object, where: str = "it", names: Any = ()) -> Any:
     """A copy in exact types, read once, of a value that has a shape: a type (`object`: JSON and fractions;
-    `Polynomial`: a list that spells one in these `names`), a pattern of text, {one of these}, [shape of each
-    item], (shapes of the items), or {key: shape}, where "key?" may be missing."""
+    `Polynomial` and `Monomial`: a list that spells one in these `names`), a pattern of text, {one of these},
+    [shape of each item], (shapes of the items), or {key: shape}, where "key?" may be missing."""
     if shape is Polynomial:
         return _listed(shaped(value, _TERMS, where), names)
+    if shape is Monomial:
+        return _listed([["1", shaped(value, [(int, int)], where)]], names).pairs[0][0]
     if isinstance(value, dict):
         value = {exactly(key, str): item for key, item in value.items()}
     value = [*value] if isinstance(value, list | tuple) else value
@@ -621,7 +621,7 @@ def _listed(p: Any, names: list[str]) -> Polynomial:
 
 
 _SET = {"subject_to?": list, "psd?": [[list]], "for_all?": [([str], object)]}
-_MEASURE = _SET | {"variables?": [str], "mass?": object}
+_MEASURE = {"subject_to?": list, "psd?": [[list]], "variables?": [str], "mass?": object}
 _PROBLEM = {
     **dict.fromkeys(("name?", "description?", "comment?", "source?"), str),
     "format?": {"sosdp-problem/1"}, "variables": [str], "unknowns?": [str], "degree?": object,
@@ -665,6 +665,8 @@ def state(problem: Mapping[str, Any], values: Mapping[str, Any] | None = None) -
     sets = [reader.set(s) for s in statement["on"]] if "on" in statement else [points] * len(listed)
     need(len(sets) == len(listed), "each polynomial has a set")
     read = [[r.read(p, question != "sos") for r in (full, fixed)] for p in listed]
+    need(all(sum(n in unknowns for n in m) <= 1 for p, _ in read for m, _ in p.pairs),
+         "a polynomial is linear in the unknowns")  # fmt: skip
     parts = tuple((str(text), p, h) for (text, p), h in zip(read, sets, strict=True))
     if kind:
         means = reader.set(statement.get("in_expectation", {}), True) | {("on E", h) for h in points}
@@ -677,9 +679,9 @@ def state(problem: Mapping[str, Any], values: Mapping[str, Any] | None = None) -
     so, value, before = "", None, f"with {shown}: " if given else ""
     if best:
         words = ("least", "most") if best == "minimize" else ("largest", "least")
-        value = fixed.read(statement[best])
-        need({m for m, _ in value.pairs} <= {()}, "an objective is one of the unknowns")
-        so = f"; so the {words[0]} value of {full.read(statement[best])} is at {words[1]} {value}"
+        aim, value = full.read(statement[best]), fixed.read(statement[best])
+        need(aim.degree <= 1 and _inside(aim) <= {*unknowns}, "an objective is linear in the unknowns")
+        so = f"; so the {words[0]} value of {aim} is at {words[1]} {value}"
     return Goal(_KEY, question, "real points", parts, before, so, (value,))
 
 
@@ -715,7 +717,7 @@ _KEYS: dict[str, Any] = _SETS | {  # what stands under the keys of a certificate
     "degree": int, "bound": RATIONAL, "values": [RATIONAL], "sense": {"minimize", "maximize"},
     "root": (int, RATIONAL, RATIONAL), "attained_at": [RATIONAL], "unique": {True}, "unknowns": _COUNTS,
     "on": [{f"{key}?": _COUNTS for key in _SETS}], "in_expectation": {f"{k}?": _SETS[k] for k in _SETS},
-    "index": _COUNTS, "target": int, "entry": _COUNTS, "basis": [[(int, int)]], "gram": [[RATIONAL]],
+    "index": _COUNTS, "target": int, "entry": _COUNTS, "basis": [Monomial], "gram": [[RATIONAL]],
     "polynomial": Polynomial,
 }  # fmt: skip
 _GIVEN = "equalities? inequalities? psd?"
@@ -844,7 +846,7 @@ def _multiplier(block: dict, claim: dict, names: list[str], mean: bool) -> Theor
     good = index if kind == "product" else len(index) == (kind != "sos")
     need(good, f"a multiplier of this kind cannot have {len(index)} indices", Malformed)
     picked = [pick(source.get(of, []), k) for k in index]
-    free, basis = block.get("polynomial", ZERO), [_listed([["1", m]], names) for m in block.get("basis", [])]
+    free, basis = block.get("polynomial", ZERO), [polynomial({m: 1}) for m in block.get("basis", [])]
     constant = not (mean and any(m for p in (free, *basis) for m, _ in p.pairs))
     need(constant, "only a number may multiply an expectation", Malformed)
     read = integral if mean else (lambda p: p)
@@ -879,8 +881,7 @@ def load(path: str, most: int = BYTES, problem: bool = False) -> Any:
         stored += 600 * len(re.findall(rb"[0-9.][eE]", data))
         need(stored <= 8 * BYTES, "reading this takes more memory than the limit allows")
         text = data.decode("utf-8-sig" if problem else "utf-8")
-        hooks: dict[str, Any] = {"parse_float": number, "parse_constant": number}
-        content = json.loads(text, object_pairs_hook=_once, **hooks)
+        content = json.loads(text, object_pairs_hook=_once, parse_float=number, parse_constant=number)
         need(content is not None, "it holds null in place of an object")  # which says that there is none
         return content
     except (OSError, ValueError, RecursionError) as why:
@@ -892,9 +893,8 @@ def main(arguments: list[str], formats: Any = None, prove: Any = None) -> int:
     """The command: 0 where the proof answers the problem, 1 where it does not, 2 for what is unreadable."""
     formats = formats or ("sosdp-problem/1", "sosdp-certificate/1")
     try:
-        need(
-            len(arguments) == len(formats), f"it takes {len(formats)} file(s): {' '.join(formats)}", Malformed
-        )
+        count, names = len(formats), " ".join(formats)
+        need(len(arguments) == count, f"it takes {count} file(s): {names}", Malformed)
         with within(LONG):
             files = [load(file, problem="problem" in name) for file, name in zip(arguments, formats)]
             for content, name in zip(files, formats, strict=True):

@@ -50,20 +50,22 @@ def from_dict(content: Any) -> Proof | WordProof:
         return tuple(map(polynomial, of.get(key, [])))
 
     def conditions(of: Mapping[str, Any]) -> dict[str, Any]:
-        matrices = tuple(tuple(tuple(map(polynomial, r)) for r in matrix) for matrix in of.get("psd", []))
-        return {**{k: several(of, k) for k in ("equalities", "inequalities")}, "matrices": matrices}
+        return {
+            "equalities": several(of, "equalities"),
+            "inequalities": several(of, "inequalities"),
+            "matrices": tuple(tuple(tuple(map(polynomial, r)) for r in rows) for rows in of.get("psd", [])),
+        }
 
     def multiplier(block: Mapping[str, Any]) -> Multiplier:
         about, target = (block["kind"], tuple(block.get("index", []))), block.get("target", 0)
         if "polynomial" in block:
             return Multiplier(*about, polynomial=polynomial(block["polynomial"]), target=target)
-        basis = [tuple(sorted(v for k, n in m for v in [places[k]] * n)) for m in block["basis"]]
+        basis = [tuple(sorted(ids[name] for name in m)) for m in block["basis"]]
         gram = [[Fraction(v) for v in row] for row in block["gram"]]
         return Multiplier.weighing(*about, basis, gram, block.get("entry", []), target)
 
     objectives = several(claim, "objectives") or several({"": [claim.get("objective", kernel.ZERO)]}, "")
     at = claim.get("attained_at")
-    point = at and tuple(sorted(zip(places, map(Fraction, at), strict=True)))
     number, *ends = claim.get("root", [0])
     restated = Claim(
         kind,
@@ -72,7 +74,7 @@ def from_dict(content: Any) -> Proof | WordProof:
         **conditions(claim),
         expectations=InExpectation(**conditions(claim.get("in_expectation", {}))),
         squares=tuple((Fraction(w), polynomial(p)) for w, p in claim.get("squares", [])),
-        point=point,
+        point=at and tuple(sorted(zip(places, map(Fraction, at), strict=True))),
         unique="unique" in claim,
         goal=polynomial(claim["objective"]) if kind == "program" else None,
         sense=claim.get("sense", ""),
@@ -84,5 +86,9 @@ def from_dict(content: Any) -> Proof | WordProof:
         degree=claim.get("degree"),
         root=(places[number], *map(Fraction, ends)) if ends else None,
     )
-    refused = polynomial(read.functional) if kind == "no_certificate" else None
-    return Proof(restated, tuple(map(multiplier, read.blocks)), content.get("note", ""), refused)
+    return Proof(
+        restated,
+        tuple(map(multiplier, read.blocks)),
+        content.get("note", ""),
+        polynomial(read.functional) if kind == "no_certificate" else None,
+    )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, overload
 
 from sosdp.algebra.polynomial import variable
-from sosdp.algebra.variables import variable_id
+from sosdp.algebra.variables import variable_id, variable_name
 from sosdp.conic.bridges import solve_cvxpy
 from sosdp.conic.choose import solve_conic
 from sosdp.conic.formats.files import read_program
@@ -318,8 +318,11 @@ def _atoms(variables: Sequence[str], solved: PseudoExpectation) -> list[list[flo
     return [[float(p[column[v]]) if v in column else 0.0 for v in variables] for p in points]
 
 
-def certify_optimum(answer: Answer) -> Proof:
-    """An exact proof at the exact optimum; raises CertificateError or ValueError, saying why, without."""
+def certify_optimum(answer: Answer, variables: Iterable[str] = ()) -> Proof:
+    """An exact proof at the exact optimum; raises CertificateError or ValueError, saying why, without.
+
+    ``variables``: the problem's; where it does not mention one of them, no point is the only optimal one.
+    """
     import certificates
 
     if len(answer.parts) != 1 or answer.status != "optimal":
@@ -327,15 +330,14 @@ def certify_optimum(answer: Answer) -> Proof:
     result = certificates.extract(answer.parts[0])
     if not hasattr(result, "optimum"):
         raise ValueError("the optimum of a program with unknown coefficients is not looked for exactly")
-    return result.optimum()
+    proof = result.optimum()
+    free = {*variables} - {variable_name(v) for v in proof.ids}
+    return replace(proof, claim=replace(proof.claim, unique=proof.claim.unique and not free))
 
 
 def certify(answer: Answer) -> Proof:
     """An exact proof of the answer; raises CertificateError or ValueError, saying why, without."""
-    import dataclasses
-
     import certificates
-    from certificates.proof import Proof
 
     if answer.status == "failed":
         raise ValueError("there is no answer to certify")
@@ -350,10 +352,10 @@ def certify(answer: Answer) -> Proof:
     proofs = [certificates.extract(part).exact() for part in answer.parts]
     if len(proofs) == 1:
         return proofs[0]
-    claim = dataclasses.replace(proofs[0].claim, objectives=tuple(p.claim.objectives[0] for p in proofs))
+    claim = replace(proofs[0].claim, objectives=tuple(p.claim.objectives[0] for p in proofs))
     multipliers = [
-        dataclasses.replace(multiplier, target=target)
+        replace(multiplier, target=target)
         for target, proof in enumerate(proofs)
         for multiplier in proof.multipliers
     ]
-    return Proof(claim, tuple(multipliers))
+    return certificates.Proof(claim, tuple(multipliers))

@@ -7,7 +7,17 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from certificates.kernel import Certificate, NotProven, Polynomial, assume, number, polynomial, rank, spend
+from certificates.kernel import (
+    Certificate,
+    Monomial,
+    NotProven,
+    Polynomial,
+    assume,
+    number,
+    polynomial,
+    rank,
+    spend,
+)
 
 Point = Mapping[str, Fraction]
 
@@ -43,9 +53,8 @@ def attained(certificate: Certificate) -> None:
     for k, matrix in enumerate(claim.get("psd", [])):
         if rank([[value_at(p, point) for p in row] for row in matrix]) is None:
             raise NotProven(f"matrix {k} is not positive semidefinite at the point")
-    value = value_at(claim["objective"], point)
-    for weight, p in claim.get("squares", []):
-        value += number(weight) * value_at(p, point) ** 2
+    squares = ((number(w), value_at(p, point)) for w, p in claim.get("squares", []))
+    value = value_at(claim["objective"], point) + sum(w * v**2 for w, v in squares)
     if value != number(claim["bound"]):
         raise NotProven("the objective at the point is not the bound")
 
@@ -61,8 +70,8 @@ def determined(certificate: Certificate) -> None:
     known: set[str] = {n for _, p in claim.get("squares", []) for n in _solved_by(p)}
     for block in certificate.blocks:
         basis, gram = block.get("basis", []), [[number(v) for v in row] for row in block.get("gram", [])]
-        if block["kind"] == "sos" and [] in basis:
-            known.update(_fixed_by_kernel(basis, gram, certificate.names, point))
+        if block["kind"] == "sos" and () in basis:
+            known.update(_fixed_by_kernel(basis, gram, point))
         elif block["kind"] == "psd" and not any(basis):
             matrix, entry = claim["psd"][block["index"][0]], block["entry"]
             if sorted(entry) != list(range(len(matrix))):
@@ -75,10 +84,10 @@ def determined(certificate: Certificate) -> None:
         raise NotProven(f"the multipliers do not show that {missing[0]!r} has only one optimal value")
 
 
-def _fixed_by_kernel(basis: list, gram: list[list[Fraction]], names: list[str], point: Point) -> list[str]:
+def _fixed_by_kernel(basis: list[Monomial], gram: list[list[Fraction]], point: Point) -> list[str]:
     """Variables that Q b(z) = 0 fixes: those with x - c in the row space of Q."""
-    one = basis.index([])
-    linear = [(i, names[m[0][0]], m[0][1]) for i, m in enumerate(basis) if len(m) == 1 and m[0][1] % 2]
+    one = basis.index(())
+    linear = [(i, m[0], len(m)) for i, m in enumerate(basis) if len({*m}) == 1 and len(m) % 2]
     if _definite(_without(gram, one)):
         return [n for _, n, _ in linear]
     side = rank(gram)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from certificates.find.float_certificate import FloatCertificate
-from certificates.find.for_all import matrix_of
+from certificates.find.for_all import matrices_of
 from certificates.find.numbers import dyadic, exact_number
 from certificates.find.program import MeasureCertificate, ProgramCertificate
 from certificates.find.rounding import CertificateError, NotCertifiable
@@ -46,8 +46,8 @@ def with_products(result: Any, claim: Claim, slack: float) -> Proof:
     if any(block.kind == "product" for block in result.identity.blocks):
         raise NotCertifiable("the products were taken already")
     ask = minimize.minimize if claim.kind == "lower_bound" else minimize.maximize
-    best = extract(ask(claim.objectives[0], result.system, result.degree, products="schmudgen"))
-    return best.exact(slack=slack)  # type: ignore[no-any-return]
+    best = ask(claim.objectives[0], result.system, result.degree, products="schmudgen")
+    return extract(best).exact(slack=slack)  # type: ignore[no-any-return]
 
 
 def extract(result: Any) -> Any:
@@ -72,15 +72,11 @@ def extract(result: Any) -> Any:
         return of_chebyshev(result) if len(result.variable_ids) == 1 else extract(_in_monomials(result))
     if not hasattr(result, "recentre"):
         raise TypeError(f"extract() takes a solved relaxation, not {type(result).__name__}")
-    system = result.system
-    sense, status = result.sense, result.status
+    system, sense, status = result.system, result.sense, result.status
     parts: dict[str, Any] = {
         "equalities": tuple(_exact_polynomial(p) for p in system.equalities),
         "inequalities": tuple(_exact_polynomial(p) for p in system.inequalities),
-        "matrices": tuple(
-            _exact_matrix(m)
-            for m in (*system.matrices, *(matrix_of(c, f"s{k}") for k, c in enumerate(system.foralls)))
-        ),
+        "matrices": tuple(_exact_matrix(m) for m in (*system.matrices, *matrices_of(system.foralls, "s"))),
         "expectations": _in_expectation(result.in_expectation),
     }
     objective = result.objective
@@ -188,13 +184,11 @@ def _no_bound(result: Any, bound: Any, reason: str) -> Outcome:
 
 def _in_expectation(constraints: Any) -> InExpectation:
     """Constraints in expectation as a claim states them."""
-    matrices = [c.body for c in constraints if c.kind == "psd"]
-    quantified = [c.body for c in constraints if c.kind == "forall"]
-    matrices += [matrix_of(c, f"e{k}") for k, c in enumerate(quantified)]
+    quantified = matrices_of([c.body for c in constraints if c.kind == "forall"], "e")
     return InExpectation(
         tuple(_exact_polynomial(c.body) for c in constraints if c.kind == "equality"),
         tuple(_exact_polynomial(c.body) for c in constraints if c.kind == "inequality"),
-        tuple(_exact_matrix(m) for m in matrices),
+        tuple(_exact_matrix(m) for m in (*(c.body for c in constraints if c.kind == "psd"), *quantified)),
     )
 
 

@@ -156,20 +156,18 @@ class Faces:
         """Integer vectors that every Gram matrix must annihilate, from exact zeros of the target."""
         out: list[tuple[list[list[int]], list[Monomial]]] = []
         zeros = [z for z in points if value_at(rounder.target, z) == 0]
-        for k, (block, basis) in enumerate(zip(rounder.blocks, rounder.bases, strict=True)):
+        for block, basis, factor in zip(rounder.blocks, rounder.bases, rounder.factors, strict=True):
             vectors: list[list[int]] = []
+            matrix = rounder._matrix(block) if factor is None else ()
+            ids = {v for row in matrix for p in row for v in p.variable_ids.tolist()}  # free ones among them
             for z in zeros if not block.kind.startswith("expectation") else ():
                 values = [value_at({row: fmpq(1)}, z) for row in basis]
-                factor = rounder.factors[k]
-                if factor is None:
-                    matrix = [[value_at(terms_of(p), z) for p in row] for row in rounder._matrix(block)]
-                    entry = np.asarray(block.entry).tolist()
-                    for column in range(len(matrix)):
-                        vectors.append(
-                            _integral([v * matrix[e][column] for v, e in zip(values, entry, strict=True)])
-                        )
-                elif value_at(factor, z) != 0:
-                    vectors.append(_integral(values))
+                if factor is not None:
+                    vectors += [_integral(values)] if value_at(factor, z) != 0 else []
+                elif ids <= z.keys():
+                    columns = [[value_at(terms_of(p), z) for p in row] for row in matrix]  # symmetric
+                    pairs = [*zip(values, np.asarray(block.entry).tolist(), strict=True)]
+                    vectors += [_integral([v * column[e] for v, e in pairs]) for column in columns]
             out.append(([v for v in vectors if any(v)], basis))
         return out
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 import certificates.kernel as kernel
@@ -9,8 +11,15 @@ from certificates.exact import fraction, monomials_of, polynomial_of, rational, 
 from certificates.write.json import ascii_names
 from sosdp.algebra.constraint import ForAll
 from sosdp.algebra.polynomial import Polynomial
+from sosdp.algebra.sparse import union_of_ids
 from sosdp.algebra.variables import known_id, variable_name
 from sosdp.relaxation.assemble.forall import inner_basis
+
+
+def matrices_of(constraints: Sequence[ForAll], tag: str) -> list[tuple[tuple[Polynomial, ...], ...]]:
+    """The matrix of each; what is stated twice has the same free variables twice."""
+    distinct = [*dict.fromkeys(constraints)]
+    return [matrix_of(c, f"{tag}{distinct.index(c)}") for c in constraints]
 
 
 def matrix_of(constraint: ForAll, tag: str) -> tuple[tuple[Polynomial, ...], ...]:
@@ -18,16 +27,19 @@ def matrix_of(constraint: ForAll, tag: str) -> tuple[tuple[Polynomial, ...], ...
     in the quantified ones; `tag` tells its free variables from those of others."""
     called = _names(constraint)
     ids = {name: v for v, name in called.items()}
-    terms = terms_of(constraint.polynomial)
-    statement = kernel.polynomial({tuple(called[v] for v in row): fraction(c) for row, c in terms.items()})
-    rows = kernel.for_all(statement, [called[int(v)] for v in constraint.over_ids], tag)
+    statement = kernel.polynomial(
+        {tuple(called[v] for v in row): fraction(c) for row, c in terms_of(constraint.polynomial).items()}
+    )
 
     def read(p: kernel.Polynomial) -> Polynomial:
         return polynomial_of(
             {tuple(sorted(ids.get(n) or known_id(n) for n in m)): rational(c) for m, c in p.terms.items()}
         )
 
-    return tuple(tuple(read(p) for p in row) for row in rows)
+    return tuple(
+        tuple(map(read, row))
+        for row in kernel.for_all(statement, [called[int(v)] for v in constraint.over_ids], tag)
+    )
 
 
 def places(constraint: ForAll) -> np.ndarray:
@@ -38,5 +50,5 @@ def places(constraint: ForAll) -> np.ndarray:
 
 
 def _names(constraint: ForAll) -> dict[int, str]:
-    ids = sorted({*constraint.polynomial.variable_ids.tolist(), *constraint.over_ids.tolist()})
+    ids = union_of_ids([constraint.polynomial, *constraint.over]).tolist()
     return dict(zip(ids, ascii_names([variable_name(v) for v in ids]), strict=True))

@@ -121,9 +121,8 @@ def in_real_variables(p: ComplexPolynomial, parts: dict[int, tuple[Polynomial, P
     (unit,) = own_variables("i_", 1)
     letters = sorted({letter for word in p.terms for letter in word})
     place = {letter: conjugate_id(letter // 2) if letter % 2 else letter // 2 for letter in letters}
-    sign = {letter: -1 if letter % 2 else 1 for letter in letters}
     values = {
-        variable(place[letter]): parts[letter // 2][0] + sign[letter] * unit * parts[letter // 2][1]
+        variable(place[letter]): parts[letter // 2][0] + (-1) ** letter * unit * parts[letter // 2][1]
         for letter in letters
     }
     width = max(p.degree, 1)

@@ -21,7 +21,7 @@ MAX_EXPONENT = 1000  # decimal exponent of one number
 MAX_BITS = 14_000  # of a numerator or denominator while reading: 4215 digits, fewer than Python prints
 _BIG = 1 << 62
 _MOST_FACTORS = 64  # of a power, where values are not those of ``parse``
-_MOST_PAIRS = 100_000  # of terms in one product, likewise
+_MOST_PAIRS = 300_000  # of terms in all products of a file, likewise
 RELATIONS = ("<=", ">=", "==")
 NUMBER = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _RATIONAL = re.compile(rf"[ \t\r\n]*+([+-]?)({NUMBER})(?:[ \t\r\n]*+/[ \t\r\n]*+([0-9]+))?[ \t\r\n]*+\Z")
@@ -113,7 +113,7 @@ class Grammar(ABC):
     _tokens: ClassVar[re.Pattern[str]] = tokens()
     _most_degree: ClassVar[int] = 1000
     _text = _kind = _token = ""
-    _start = _end = 0
+    _start = _end = _pairs = 0
 
     def read(self, text: str) -> tuple[list[Any], str | None]:
         """Both sides of a relation with it, or the one value there is; ParseError names the column."""
@@ -224,10 +224,11 @@ class Grammar(ABC):
         if not (hasattr(left, "terms") and hasattr(right, "terms")):
             product = left * right * sign
             return bounded(product) if isinstance(product, int | Fraction) else product
-        if len(left.terms) * len(right.terms) > _MOST_PAIRS or left.degree + right.degree > self._most_degree:
+        self._pairs += len(left.terms) * len(right.terms)
+        if self._pairs > _MOST_PAIRS or left.degree + right.degree > self._most_degree:
             raise ParseError(
-                f"a product has at most {self._most_degree} letters in a word and {_MOST_PAIRS} products of "
-                "terms"
+                f"a product has at most {self._most_degree} letters in a word, and all together have "
+                f"{_MOST_PAIRS} products of terms"
             )
         return left * right * sign
 

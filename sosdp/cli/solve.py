@@ -51,7 +51,7 @@ def run(arguments: Namespace) -> int:
         proof, failed = None, dict[str, Failed]()
         if arguments.certificate is not None or others:
             with shown("rounding to an exact certificate"):
-                proof, failed = write_proof(answer, arguments.certificate, others, arguments.optimum)
+                proof, failed = write_proof(problem, answer, arguments.certificate, others, arguments.optimum)
     result = to_dict(problem, answer)
     result["certificate"] = None if "certificate" in failed else arguments.certificate
     exact = None if proof is None or answer.status == "infeasible" else proof.bound
@@ -131,7 +131,7 @@ def solve_or_complain(problem: Any, path: str) -> Answer:
 
 
 def write_proof(
-    answer: Answer, target: str | None, others: dict[str, str], optimum: bool = False
+    problem: Any, answer: Answer, target: str | None, others: dict[str, str], optimum: bool = False
 ) -> tuple[Proof | None, dict[str, Failed]]:
     """Write an exact certificate, check the file again, and write its other forms; returns the proof, where
     it passes its check, and for every option that got no file, and for ``optimum`` without a proof at it, why
@@ -144,7 +144,7 @@ def write_proof(
     proof = None
     if optimum:
         try:
-            proof = certify_optimum(answer)
+            proof = certify_optimum(answer, problem.variables)
         except (ValueError, CertificateError) as error:
             failed["optimum"] = Failed(one_line(error), gist(error))
     try:

@@ -38,6 +38,7 @@ _KEYS = (
     *("format", "variables", "subject_to", "psd", "for_all", "degree", "products", "options", "unknowns"),
     "measures",
 )
+_BLANK = " \t\r\n"
 _MEASURE_KEYS = ("variables", "subject_to", "psd", "mass")
 _BESIDE_SOS = {
     "minimize": "beside sos an objective needs unknowns; give exactly one of minimize and sos",
@@ -251,10 +252,12 @@ class _Loader:
         else:
             good = isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[1], str)
             require(good, 'expected a string such as "x*y >= 0" or [terms, ">= 0"]')
-            difference, text = self._polynomial(value[0]), value[1].strip()
-            relation = text.removesuffix("0").strip()
-            good = relation in RELATIONS and text.endswith("0")
-            require(good, f"expected '>= 0', '<= 0' or '== 0', found {short(value[1])}")
+            difference, text = self._polynomial(value[0]), value[1].strip(_BLANK)
+            relation = text.removesuffix("0").strip(_BLANK)
+            require(
+                relation in RELATIONS and text.endswith("0"),
+                f"expected '>= 0', '<= 0' or '== 0', found {short(value[1])}",
+            )
         if relation == "==":
             return Equality(difference)
         return Inequality(difference if relation == ">=" else -difference)
@@ -358,9 +361,10 @@ class _Loader:
     def _moment(self, value: Any, measures: Mapping[str, MeasureSpec]) -> MomentConstraint:
         good = isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[1], str)
         require(good, 'expected a constraint on integrals such as [{"mu": "x"}, "== 1"]')
-        relation, right = value[1].strip()[:2], value[1].strip()[2:].strip()
-        good = relation in RELATIONS
-        require(good, f"expected a relation and a number such as '== 1', found {short(value[1])}")
+        relation, right = value[1].strip(_BLANK)[:2], value[1].strip(_BLANK)[2:]
+        require(
+            relation in RELATIONS, f"expected a relation and a number such as '== 1', found {short(value[1])}"
+        )
         return MomentConstraint(self._integral(value[0], measures), relation, read_coefficient(right))
 
 
@@ -374,6 +378,7 @@ def _names(value: Any) -> tuple[str, ...]:
     seen: set[str] = set()
     for name in expect(value, list | tuple, "a list of names"):
         check_name(name)
+        require(name.isascii() and len(name) <= 200, f"{short(name)} is not at most 200 ASCII letters long")
         require(name not in seen, f"the name {short(name)} stands twice")
         seen.add(name)
     return tuple(value)

@@ -8,6 +8,8 @@ import pytest
 
 from certificates import kernel
 from certificates.check import check_certificate, check_file, main
+from sosdp.answer import certify, certify_optimum, solve_problem
+from sosdp.model.problem_file import load_problem
 from tests.certificates.classics import CLASSICS, ONE, X, certificate
 
 PROBLEM = {"format": "sosdp-problem/1", "variables": ["x", "y"]}
@@ -64,6 +66,33 @@ def test_same_problem(name, problem):
 def test_another_problem(name, problem):
     verdict = against(name, **problem)
     assert verdict.status == "invalid" and "not about that problem" in verdict.reason
+
+
+ONE_POINT = certificate(
+    {"kind": "lower_bound", "objective": [["1", [[0, 2]]], ["-2", [[0, 1]]]], "bound": "-1",
+     "attained_at": ["1"], "unique": True},
+    [{"kind": "sos", "basis": [[], [[0, 1]]], "gram": [["1", "-1"], ["-1", "1"]]}],
+    ("x",),
+)  # fmt: skip
+
+
+def test_a_point_is_the_only_one_for_all_variables_of_the_problem():
+    problem = {**PROBLEM, "minimize": "x**2 - 2*x"}
+    assert check_certificate(ONE_POINT) and check_certificate(ONE_POINT, {**problem, "variables": ["x"]})
+    verdict = check_certificate(ONE_POINT, problem)  # (1, y) for every y
+    assert verdict.status == "invalid" and "variables differ" in verdict.reason
+    result = solve_problem(load_problem(problem))
+    assert certify_optimum(result).claim.unique
+    assert check_certificate(certify_optimum(result, ["x", "y"]).to_dict(), problem)
+
+
+def test_a_for_all_constraint_that_is_stated_twice():
+    problem = {**PROBLEM, "variables": ["x", "v"], "minimize": "x", "degree": 2, "subject_to": ["x**2 <= 4"]}
+    problem["for_all"] = [[["v"], "v**4 + 2*x*v**2 + 1"]] * 2 + [[["v"], "v**2 + x + 3"]]
+    proof = certify(solve_problem(load_problem(problem))).to_dict()
+    assert check_certificate(proof, problem).reason == ""
+    problem["for_all"][1:2] = []
+    assert check_certificate(proof, problem).reason == ""
 
 
 def test_the_proof_is_checked_as_well():

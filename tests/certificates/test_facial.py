@@ -136,3 +136,12 @@ def test_contradictions_that_a_solver_does_not_see_are_weights_of_inequalities(c
     outcome = certificates.decide(sd.feasible(sd.System(*constraints), 2))
     assert outcome.status == "proved" and outcome.proof.verify()
     assert [m.kind for m in outcome.proof.multipliers] == kinds
+
+
+def test_zeros_say_nothing_of_free_variables():
+    """A KeyError: at an exact minimiser the free variable of the matrix has no coordinate."""
+    x, y, v = sd.variables("x y v")
+    q = 2 - x + 2 * y + 2 * v**2 + (x - y - 1) * v**3 + (y / 2 + 3) * v**4
+    system = [sd.for_all([v], q >= 0), x**2 + y**2 <= 4]
+    result = certificates.extract(sd.minimize(x + 2 * y, system, degree=2))
+    assert result.exact().verify()

@@ -1,5 +1,6 @@
 """One grammar: kernel and engine read the same polynomial from a text, or both refuse it."""
 
+import contextlib
 import random
 from fractions import Fraction
 
@@ -8,6 +9,7 @@ import pytest
 from certificates import kernel
 from sosdp.algebra.parse import ParseError, Reader
 from sosdp.algebra.variables import variable_id
+from sosdp.model.problem_file import load_problem
 
 NAMES = ("x", "y", "and", "e1", "_a", "E")
 PIECES = [
@@ -219,3 +221,40 @@ def test_the_sample_has_texts_of_both_kinds():
 )
 def test_texts_that_were_read_in_two_ways(source, read):
     assert in_kernel(source) == read == in_engine(source)
+
+
+PLAIN = {"format": "sosdp-problem/1", "variables": ["x"], "minimize": "x"}
+MEASURES = {**PLAIN, "measures": {"mu": {"mass": 1}}, "minimize": {"mu": "x"}}
+PROGRAM = {**PLAIN, "unknowns": ["c", "d"], "sos": "x**2 + c", "minimize": "c"}
+
+
+@pytest.mark.parametrize(
+    ("problem", "good"),
+    [
+        ({**MEASURES, "subject_to": [[{"mu": "x"}, ">= 1 / 3"]]}, True),
+        ({**MEASURES, "subject_to": [[{"mu": "x"}, " >=\t-1/3\n"]]}, True),
+        ({**MEASURES, "subject_to": [[{"mu": "x"}, "\u00a0>= 1/3"]]}, False),
+        ({**MEASURES, "subject_to": [[{"mu": "x"}, ">= 1 3"]]}, False),
+        ({**MEASURES, "subject_to": [[{"mu": "x"}, ">="]]}, False),
+        ({**PLAIN, "subject_to": [[[[1, {"x": 1}]], " >=  0 "]]}, True),
+        ({**PLAIN, "subject_to": [[[[1, {"x": 1}]], ">= 1"]]}, False),
+        ({**PLAIN, "variables": ["x", "\u03bb"]}, False),
+        ({**PLAIN, "variables": ["x", "y" * 200]}, True),
+        ({**PLAIN, "variables": ["x", "y" * 201]}, False),
+        (PROGRAM, True),
+        ({**PROGRAM, "sos": ["x**2 + c*d", "1"]}, False),
+        ({**PROGRAM, "sos": ["x**2 + c**2"]}, False),
+        ({**PROGRAM, "minimize": "c**2"}, False),
+        ({**PROGRAM, "minimize": "c + 0*x - 1"}, True),
+        ({**PROGRAM, "minimize": "c*d"}, False),
+        ({**MEASURES, "measures": {"mu": {"psd": [[["x"]]]}}}, True),
+        ({**MEASURES, "measures": {"mu": {"for_all": [[["x"], "x**2"]]}}}, False),
+    ],
+)
+def test_kernel_and_engine_read_the_same_files(problem, good):
+    for read in (
+        lambda: kernel.state(problem, dict.fromkeys(problem.get("unknowns", []), 0)),
+        lambda: load_problem(problem),
+    ):
+        with contextlib.nullcontext() if good else pytest.raises(ValueError):
+            read()

@@ -441,8 +441,9 @@ LONG_FACT = assume("==", polynomial({("x",) * k: k for k in range(1, 200)}))
         (1000, lambda: state({"variables": ["x"], "minimize": "(x" + " " * 10_000})),
         (10_000, lambda: [kernel.average(kernel.multiple(LONG_FACT, kernel.ZERO)) for _ in range(100)]),
         (2000, lambda: kernel.semidefinite([[7 ** (i + j) for j in range(30)] for i in range(30)])),
+        (4000, lambda: kernel.square(polynomial({(f"x{k}",): 1 for k in range(28)}))),
     ],
-    ids=["tokens", "averages", "elimination"],
+    ids=["tokens", "averages", "elimination", "products"],
 )
 def test_what_takes_long_is_paid_for(work, done):
     with kernel.within(work), pytest.raises(kernel.Malformed, match="more work"):

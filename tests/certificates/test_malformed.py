@@ -10,8 +10,9 @@ import pytest
 
 import sosdp as sd
 from certificates import kernel, kernel_words
-from certificates.check import check_file
+from certificates.check import check_certificate, check_file
 from certificates.into_kernel import replay
+from certificates.read import from_dict
 from sosdp.cli import main
 from tests.certificates.classics import X, Y
 from tests.certificates.forgeries import get
@@ -235,3 +236,14 @@ def test_what_numbers_take_is_paid_for(tmp_path, capsys):
     problem, proof = written(tmp_path, PLAIN, SQUARE)
     proof.write_text(f"[{','.join(['1e1000'] * 10**6)}]")
     assert doors(tmp_path, capsys, kernel.main, [problem, proof]) == [2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    "row", [[[5, 1]], [[0, 10**50]], [[0, 3 * 10**8]], [[-1, 1]], [[0, -3]], [[0, 1], [0, 1]]]
+)
+def test_a_basis_is_read_once_for_check_and_load(row):
+    content = copy.deepcopy(SQUARE)
+    content["multipliers"][0]["basis"][0] = row
+    with pytest.raises(kernel.Malformed, match="a monomial has ascending|is no place in a list"):
+        from_dict(content)
+    assert check_certificate(content).status == "unreadable"
