@@ -104,5 +104,6 @@ def recommend(
         and queries is not None,
         "above 4000 vertices the online mechanism keeps no matrix and answers cuts only": n > DENSE_LIMIT,
     }
-    said = tuple(text for text, holds in notes.items() if holds)
-    return Recommendation(order, said, epsilon, delta, queries)
+    return Recommendation(
+        order, tuple(text for text, holds in notes.items() if holds), epsilon, delta, queries
+    )

@@ -122,7 +122,7 @@ def tuple_plan(n: int, d: int, k: int, epsilon: float, delta: float, *, known: K
     Raises:
         ValueError: numbers out of range.
     """
-    n, d, k = integer(n, "n"), integer(d, "d"), integer(k, "k")
+    n, d, k = integer(n, "n"), integer(d, "d"), integer(k, "k (n_clusters, n_components)")
     budget = tuple_budget(epsilon, delta, plateau=known.plateau, failure=known.failure, then=known.then)
     separation, light = known.separation, light_share(k, known.least_weight)
     reach = budget.rule.reach

@@ -194,7 +194,8 @@ COMMANDS = {
                 "--header",
                 action="store_const",
                 const=True,
-                help="the first row of the table or edge list names its columns",
+                help="the first row of the table or edge list names its columns (of an edge list without "
+                "it, `source,target` is an edge between two vertices of these names)",
             ),
             _option(
                 "--no-header", dest="header", action="store_const", const=False, help="the first row is data"

@@ -210,7 +210,7 @@ def _estimator(arguments: Namespace, family: Family, **facts: Any) -> Any:
             having += [
                 m if with_ == option else f"{m} with --{with_.replace('_', '-')}"
                 for (m, with_), made in family.variants.items()
-                if option in family.takes(made)
+                if option in family.takes(made) and m not in having
             ]
             raise complaint(arguments, option, f"only --{family.selector} {', '.join(having)} has it")
     made = getattr(importlib.import_module(f"problems.{family.package}"), name)

@@ -33,13 +33,17 @@ Array = npt.NDArray[np.float64]
 Edges = tuple[tuple[int, int], ...]
 
 
+CODED = (
+    "the field of columns {} is as large as the width: by noise, or nearly all entries have one sign. Those "
+    "above 0 count as +1, others as -1: compare items coded 1 and 2, or 1 to 5, with a public number "
+    "first (X > 1)"
+)
+
+
 def edges_above(strengths: Array, threshold: float | None) -> Edges | None:
     """Pairs i < j with a strength above the threshold; None without one."""
-    if threshold is None:
-        return None
-    return tuple(
-        (int(i), int(j)) for i, j in zip(*np.nonzero(np.triu(strengths > threshold, 1)), strict=True)
-    )
+    above = () if threshold is None else zip(*np.nonzero(np.triu(strengths > threshold, 1)), strict=True)
+    return None if threshold is None else tuple((int(i), int(j)) for i, j in above)
 
 
 def parameter_value(weights: Array, field: Array, threshold: float | None) -> dict[str, Any]:
@@ -55,6 +59,7 @@ class FieldEstimator(RecordEstimator):
 
     Attributes after fit, all publishable:
         weights_, field_: estimated parameters. edges_: pairs above the public `threshold`, None without one.
+        advice_: names columns whose field is as large as the width, and what may be the reason; else "".
     """
 
     width: float = Field(
@@ -77,11 +82,17 @@ class FieldEstimator(RecordEstimator):
     def _expected(self, n: int, d: int = 8, *, smallest: float = 0.4) -> float:
         """By `planning.recommend`; an error of half the smallest weight or more is no answer."""
         made = recommend(n, d, width=self.width, smallest=smallest, epsilon=self.epsilon, delta=self.delta)
-        (own,) = (f for f in made if f.estimator == self._forecast)
-        return own.error if own.edges else math.inf
+        return next(f.error if f.edges else math.inf for f in made if f.estimator == self._forecast)
 
     # the name of its forecast in `planning.recommend`
     _forecast: ClassVar[str]
+
+    @property
+    def advice_(self) -> str:
+        """What the released field and the public width say of the coding; "" where it is within the width."""
+        fields = np.abs(self.field_).reshape(len(self.field_), -1).max(axis=1)
+        listed = ", ".join(map(str, np.flatnonzero(fields >= 0.99 * float(self.width))))
+        return CODED.format(listed) if listed else ""
 
     weights_: Array = Fitted()
     field_: Array = Fitted()
@@ -145,6 +156,5 @@ class Iterated(RecordEstimator):
 
     def _regressed(self, data: np.ndarray, regressions: Regressions) -> Release:
         """Weights of all regressions by private Frank-Wolfe."""
-        n, d = data.shape
-        radius, rounds = self._regressions(d)[0], self._rounds(n, d)
+        radius, rounds = self._regressions(data.shape[1])[0], self._rounds(*data.shape)
         return private_frank_wolfe(self._terms(data), regressions, radius=radius, iterations=rounds)

@@ -162,5 +162,7 @@ class CertificateRecovery(WeightedRecovery):
         )
         if failure is not None:
             release.private_diagnostics["failure"] = failure
-        advice = {} if release.value is not None else {"advice": REFUSED}
-        return release.postprocess(release_value(release.value, graph, "certificate"), public=advice)
+        return release.postprocess(
+            release_value(release.value, graph, "certificate"),
+            public={} if release.value is not None else {"advice": REFUSED},
+        )
