@@ -56,8 +56,8 @@ def compare(certificate: kernel.Certificate, here: Goal, problem: Any) -> None:
     pinned = "unique" not in claim or {*certificate.names} == {*problem["variables"]}
     if not same or not used or not pinned or (there.so and here.so != there.so):
         raise NotProven(
-            f"{_OTHER}the polynomials, the objective or, of one point, the variables differ, or it "
-            "assumes another constraint"
+            f"{_OTHER}the polynomials or the objective differ, or it assumes another constraint, or says of "
+            "other variables that there is one point"
         )
 
 
