@@ -191,13 +191,17 @@ def test_a_zone_moves_a_text_as_it_moves_a_time():
 
 
 def test_no_records_and_bounds_that_agree_have_answers():
-    columns = {"v": {"type": "number", "low": 3, "high": 3}, "w": {"type": "integer", "low": 0, "high": 0}}
-    flat = {"format": "sosdp-schema/1", "columns": columns}
-    for source in ({"v": [3.0] * 50, "w": [0] * 50}, {"v": [], "w": []}):
-        table = Table(source, flat, 1.0).sum("v").mean("v").quantiles("v").histogram("v").sum("w").mean("w")
-        rows = table.release().value["rows"]
+    columns = {
+        "v": {"type": "number", "low": 3, "high": 3},
+        "w": {"type": "integer", "low": 0, "high": 0},
+        "far": {"type": "integer", "low": 0, "high": 10**9},
+    }
+    for source in ({"v": [3.0] * 50, "w": [0] * 50, "far": [7] * 50}, {"v": [], "w": [], "far": []}):
+        table = Table(source, {"format": "sosdp-schema/1", "columns": columns}, 1.0).sum("v").mean("v")
+        rows = table.quantiles("v").histogram("v").sum("w").mean("w").quantiles("far").release().value["rows"]
         assert [row["value"] for row in rows[1:5]] == [3.0] * 4
         assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
+        assert all(type(row["value"]) is int for row in rows[-3:])  # a grid of 2^20 points has fractions
 
 
 def test_answers_stay_within_public_bounds():

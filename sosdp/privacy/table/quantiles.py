@@ -114,11 +114,12 @@ class Quantiles(Within):
         return row | {"low": self._at(first, -1), "high": self._at(last, 1)}
 
     def _at(self, place: int, side: int) -> float:
-        """A grid point; the ends of an interval reach as far as entries that are rounded to it."""
+        """A grid point, of integers a whole number; the ends of an interval reach as far as entries that are
+        rounded to it."""
         points, column = self.grid, column_of(self)
         off = Fraction(0) if points.step == 1 else side * points.step / 2
-        low, high = column.bounds
-        result = min(max(float(points.low + place * points.step + off), low), high)
+        turned = (round, math.ceil, math.floor)[side] if column.type == "integer" else float
+        result = min(max(float(turned(points.low + place * points.step + off)), column.low), column.high)
         return int(result) if column.type == "integer" and result.is_integer() else result
 
     def spread(self, unit: Unit, epsilon: Fraction) -> float:
