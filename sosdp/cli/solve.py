@@ -214,7 +214,6 @@ def to_dict(problem: Any, answer: Answer) -> dict[str, Any]:
 
 def _print(problem: Any, result: dict[str, Any]) -> None:
     blocks = result["sizes"]["blocks"]
-    times = ", ".join(f"{name} {seconds:.3g} s" for name, seconds in result["time"].items())
     kind, certified = result["bound_kind"], result["certified_bound"]
     fields: dict[str, str | None] = {
         "problem": problem.name or None,
@@ -231,8 +230,9 @@ def _print(problem: Any, result: dict[str, Any]) -> None:
         at = "; ".join(", ".join(f"{v:.6g}" for v in atom[:8]) for atom in law["atoms"][:8])
         fields[name] = f"mass {law['mass']:.8g}" + (f", at {at}" if at else "")
     word = "maximiser" if problem.sense == "maximize" else "minimiser"
+    over = {str(v) for every in problem.system.foralls for v in every.over}
     for k, atom in enumerate(result["atoms"][:8], 1):
-        shown = [f"{name} = {value:.6g}" for name, value in list(zip(problem.variables, atom))[:8]]
+        shown = [f"{n} = {v:.6g}" for n, v in zip(problem.variables, atom) if n not in over][:8]
         fields[f"{word} {k}"] = ", ".join(shown + ["..."] * (len(atom) > 8))
     if "atoms_reason" in result:
         fields[f"{word}s"] = f"none could be read off: {result['atoms_reason']}"
@@ -242,7 +242,9 @@ def _print(problem: Any, result: dict[str, Any]) -> None:
         f"{degree}{result['sizes']['moments']} moments, "
         f"{len(blocks)} block{'s' if len(blocks) != 1 else ''}, the largest of side {max(blocks, default=0)}"
     )
-    fields["solver"] = f"{result['solver']} ({times})"
+    fields["solver"] = (
+        f"{result['solver']} ({', '.join(f'{name} {took:.3g} s' for name, took in result['time'].items())})"
+    )
     if result["certificate"] is not None:
         exact = result.get("certificate_bound")
         own = "" if exact is None else f": {kind} bound {rounded_safely(Fraction(exact), kind)}"
