@@ -21,7 +21,7 @@ MAX_EXPONENT = 1000  # decimal exponent of one number
 MAX_BITS = 14_000  # of a numerator or denominator while reading: 4215 digits, fewer than Python prints
 _BIG = 1 << 62
 _MOST_FACTORS = 64  # of a power, where values are not those of ``parse``
-_MOST_PAIRS = 300_000  # of terms in all products of a file, likewise
+_MOST_PAIRS, _MOST_IN_ALL = 100_000, 300_000  # of terms in a product, and in all of a file, likewise
 RELATIONS = ("<=", ">=", "==")
 NUMBER = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _RATIONAL = re.compile(rf"[ \t\r\n]*+([+-]?)({NUMBER})(?:[ \t\r\n]*+/[ \t\r\n]*+([0-9]+))?[ \t\r\n]*+\Z")
@@ -60,8 +60,7 @@ def read_rational(text: str) -> int | Fraction:
     if match is None:
         raise ParseError(f"{clip(text)} is not a number")
     sign, numerator, denominator = match.groups()
-    value = divided(read_number(numerator), read_number(denominator or "1"))
-    return -value if sign == "-" else value
+    return divided(read_number(numerator) * (-1 if sign == "-" else 1), read_number(denominator or "1"))
 
 
 def divided(value: int | Fraction, divisor: int | Fraction) -> int | Fraction:
@@ -224,11 +223,16 @@ class Grammar(ABC):
         if not (hasattr(left, "terms") and hasattr(right, "terms")):
             product = left * right * sign
             return bounded(product) if isinstance(product, int | Fraction) else product
-        self._pairs += len(left.terms) * len(right.terms)
-        if self._pairs > _MOST_PAIRS or left.degree + right.degree > self._most_degree:
+        pairs = len(left.terms) * len(right.terms)
+        self._pairs += pairs
+        if (
+            pairs > _MOST_PAIRS
+            or self._pairs > _MOST_IN_ALL
+            or left.degree + right.degree > self._most_degree
+        ):
             raise ParseError(
-                f"a product has at most {self._most_degree} letters in a word, and all together have "
-                f"{_MOST_PAIRS} products of terms"
+                f"a product has at most {self._most_degree} letters in a word and {_MOST_PAIRS} products of "
+                f"terms, all of a file {_MOST_IN_ALL}"
             )
         return left * right * sign
 
