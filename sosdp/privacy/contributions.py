@@ -60,7 +60,7 @@ def unit_of(adjacency: Adjacency | str | None, users: Any, most: int | None) -> 
     allowed = (
         (ONE_RECORD_REPLACED, ONE_RECORD_ADDED) if users is None else (ONE_USER_REPLACED, ONE_USER_ADDED)
     )
-    named = next((one for one in allowed if adjacency in (None, one.relation)), None) or Adjacency(adjacency)
+    named = next((a for a in allowed if adjacency in (None, a.relation)), None) or Adjacency(adjacency or "")
     if named not in allowed:
         raise ValueError(
             f"adjacency must be {str(allowed[0])!r} or {str(allowed[1])!r} "
