@@ -45,7 +45,7 @@ def listed(values: Any, unread: Callable[[Any], Any] | None = None) -> Any:
     if hasattr(type(values), "to_pylist"):
         return _of_arrow(values, unread or (lambda _: values.to_pylist()))
     if hasattr(kind, "categories"):
-        known = [*listed(kind.categories), math.nan]
+        known = [*kind.categories.astype(object), math.nan]
         return [known[code] for code in stored.codes.tolist()]  # -1 where the entry is missing
     if getattr(kind, "tz", None) is not None:
         return stored.tz_convert("UTC").tz_localize(None).to_numpy()
