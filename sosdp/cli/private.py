@@ -255,7 +255,9 @@ def fields(name: str, release: dict[str, Any]) -> Fields:
         result["records"] = f"{public['n']} of {public['dimension']} {word} (public)"
     if not value.pop("released"):
         result["released"] = UNTOUCHED if release["guarantee"]["epsilon"] == 0 else DECLINED
-        result["advice"] = public.get("advice")
+        module = importlib.import_module("problems.sbm.estimators.base")
+        known = {module.CERTIFICATE: module.REFUSED}  # else in the public facts
+        result["advice"] = known.get(release["mechanism"], public.get("advice"))
         value = {}
     names = public.get("columns")
     if names is not None and name not in TARGETED:

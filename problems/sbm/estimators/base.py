@@ -23,6 +23,14 @@ WEIGHT_ADJACENCY = "one edge (replace)"
 """Neighbours of a weighted graph: the weight of one pair, within its public bound, is replaced by another."""
 
 
+CERTIFICATE = "sbm.certificate"
+REFUSED = (
+    "the certificate refuses, at every usual budget, where moving one vertex to the other side changes "
+    "little: one vertex without edges is enough. RandomizedResponseRecovery, and RoundsRecovery with a "
+    "public average_degree and gamma, always answer; vertices publicly known to have no edges may be left out"
+)
+
+
 class RecoveryEstimator(ReleasingEstimator):
     """Base of the estimators: `fit(graph)` runs one mechanism and keeps only what it released.
 
@@ -99,8 +107,9 @@ class RecoveryEstimator(ReleasingEstimator):
 
     @property
     def advice_(self) -> str:
-        """What to try where nothing was released, from public facts alone; "" where there are labels."""
-        return str(self.release_.public.get("advice", ""))
+        """What to try where the certificate refused; "" otherwise. No part of the release, whose public facts
+        do not depend on the answer."""
+        return REFUSED if self.labels_ is None and self.release_.mechanism == CERTIFICATE else ""
 
     def labels_by_node(self) -> dict[Hashable, int] | None:
         """The released label of every vertex by its name, None if nothing was released."""

@@ -30,13 +30,6 @@ WHY = Fact(
 )
 
 
-REFUSED = (
-    "the certificate refuses, at every usual budget, where moving one vertex to the other side changes "
-    "little: one vertex without edges is enough. RandomizedResponseRecovery, and RoundsRecovery with a "
-    "public average_degree and gamma, always answer; vertices publicly known to have no edges may be left out"
-)
-
-
 class CertificateRecovery(WeightedRecovery):
     """(epsilon, delta)-edge-private exact recovery of two communities, or an explicit refusal.
 
@@ -162,7 +155,4 @@ class CertificateRecovery(WeightedRecovery):
         )
         if failure is not None:
             release.private_diagnostics["failure"] = failure
-        return release.postprocess(
-            release_value(release.value, graph, "certificate"),
-            public={} if release.value is not None else {"advice": REFUSED},
-        )
+        return release.postprocess(release_value(release.value, graph, "certificate"))
