@@ -67,3 +67,15 @@ def test_few_digits_enclose_it_too(k, bits):
 def test_what_has_no_least_value_is_left_to_others():
     for p in (x**31 + x, -(x**30) + x):
         assert sd.minimize(p).status == "unbounded"
+    sd.minimize(x**4 - 1e160 * x**2)  # least at -1e320 / 4, which no float is near
+
+
+@pytest.mark.parametrize(
+    ("mass", "value"), [(lambda m: m == 2, 2), (lambda m: m <= 2, 0), (lambda m: m >= 2, 2)]
+)
+def test_a_measure_of_any_mass_may_be_none(mass, value):
+    program = sd.MeasureProgram()
+    mu = program.measure([x])
+    answer = program.require(mass(mu(1))).minimize(mu((x**2 - 2) ** 10 + 1))
+    assert answer.certified_bound is None or answer.certified_bound <= value
+    assert answer.status != "optimal" or answer.bound == pytest.approx(value, abs=1e-5)

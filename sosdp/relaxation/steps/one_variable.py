@@ -9,6 +9,7 @@ root of both is one where the polynomial is exactly 0.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
@@ -31,7 +32,8 @@ def is_in_one_variable(state: State) -> bool:
     """Whether the least value of such a polynomial is asked, of which the relaxation is the full one."""
     statement, demand = state.statement, state.statement.demands[0]
     full = demand.options.cone == "sos" and statement.hierarchy.startswith("full")
-    plain = statement.mass is not None and not (demand.constrained or demand.halves)
+    plain = statement.mass is not None and statement.upper == (math.inf,)  # else the mass may be less
+    plain = plain and not (demand.constrained or demand.halves)
     alone = plain and demand.parts[0].variable_ids.size == 1
     return alone and full and state.options.certify_bound and state.best.raw.moments.size > 0
 
@@ -50,7 +52,7 @@ def least_value(state: State) -> Candidate | None:
         return None
     least, highest, x = enclosed(fmpq_poly(coefficients))
     proven, value = statement.constant + mass * least, near(statement.constant + mass * highest)
-    if value - near(proven) > tolerance(built, value):
+    if not value - near(proven) <= tolerance(built, value):  # or they are no floats
         return None
     given = state.best.raw
     raw = replace(given, status="optimal", message="", inside=None, moments=_moments(built, v, x, mass))
