@@ -35,10 +35,10 @@ def _answer(entries: Any, ask: Callable[[], Any]) -> tuple[Any, Any, float]:
 
 
 def _steps(answer: Any) -> list[str]:
-    """The names of the steps that an answer took."""
+    """The names of the steps that an answer took, and of those of what was asked beside it (emptiness)."""
     answer = getattr(answer, "result", answer)
     parts = getattr(answer, "parts", ()) or (answer,)
-    return [step.name for part in parts for step in getattr(part, "steps", ())]
+    return [step.name.rpartition(": ")[2] for part in parts for step in getattr(part, "steps", ())]
 
 
 @contextmanager

@@ -158,7 +158,7 @@ def multiply_outer(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     product = np.empty((a, b, left.shape[1] + right.shape[1]), dtype=MONOMIAL)
     product[:, :, : left.shape[1]] = left[:, None, :]
     product[:, :, left.shape[1] :] = right[None, :, :]
-    product = product.reshape(a * b, -1)
+    product = product.reshape(a * b, product.shape[2])
     product.sort(axis=1)
     return product
 

@@ -99,7 +99,7 @@ def _lowest(p: Polynomial, start: dict[int, Fraction]) -> dict[int, Fraction] | 
 
 
 def _in_floats(p: Polynomial) -> bool:
-    return all(math.isfinite(near(c)) for c in p.coefs.tolist())
+    return all(1e-300 < abs(near(c)) < math.inf for c in p.coefs.tolist())
 
 
 def _centre_of_powers(p: Polynomial) -> dict[int, Fraction]:

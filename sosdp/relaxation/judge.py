@@ -315,7 +315,10 @@ def unresolved(built: Built, raw: RawSolution) -> float:
     """How far the multipliers are from what they claim of polynomials where these are least, beside the
     tolerance of their values there: far from 0 terms cancel, and what they hide may be all that a polynomial
     is; moments in one well hide what is missed in another. Residuals and the roundings of terms count."""
-    worst, unknowns = 0.0, [Fraction(u) for u in (raw.unknowns * built.slopes).tolist()]
+    values = raw.unknowns * built.slopes
+    if not np.isfinite(values).all():
+        return math.inf
+    worst, unknowns = 0.0, [Fraction(u) for u in values.tolist()]
     given = zip(
         built.statement.demands,
         built.pieces,

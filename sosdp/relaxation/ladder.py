@@ -39,6 +39,7 @@ from .steps.exact import exact, may_decide
 from .steps.first import first
 from .steps.one_variable import is_in_one_variable, least_value
 from .steps.other_form import other_form
+from .steps.other_method import other_method
 from .steps.small import small
 
 STEPS = (
@@ -47,7 +48,7 @@ STEPS = (
         is_in_one_variable,
         least_value,
         "the real critical points of a polynomial, isolated in balls (Arb)",
-        "a polynomial of degree 30, wells of degree 40: named 82, named 84",
+        "wells of degree 40 without a set: named 84",
     ),
     Step(
         "centre",
@@ -62,6 +63,13 @@ STEPS = (
         other_form,
         "Gram and moment form of one program end early on different data",
         "sets of one point: nearly 1, nearly 3",
+    ),
+    Step(
+        "other method",
+        lambda s: len(s.statement.demands) == 1,
+        other_method,
+        "values at points, or an interior point",
+        "signs that miss an inequality by 1e-9: named 85",
     ),
     Step(
         "small",

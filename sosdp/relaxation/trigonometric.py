@@ -77,8 +77,9 @@ def minimize_trigonometric(
     sign = -1 if sense == "maximize" else 1
     given = {"tolerance": tolerance, "time_limit": time_limit}
     options = read_options("minimize_trigonometric", given, ["solve"], more=("sines", "sense"))
-    c = [sign * v for v in as_numbers(cosines)] or [0]
-    s = [sign * v for v in as_numbers(sines)]
+    coefficients = tuple(as_numbers(cosines)), tuple(as_numbers(sines))
+    c = [sign * v for v in coefficients[0]] or [0]
+    s = [sign * v for v in coefficients[1]]
     degree = max(len(c) - 1, len(s))
     check_tables(f"a trigonometric polynomial of degree {degree}", 2 * degree + 3, degree + 2, time_limit)
     if not all(math.isfinite(near(v)) for v in (*c, *s)):
@@ -99,6 +100,6 @@ def minimize_trigonometric(
         iterations=raw.solution.iterations,
         seconds=time.perf_counter() - began,
         raw=raw,
-        coefficients=(tuple(as_numbers(cosines)), tuple(as_numbers(sines))),
+        coefficients=coefficients,
         steps=(ran,),
     )

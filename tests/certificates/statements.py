@@ -374,7 +374,7 @@ OTHERS: list[Row] = [
     ("square of an expectation", _variance, "3/4"),
     ("complex, least", lambda: _complex("minimize"), "-2"),
     ("complex, most", lambda: _complex("maximize"), "2"),
-    ("cosine and sine", lambda: sd.minimize_trigonometric([0, 3], [F(4)]), "-5"),
+    ("cosine and sine", lambda: sd.minimize_trigonometric(iter([0, 3]), iter([F(4)])), "-5"),
     ("two harmonics", lambda: sd.minimize_trigonometric([0, 1, 1], []), "-9/8"),
     ("Fejer's kernel", lambda: sd.minimize_trigonometric([5, 8, 6, 4, 2], []), "0"),
     ("a Chebyshev series", _series, "-2"),

@@ -42,7 +42,7 @@ def test_vector_form_is_an_isometry_and_inverts():
 
 
 def test_a_program_too_large_for_memory_is_refused_before_the_solver_runs(monkeypatch):
-    program, *_ = random_sdp(20, 3, seed=1)
+    program, *_ = random_sdp(60, 3, seed=1)  # of small ones nothing is asked
     monkeypatch.setattr(choose, "available_memory", lambda: 1e5)
     refuse(
         (

@@ -215,3 +215,9 @@ def test_a_program_on_an_empty_set_is_unbounded_only_where_it_has_coefficients()
     answer = sd.SosProgram(c).require(y - c, sd.System(x >= 1, x <= 0)).maximize(c)
     assert answer.status not in ("unbounded", "optimal")
     assert sd.SosProgram(c).require(x - c, sd.System(x >= 1, x <= 0)).maximize(c).status == "unbounded"
+
+
+def test_a_matrix_of_zeros_says_nothing():
+    x = sd.variables("x")
+    answer = sd.minimize(x, [sd.PSD([[0 * x, 0 * x], [0 * x, 0 * x]]), x >= 0])
+    assert answer.status == "optimal" and answer.bound == pytest.approx(0, abs=1e-6)

@@ -166,4 +166,6 @@ NAMED = [
         {"x": 30},
         doors=("minimize", "sos"),
     ),
+    # refuted at points
+    Question("x", ("x**2 == 1", "y**2 == 1", "x + y >= 2 + F(1,10**9)"), "empty", degree=6),
 ]

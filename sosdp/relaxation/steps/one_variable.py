@@ -54,8 +54,10 @@ def least_value(state: State) -> Candidate | None:
     proven, value = statement.constant + mass * least, near(statement.constant + mass * highest)
     if not value - near(proven) <= tolerance(built, value):  # or they are no floats
         return None
-    given = state.best.raw
-    raw = replace(given, status="optimal", message="", inside=None, moments=_moments(built, v, x, mass))
+    given, moments = state.best.raw, _moments(built, v, x, mass)
+    if not np.isfinite(moments).all():
+        return None
+    raw = replace(given, status="optimal", message="", inside=None, moments=moments)
     raw.unknowns[0] = near((proven - statement.constant) / statement.prices[0]) / built.slopes[0]
     return replace(
         state.best,

@@ -16,6 +16,8 @@ _LEAST_WORK = 2e6  # sum of R^3 below which Clarabel takes milliseconds, for up 
 _BLOCKS = 3
 _SHARE = 0.25  # of Clarabel's work that ours may be
 _MOST_COLUMNS = 6000
+_RESCUED_COLUMNS = 1000
+_RESCUED_BLOCKS = 60
 _WORTH = 3.0  # times SCS' good case: it often is not so good
 _ARRAYS = 4  # of columns x columns doubles at a time
 _VARIETY = 1.5  # how much slower ours is where points on a variety must be found
@@ -66,3 +68,13 @@ def scs_milliseconds(identity: Identity) -> float:
     columns, sides = float(identity.columns.shape[0]), np.array(identity.sides, dtype=float)
     entries = (sides * (sides + 1)).sum() / 2
     return float(3.0 + 0.3 * sides.size + 0.12 * columns + 0.018 * entries + 2.3e-4 * (sides**3).sum())
+
+
+def rescues(program: GramProgram) -> bool:
+    """Whether it is worth trying where Clarabel was not accurate: seconds at most."""
+    identity = program.identity
+    if identity.dominance is not None or program.quadratic is not None or identity.unknown.shape[0] != 1:
+        return False
+    if identity.hermitian:
+        return False
+    return identity.columns.shape[0] <= _RESCUED_COLUMNS and len(identity.blocks) <= _RESCUED_BLOCKS
