@@ -23,7 +23,7 @@ import scipy.sparse as sp
 
 from sosdp.privacy.edges import VERTICES_STATED, Edges, pairs_of_rows, read_edges, usable
 from sosdp.privacy.entries import listed
-from sosdp.privacy.inputs import as_float, floats, members, table
+from sosdp.privacy.inputs import as_float, entries, floats, members
 
 WEIGHT_UNITS = 1 << 20
 """A weight equal to its public bound, in the units that weights are rounded to."""
@@ -103,8 +103,7 @@ def from_frame(frame: Any, *, weighted: bool = False) -> EdgeList:
     weights = floats(frame[by_name["weight"]]) if weighted else None
     if categories is None:
         return EdgeList.of(read_edges(members(ends[0]), members(ends[1]), weights))
-    first_codes, second_codes = (end.cat.codes.tolist() for end in ends)
-    result = read_edges(first_codes, second_codes, weights, len(categories))
+    result = read_edges(ends[0].cat.codes.tolist(), ends[1].cat.codes.tolist(), weights, len(categories))
     return EdgeList.of(replace(result, nodes=categories))
 
 
@@ -184,8 +183,11 @@ def canonical_graph(graph: Any, weight_bound: float | None = None) -> CanonicalG
     if isinstance(graph, (str, bytes)):
         raise TypeError("expected a graph, got text; read the file first (networkx.read_edgelist)")
     if weight_bound is not None and _of_objects(graph):
-        # a weight is private: whatever it is, it counts as some number
-        graph = floats(table(graph, len(graph)), (len(graph),))
+        # a weight is private: whatever it is, it counts as some number; the lengths of the rows are public
+        rows = [entries(row) or entries(np.asarray(row)) for row in graph]
+        for row in rows:
+            _require_square((len(rows), *([] if row is None else [len(row)])))
+        graph = floats(rows, (len(rows),))
     try:
         array = np.asarray(graph)
     except ValueError as error:
@@ -195,12 +197,16 @@ def canonical_graph(graph: Any, weight_bound: float | None = None) -> CanonicalG
             "expected a networkx graph, an EdgeList, a scipy sparse matrix or a square array, got "
             f"{type(graph).__name__}"
         )
-    return _from_dense(array, weight_bound)
+    _require_square(array.shape)
+    _require_numeric(array.dtype)
+    return _from_sparse(sp.csr_array(array), weight_bound)
 
 
 def _of_objects(values: Any) -> bool:
-    """Whether the type says nothing about the entries: a list, or an array of objects."""
-    return isinstance(values, list) or (isinstance(values, np.ndarray) and values.dtype.kind == "O")
+    """Whether the type says nothing about the entries: a list, a tuple, or rows or a table of objects."""
+    if isinstance(values, np.ndarray):
+        return values.dtype.kind == "O" and values.ndim in (1, 2)
+    return isinstance(values, list | tuple)
 
 
 def _require_two(n: int) -> None:
@@ -233,7 +239,6 @@ _WEIGHTS = (
     "as an edge and pass the 0/1 graph, for example {how}; or give a public weight_bound where the method "
     "takes one"
 )
-_EVERY_EDGE = "networkx.set_edge_attributes(G, 1, 'weight') if every edge counts once"
 
 
 def _from_sparse(matrix: Any, bound: float | None) -> CanonicalGraph:
@@ -269,14 +274,6 @@ def scaled_weights(weights: np.ndarray, bound: float) -> np.ndarray:
     return np.rint(np.clip(plain, 0.0, bound) / bound * WEIGHT_UNITS) / WEIGHT_UNITS
 
 
-def _from_dense(array: np.ndarray, bound: float | None) -> CanonicalGraph:
-    _require_square(array.shape)
-    _require_numeric(array.dtype)
-    if bound is None and array.dtype.kind == "f" and not np.all(np.isfinite(array)):
-        raise GraphInputError("the adjacency matrix has NaN or infinite entries")
-    return _from_sparse(sp.csr_array(array), bound)
-
-
 def checked_pairs(graph: EdgeList) -> tuple[int, np.ndarray]:
     """The number of vertices and the (m, 2) integer pairs of an edge list, of which those that are no edge
     join no two vertices; raises GraphInputError for its public form: n, and shape and type of an array."""
@@ -288,7 +285,8 @@ def checked_pairs(graph: EdgeList) -> tuple[int, np.ndarray]:
     n = int(n)
     _require_two(n)
     edges: Any = listed(graph.edges) if hasattr(type(graph.edges), "__len__") else None
-    if _of_objects(edges):
+    shape = getattr(edges, "shape", ())  # of an array without entries it says nothing more
+    if shape in ((0,), (0, 2)) or (_of_objects(edges) and shape[1:] in ((), (2,))):
         edges = pairs_of_rows(edges, n)
     if edges is None or edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
         raise GraphInputError("the edges of an EdgeList must be rows, or an (m, 2) array, of integers")
@@ -350,7 +348,9 @@ def _from_networkx(graph: Any, bound: float | None) -> CanonicalGraph:
             raise GraphInputError(_LOOPS.format(how="G.remove_edges_from(networkx.selfloop_edges(G))"))
         value = as_float(weight)  # a weight is private: whatever it is, it counts as some number
         if bound is None and value != 1.0:
-            raise GraphInputError(_WEIGHTS.format(how=_EVERY_EDGE))
+            raise GraphInputError(
+                _WEIGHTS.format(how="networkx.set_edge_attributes(G, 1, 'weight') if every edge counts once")
+            )
         rows.append(index[u])
         columns.append(index[v])
         weights.append(0.0 if value != value else min(max(value, 0.0), bound or 1.0))

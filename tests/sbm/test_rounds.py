@@ -206,8 +206,8 @@ def test_runs_follow_the_exact_law():
     for seed in range(runs):
         drawn = rounds.split_rounds(edges, plan, epsilon, KEY, open_bits(seed))
         seen[tuple(drawn.tolist())] += 1
-    chi = sum((seen[z] - runs * p) ** 2 / (runs * p) for z, p in labels.items())
-    assert chi < 45  # 15 degrees of freedom: 1 in 10^4
+    # 15 degrees of freedom: 1 in 10^4
+    assert sum((seen[z] - runs * p) ** 2 / (runs * p) for z, p in labels.items()) < 45
 
     gauss, budget = GaussianRounds(2, 0.5), (2.0, 1.0)
     law = exact.gaussian_law(code, gauss, budget, 1e-2, KEY)

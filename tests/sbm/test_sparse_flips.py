@@ -108,8 +108,7 @@ def test_graph_xor_flips_is_what_is_released(monkeypatch):
             before = set(position_of(edges.first, edges.second).tolist())
             assert set(position_of(noisy.first, noisy.second).tolist()) == before ^ set(flips)
             assert np.all(noisy.first < noisy.second)
-            keys = noisy.first * 4 + noisy.second
-            assert np.all(np.diff(keys) > 0)
+            assert np.all(np.diff(noisy.first * 4 + noisy.second) > 0)
 
 
 def test_positions_number_the_pairs():

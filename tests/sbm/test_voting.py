@@ -58,8 +58,7 @@ def test_exact_loss_of_the_vote_over_every_graph_and_prior(n, epsilon):
 
 
 def test_votes_agree_with_counting():
-    sample = StochasticBlockModel(30, 10, 0.7).sample(3)
-    adjacency = sample.adjacency.toarray()
+    adjacency = StochasticBlockModel(30, 10, 0.7).sample(3).adjacency.toarray()
     prior = np.where(np.random.default_rng(0).random(30) < 0.5, 1, -1)
     for v in range(30):
         same = sum(adjacency[v, u] for u in range(30) if prior[u] == prior[v])

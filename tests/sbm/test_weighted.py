@@ -100,17 +100,23 @@ def test_inputs_of_a_weighted_graph_agree():
     assert canonical_graph(split, 4.0).adjacency[0, 1] == 0.1875  # weights of a repeated pair add up
     for bad, bound in [(EdgeList(5, edges), 4.0), (EdgeList(5, edges, values), None),
                        (EdgeList(5, edges, values[:2]), 4.0), (EdgeList(1, []), None),
-                       (EdgeList(5, edges / 2), None), (EdgeList(2.5, edges), None)]:  # fmt: skip
+                       (EdgeList(5, edges / 2), None), (EdgeList(2.5, edges), None),
+                       (EdgeList(5, np.zeros((0, 3))), None), (EdgeList(5, np.ones((2, 3), object)), None),
+                       (edges.tolist(), 4.0), ([*map(tuple, edges), (0, 2)], 4.0), ([0, 1], 4.0), ([], 4.0),
+                       (["01", "10"], 4.0), ([[0, 1], [1]], 4.0), (np.ones((2, 2, 2), object), 4.0),
+                       ]:  # fmt: skip
         with pytest.raises(GraphInputError):
             canonical_graph(bad, bound)
     for odd, counted in ((None, 0.0), ("x", 0.0), (np.nan, 0.0), (1 << 70, 1.0), (True, 0.25), ([1], 0.0)):
         entries = weights.tolist()
         entries[0][1] = entries[1][0] = odd
-        assert canonical_graph(entries, 4.0).adjacency[0, 1] == counted  # also a weight that is no number
+        for rows in (entries, tuple(entries), tuple(map(tuple, entries))):
+            assert canonical_graph(rows, 4.0).adjacency[0, 1] == counted  # also a weight that is no number
     # a private row that is no edge of these vertices is nothing: it is neither refused nor told
     assert canonical_graph(EdgeList(3, edges)).adjacency.nnz == 2
     assert canonical_graph(EdgeList(5, [[1, 1]])).adjacency.nnz == 0
-    assert canonical_graph(EdgeList(3, [])).adjacency.nnz == 0
+    for nothing in ([], (), np.array([]), np.zeros((0, 2)), np.zeros((0, 2), object)):
+        assert canonical_graph(EdgeList(3, nothing)).adjacency.nnz == 0
 
 
 @pytest.mark.parametrize(
