@@ -107,19 +107,12 @@ def _place(name: Hashable, places: dict[Hashable, int], texts: dict[str, int]) -
 
 def _vertices(ends: list[tuple[Hashable, Hashable]]) -> int | list[Hashable]:
     """What a list that states no vertices shows of them."""
-    rows = [(u, v) for u, v in ends if not (_is_missing(u) or _is_missing(v)) and u != v]
+    rows = [(u, v) for u, v in ends if u != v and not {u, v} & {None, LEFT_OUT, ""}]
     numbers = [pair for pair in ((_number(u), _number(v)) for u, v in rows) if min(pair) >= 0]
     if 2 * len(numbers) >= len(rows):
         return max((max(pair) for pair in numbers), default=-1) + 1
-    return sorted({end for row in rows for end in row}, key=_order)
-
-
-def _order(name: Hashable) -> tuple[str, int, str]:
-    return type(name).__name__, name if isinstance(name, int) else 0, str(name)
-
-
-def _is_missing(name: Hashable) -> bool:
-    return name is None or name is LEFT_OUT or name == ""
+    names = {end for row in rows for end in row}
+    return sorted(names, key=lambda end: (type(end).__name__, end if isinstance(end, int) else 0, str(end)))
 
 
 # ------------------------------------------------------------------------------------------------------------

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,8 @@ def listed(values: Any, unread: Callable[[Any], Any] | None = None) -> Any:
     """The entries of a column, or the rows of a frame: an array where the types are numpy's, else a list.
 
     Entries that a type of pandas, polars or Arrow calls missing are NaN or pandas' NA, times without one of
-    them NaT; texts of Arrow that are not UTF-8 are NaN. Masked entries are None.
+    them NaT; what Python cannot hold, as texts that are not UTF-8, is NaN. Masked entries are None. Decimal
+    numbers of Arrow are integers where they are whole.
 
     Args:
         unread: what becomes of a column of Arrow whose type is none of numbers, truths, texts, dates and
@@ -30,28 +33,37 @@ def listed(values: Any, unread: Callable[[Any], Any] | None = None) -> Any:
     """
     # a series of pandas has its labels as attributes, but not its class
     kind: Any = getattr(values, "dtype", None)
+    if hasattr(type(values), "levels"):  # pandas' index of several columns, which are coded
+        return list(zip(*map(_coded, values.levels, values.codes), strict=True))
     stored, offers = getattr(values, "array", values), type(values)
     if isinstance(values, np.ma.MaskedArray):
         return values.astype(object).tolist()
     if hasattr(offers, "toarray"):  # scipy's sparse matrices
         return values.toarray()
-    if hasattr(offers, "columns") and not all(isinstance(kind, np.dtype) for kind in values.dtypes):
-        columns = [one for _, one in values.items()] if hasattr(offers, "items") else values.get_columns()
+    named = hasattr(offers, "items")  # pandas, else polars
+    if hasattr(offers, "columns") and not (named and all(isinstance(one, np.dtype) for one in values.dtypes)):
+        columns = [one for _, one in values.items()] if named else values.get_columns()
         return [list(row) for row in zip(*map(listed, columns), strict=True)]
-    if hasattr(offers, "to_arrow"):  # polars
-        return _of_arrow(values.to_arrow(), unread or (lambda _: values.to_list()))
+    if hasattr(offers, "to_arrow"):  # polars; Arrow has no integers of 128 bits
+        unread = unread or (lambda _: [_read(at, values.__getitem__) for at in range(len(values))])
+        return unread(kind) if "Int128" in str(kind) else _of_arrow(values.to_arrow(), unread)
     if hasattr(kind, "pyarrow_dtype") or getattr(kind, "storage", None) == "pyarrow":  # pandas
         values = stored.__arrow_array__()
     if hasattr(type(values), "to_pylist"):
-        return _of_arrow(values, unread or (lambda _: values.to_pylist()))
+        return _of_arrow(values, unread or (lambda _: [_read(one, methodcaller("as_py")) for one in values]))
     if hasattr(kind, "categories"):
-        known = [*kind.categories.astype(object), math.nan]
-        return [known[code] for code in stored.codes.tolist()]  # -1 where the entry is missing
+        return _coded(kind.categories, stored.codes)
     if getattr(kind, "tz", None) is not None:
         return stored.tz_convert("UTC").tz_localize(None).to_numpy()
     if hasattr(values, "to_numpy"):
         return values.to_numpy() if isinstance(kind, np.dtype | None) else values.to_numpy(dtype=object)
     return values if isinstance(values, np.ndarray) else list(values)
+
+
+def _coded(names: Any, codes: Any) -> list[Any]:
+    """The names of some codes, NaN where the code is -1: the entry is missing."""
+    known = [*names.astype(object), math.nan]
+    return [known[code] for code in codes.tolist()]
 
 
 def _of_arrow(column: Any, unread: Callable[[Any], Any]) -> Any:
@@ -60,11 +72,13 @@ def _of_arrow(column: Any, unread: Callable[[Any], Any]) -> Any:
     column = column.dictionary_decode() if types.is_dictionary(column.type) else column
     kind, numbers = column.type, are_numbers(column.type)
     signed = types.is_floating(kind) or types.is_date(kind) or types.is_timestamp(kind)  # NaN, NaT
+    if types.is_decimal(kind):
+        return [_read(entry, _shortest) for entry in column.to_pylist()]
     if signed or (numbers and not column.null_count):
         return column.to_numpy(zero_copy_only=False)
     if types.is_string(kind) or types.is_large_string(kind):
         binary = arrow.binary() if types.is_string(kind) else arrow.large_binary()
-        return [_decoded(entry) for entry in column.view(binary).to_pylist()]
+        return [_read(entry, bytes.decode) for entry in column.view(binary).to_pylist()]
     if numbers or types.is_null(kind):
         return [math.nan if entry is None else entry for entry in column.to_pylist()]
     return unread(kind)
@@ -73,12 +87,20 @@ def _of_arrow(column: Any, unread: Callable[[Any], Any]) -> Any:
 def are_numbers(kind: Any) -> bool:
     """Whether a type of Arrow is one of numbers or truths."""
     types = need("pyarrow", "a column of Arrow").types
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
+    return any(
+        is_one(kind) for is_one in (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
+    )
 
 
-def _decoded(entry: bytes | None) -> Any:
-    """The text of some bytes, NaN where they are none."""
+def _shortest(entry: Decimal) -> int | float:
+    """A whole number as an integer, another one as the nearest float."""
+    return int(entry) if entry == int(entry) else float(entry)
+
+
+def _read(entry: Any, read: Callable[[Any], Any]) -> Any:
+    """What an entry is read as; NaN where it is missing, or where there is no such object of Python."""
     try:
-        return math.nan if entry is None else entry.decode("utf-8")
-    except UnicodeDecodeError:
+        result = read(entry)
+    except Exception:  # None, bytes that are no text, times beyond those of Python
         return math.nan
+    return math.nan if result is None else result

@@ -206,7 +206,7 @@ def _columns(values: Any) -> list[tuple[str, Any]]:
 
 def _is_numeric(kind: Any) -> bool:
     """Whether a column type of numpy, pandas, polars or Arrow holds numbers or booleans; unknown ones may."""
-    if hasattr(kind, "to_pandas_dtype"):
+    if hasattr(kind := getattr(kind, "pyarrow_dtype", kind), "to_pandas_dtype"):
         return are_numbers(kind)
     letter = getattr(kind, "kind", None)
     if isinstance(letter, str):
@@ -274,8 +274,7 @@ def entries(record: Any) -> list[Any] | None:
         return list(tuple.__iter__(record))
     if not issubclass(kind, np.ndarray) or issubclass(kind, np.ma.MaskedArray):
         return None
-    deep = np.ndarray.ndim.__get__(record)  # type: ignore[attr-defined]
-    return list(np.ndarray.tolist(record)) if deep else None
+    return list(np.ndarray.tolist(record)) if np.ndarray.ndim.__get__(record) else None  # type: ignore[attr-defined]
 
 
 LEFT_OUT: Hashable = object()

@@ -10,9 +10,9 @@ import datetime as dates
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -48,8 +48,11 @@ def days(time: dates.datetime) -> float:
 
 
 def _spelled(text: str) -> Decimal | str:
-    """The number that a text spells, exactly; the text where it spells none."""
-    return text if text in TRUTHS or math.isnan(number_in(text)) else Decimal(text)
+    """The number that a text spells, exactly; the text where it spells none.
+
+    An exponent beyond those of decimal numbers raises nothing: the result is NaN, which equals no number.
+    """
+    return text if text in TRUTHS or math.isnan(number_in(text)) else Decimal(text, Context(traps=[]))
 
 
 @lru_cache
@@ -79,7 +82,8 @@ class Column:
     A "boolean" of a schema is an integer 0 or 1, so that its mean is the share of what is true.
 
     Attributes:
-        low, high: bounds; of dates in days since 1970; of a category 0 and the last place.
+        low, high: bounds, of integers whole numbers; of dates in days since 1970; of a category 0 and the
+            last place.
         values: the categories. format: of dates, for `strptime`. decimal: the decimal mark.
     """
 
@@ -200,13 +204,15 @@ def _column(name: str, entry: Any) -> Column:
         raise SchemaError(f"columns.{name}.format: a format of strptime is expected")
     if decimal not in (".", ","):
         raise SchemaError(f'columns.{name}.decimal: "." or "," is expected')
-    low, high = (_bound(entry.get(key), kind, f"columns.{name}.{key}") for key in ("low", "high"))
+    low = _bound(entry.get("low"), kind, f"columns.{name}.low", math.ceil)
+    high = _bound(entry.get("high"), kind, f"columns.{name}.high", math.floor)
     if low > high:
-        raise SchemaError(f"columns.{name}: low <= high is expected")
+        raise SchemaError(f"columns.{name}: low <= high is expected, of integers with one between them")
     return Column(name, kind, low, high, (), form, decimal)
 
 
-def _bound(value: Any, kind: str, place: str) -> float:
+def _bound(value: Any, kind: str, place: str, inwards: Callable[[float], int]) -> float:
+    """A bound as a number; of integers the next whole one inwards, since entries are clipped to it."""
     value = value if plain(value) is None else plain(value)
     if kind == "date":
         try:
@@ -215,7 +221,7 @@ def _bound(value: Any, kind: str, place: str) -> float:
             raise SchemaError(f"{place}: a date such as 2030-01-01 is expected") from None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise SchemaError(f"{place}: a number is expected")
-    return float(value)
+    return float(inwards(value) if kind == "integer" else value)
 
 
 def _owner(data: Any) -> tuple[str, int] | None:

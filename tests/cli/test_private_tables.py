@@ -312,6 +312,7 @@ def test_the_form_is_stated(tmp_path, capsys, complaint):
             "boolean is expected; for 'text' say 'category'",
         ),
         (form | {"columns": {"a": {"type": "number", "low": 2, "high": 1}}}, "low <= high"),
+        (form | {"columns": {"a": {"type": "integer", "low": 0.2, "high": 0.8}}}, "low <= high"),
         (form | {"columns": {"a": {"type": "number", "low": 0, "high": 1}}}, "a: no such column"),
         (form | {"columns": {"ort": {"type": "category", "values": ["Köln"]}}}, "category"),
         (form | {"encoding": "utf-16"}, "encoding"),

@@ -59,8 +59,7 @@ def test_many_records_of_very_different_lengths(spread):
 
 
 def test_records_too_long_for_any_weight():
-    levels = score_for(20, 2).on(np.full((20, 2), 2.0**20))
-    result = levels.bracket((0, 0))
+    result = score_for(20, 2).on(np.full((20, 2), 2.0**20)).bracket((0, 0))
     assert result.width <= WIDTH and math.isclose(result.high, 20.0, abs_tol=1e-2)
 
 

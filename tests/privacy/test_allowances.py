@@ -32,8 +32,7 @@ from sosdp.privacy.verification import audit
 def exactly(build, digits: int = 300):
     """A float64 that is proven to be at most the number, and one at least it."""
     with flint.ctx.workprec(digits):
-        ball = build()
-        return ball
+        return build()
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,8 @@ def test_releases_are_audited_by_value():
 
     result = audit.audit(mechanism, [([0, 0], [1, -1])], 1.0, runs=1000)
     assert not result.refuted and result.runs == 500
-    lie = audit.audit(mechanism, [([0, 0], [4, -4])], 1.0, runs=1000)  # four steps away, not one
-    assert lie.refuted
+    # four steps away, not one
+    assert audit.audit(mechanism, [([0, 0], [4, -4])], 1.0, runs=1000).refuted
 
 
 def test_clopper_pearson_covers():

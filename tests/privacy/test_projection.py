@@ -215,8 +215,7 @@ def test_noise_is_calibrated_to_the_triangle_and_the_certificate() -> None:
 
 @pytest.mark.parametrize("eta", [0.5, math.nan, math.inf, None])
 def test_missed_certificate_changes_nothing_that_is_public(eta: float | None) -> None:
-    secret = np.full((12, 12), 0.9)
-    made = release(secret, certified_eta=eta, insecure_seed=9)
+    made = release(np.full((12, 12), 0.9), certified_eta=eta, insecure_seed=9)
     plain = release(np.zeros((12, 12)), certified_eta=0.0, insecure_seed=9)
     assert made == plain  # the fallback (zero off the diagonal) was released, with the same noise
     assert made.guarantee == plain.guarantee

@@ -42,8 +42,7 @@ def test_steps_that_learn_without_a_guarantee_are_named():
         fitted = pipeline.make_pipeline(PrivateScaler(1.0, bounds=(-99, 99)), mean).fit(X)
         StandardScaler().fit(X)
         mean.fit(X)
-    whole = compose([step.guarantee_ for step in fitted.named_steps.values()])
-    assert whole.epsilon == 2.0
+    assert compose([step.guarantee_ for step in fitted.named_steps.values()]).epsilon == 2.0
 
 
 def test_frames_give_names_and_frames_come_out():

@@ -137,8 +137,7 @@ def test_quantiles_exhaustively(adjacency, most, interval, column, grouped):
 def test_private_keys_exhaustively(adjacency, most):
     """(epsilon, delta) of the list of keys, over all neighbours of tables of up to two records."""
     epsilon, delta = 1.0, 0.05
-    unit = asked(adjacency, most).question.unit
-    law = law_of(epsilon, delta, unit)
+    law = law_of(epsilon, delta, asked(adjacency, most).question.unit)
     question = asked(adjacency, most, delta=delta).by("place").count()
     a = math.exp(-1 / law.units)
     tail = sum(a ** abs(k) for k in range(-400, law.top + 1))

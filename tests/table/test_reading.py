@@ -2,6 +2,7 @@
 
 import datetime
 import math
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 
@@ -11,7 +12,7 @@ import pytest
 from sosdp.cli import main
 from sosdp.privacy import Parts, Table
 from sosdp.privacy.files import InputFileError
-from sosdp.privacy.inputs import LEFT_OUT, canonical, members
+from sosdp.privacy.inputs import LEFT_OUT, canonical, floats, members
 from sosdp.privacy.table.records import all_chunks
 from sosdp.privacy.table.state import fold, totals
 from tests.refusals import each, refuse
@@ -22,6 +23,8 @@ parquet = pytest.importorskip("pyarrow.parquet")
 
 NUMBER = {"type": "number", "low": 0, "high": 100}
 DATE = {"type": "date", "low": "2000-01-01", "high": "2020-01-01", "format": "%Y-%m-%d"}
+# a number whose exponent no decimal number of Python has
+BEYOND = "1e-99999999999999999999"
 # records beside the one that is more: enough to see that all of them moved
 MANY = 60
 
@@ -94,6 +97,7 @@ ENTRIES = [
     (arrow.int8(), None, NUMBER, range(MANY), [None]),
     (arrow.int64(), None, DATE, range(11000, 11000 + MANY), [None]),
     (arrow.float32(), None, NUMBER, range(MANY), [None, math.inf, math.nan]),
+    (arrow.decimal128(20, 2), None, NUMBER, range(MANY), [None, 10**17]),
     (arrow.bool_(), None, NUMBER, [True] * MANY, [None]),
     (arrow.binary(), arrow.string(), NUMBER, [b"5"] * MANY, [None, b"\xff", b"\x00", b"\xed\xa0\x80"]),
     (arrow.large_binary(), arrow.large_string(), NUMBER, [b"5"] * MANY, [None, b"\xff"]),
@@ -186,6 +190,7 @@ TYPES = {
     "index": lambda ids: pandas.Index(ids, dtype="Int64"),
     "array": lambda ids: pandas.array(ids, dtype="UInt64"),
     "text": lambda ids: pandas.Series([one and str(one) for one in ids], dtype="string"),
+    "decimals": partial(pandas.Series, dtype=pandas.ArrowDtype(arrow.decimal128(20, 1))),
     "arrow": arrow.array,
     "chunks": lambda ids: arrow.chunked_array([ids[:7], ids[7:]], arrow.uint64()),
     "dictionary": lambda ids: arrow.array(ids).dictionary_encode(),
@@ -210,9 +215,20 @@ def test_an_entry_that_is_missing_changes_no_other(kind):
 
 def test_texts_and_truths_of_arrow_are_read_one_by_one():
     odd = arrow.array([b"a", b"\xff", None], arrow.binary()).view(arrow.string())
-    for column in (odd, pandas.arrays.ArrowStringArray(odd.cast(arrow.large_string(), safe=False))):
-        assert [canonical(one) for one in members(column)] == ["a", LEFT_OUT, LEFT_OUT]
+    distant = arrow.array([0, 2**62, None]).cast(arrow.duration("ms"))
+    for column, first in (
+        (odd, "a"),
+        (pandas.arrays.ArrowStringArray(odd.cast(arrow.large_string(), safe=False)), "a"),
+        (odd.cast(arrow.binary()).cast(arrow.binary_view()).view(arrow.string_view()), "a"),
+        (distant, datetime.timedelta(0)),
+        (arrow.ListArray.from_arrays([0, 1, 2, 3], odd), ["a"]),
+        (pandas.Series(pandas.array(distant, dtype=pandas.ArrowDtype(distant.type))), datetime.timedelta(0)),
+        (pandas.MultiIndex.from_tuples([(2**60 + 1, "a"), (None, "b"), (3, None)]), (2**60 + 1, "a")),
+    ):
+        assert members(column)[0] == first
+        assert [canonical(one) for one in members(column)[1:]] == [LEFT_OUT, LEFT_OUT]
     assert members(arrow.array([True, None, False]), text=False)[::2] == [True, False]
+    assert floats(arrow.array([Decimal("1.1"), Decimal(2)])).tolist() == [1.1, 2.0]
     refuse((lambda: members(odd, text=False), "no numbers", TypeError))
 
 
@@ -322,7 +338,7 @@ def test_indicators_of_categories_look_at_one_record():
     whole = by_schema(table, schema).with_indicators()
     assert whole.values.tolist() == expected and whole.names == ["a=y", "a=z", "b"]
     assert whole.literal == [True, True, False] and whole.bounds == [(0.0, 1.0), (0.0, 1.0), (0, 9)]
-    for text in ("x", "y", "secret", None):
+    for text in ("x", "y", "secret", None, BEYOND):
         other = by_schema([{**table[0], "a": text}, *table[1:]], schema).with_indicators()
         assert other.values[1:].tolist() == expected[1:]
     facts = by_schema(None, schema).with_indicators()
@@ -345,9 +361,11 @@ def test_indicators_of_categories_look_at_one_record():
 )
 def test_whole_numbers_with_missing_entries_are_categories(tmp_path, ending, writer, twos):
     """In a text file pandas writes 1.0 for 1 where an entry is missing: no category was met. Where two
-    categories are the same number, the text decides."""
+    categories are the same number, the text decides, also where one of them is no key."""
     path = tmp_path / f"t.{ending}"
     getattr(pandas.DataFrame({"x": [1, 2, None, 1, 3] * 8}), f"to_{writer}")(path, index=False)
-    table = Table(path, schema({"type": "category", "values": [1, 2, 2.0, "3.00", "true"]}), 1e9)
-    for statistic in (table.histogram("x"), table.by("x").count()):
-        assert [row["value"] for row in statistic.release().value["rows"]] == [16, *twos, 8, 0]
+    table = Table(path, schema({"type": "category", "values": [1, 2, 2.0, "3.00", "true", BEYOND]}), 1e9)
+    every = [16, *twos, 8, 0, 0]
+    for statistic in (table.histogram("x"), table.by("x").count(), table.by("x", ["1", "2"]).count()):
+        rows = [row["value"] for row in statistic.release().value["rows"]]
+        assert rows == every[: len(rows)]

@@ -367,3 +367,7 @@ def test_bins_of_whole_numbers_are_of_those_that_float64_has():
         ((low, high),) = (ends for ends, count in rows.items() if count)
         assert low <= int(float(entry)) <= high and sum(rows.values()) == 9 and len(rows) == 17
         assert all(low < high and float(low) == low and float(high) == high for low, high in rows)
+    column = {"type": "integer", "low": -2.5, "high": 10.5}  # the whole numbers between them
+    table = Table([{"0": 99}], {**SCHEMA, "columns": {"0": column}}, 1e9).histogram("0", 2)
+    rows = [(row["bin"], row["value"]) for row in table.release().value["rows"]]
+    assert rows == [([-2, 5], 0), ([5, 10], 1)]

@@ -189,5 +189,4 @@ def _noisy_direction(gradient: Integers, plan: Selection, bits: RandomBits) -> V
 
 
 def _noisy_lowest(scores: Integers, scale: Fraction, bits: RandomBits) -> npt.NDArray[np.intp]:
-    drawn = noise.laplace(scores.shape, scale, 1, source=bits)
-    return noise.add(scores, drawn).argmin(axis=1)
+    return noise.add(scores, noise.laplace(scores.shape, scale, 1, source=bits)).argmin(axis=1)

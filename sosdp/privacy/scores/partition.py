@@ -165,8 +165,7 @@ class Partition:
         if cell.listed and len(cell.rows):
             places = np.flatnonzero(self.levels.listed(cell.box, cell.sure, cell.rows) == bound)
             place = int(places[exact.random_below(len(places), bits)])
-            shape = [high - low + 1 for low, high in cell.box]
-            steps = np.unravel_index(place, shape)
+            steps = np.unravel_index(place, [high - low + 1 for low, high in cell.box])
             return tuple(low + int(k) for k, (low, _) in zip(steps, cell.box, strict=True)), bound
         point = tuple(low + exact.random_below(high - low + 1, bits) for low, high in cell.box)
         at = tuple((t, t) for t in point)

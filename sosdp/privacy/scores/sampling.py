@@ -119,8 +119,7 @@ class BoxLattice(Sampler):
         self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, bits: RandomBits
     ) -> Point:
         """A level by its mixture weight times its count, then a uniform point of its box."""
-        boxes = {k: _finite(levels.box(k)) for k in range(top + 1)}
-        return _draw_box(boxes, base, top, bits)[1]
+        return _draw_box({k: _finite(levels.box(k)) for k in range(top + 1)}, base, top, bits)[1]
 
 
 @dataclass(frozen=True)

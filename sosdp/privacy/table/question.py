@@ -48,10 +48,13 @@ class Groups:
 
     Attributes:
         column: its name. public: the public keys, each of which has rows; None where keys are released, too.
+        names: what an entry may stand for: the categories of the schema, also those that are no keys, else
+            the public keys.
     """
 
     column: str
     public: tuple[str, ...] | None
+    names: tuple[str, ...] | None
 
 
 @dataclass(frozen=True)
@@ -254,18 +257,16 @@ def groups(schema: Schema, name: str, keys: Iterable[Any] | None) -> Groups:
     if listed is not None and (not listed or len(set(listed)) < len(listed)):
         raise ValueError("keys must be distinct, and at least one")
     if column is None:
-        return Groups(name, listed)
+        return Groups(name, listed, listed)
     if column.type != "category":
         raise SchemaError(
             f"column {name!r} holds {column.type}s: groups need a column of categories; in the schema say "
             '{"type": "category", "values": [...]} of it'
         )
-    if listed is None:
-        return Groups(name, column.values)
-    foreign = [key for key in listed if key not in column.values]
+    foreign = [key for key in listed or () if key not in column.values]
     if foreign:
         raise ValueError(f"keys: {foreign[0]!r} is no category of column {name!r}")
-    return Groups(name, listed)
+    return Groups(name, listed or column.values, column.values)
 
 
 def described(schema: Schema, names: Iterable[str], interval: str) -> tuple[Statistic, ...]:

@@ -106,14 +106,13 @@ def chunks(source: Any, question: Question) -> Iterator[Chunk]:
     if hasattr(source, "compute"):  # Dask's, of whatever it is
         source = source.compute()
     if isinstance(source, list | tuple) and not isinstance(source, Parts):
-        columns = {name: [_of(record, name) for record in source] for name in _wanted(question)}
+        columns = {
+            name: [dict.get(one, name) if issubclass(type(one), dict) else None for one in source]
+            for name in _wanted(question)
+        }
         yield from _columns(columns, len(source), question)
         return
     yield from _frame(source, question)
-
-
-def _of(record: Any, name: str) -> Any:
-    return dict.get(record, name) if issubclass(type(record), dict) else None
 
 
 def _wanted(question: Question) -> list[str]:

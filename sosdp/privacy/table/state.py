@@ -52,8 +52,6 @@ class State:
             )
         )
 
-    __hash__ = None  # type: ignore[assignment]
-
 
 def fold(question: Question, chunks: Iterable[Chunk]) -> State:
     """The state of a part of a table, chunk by chunk."""
@@ -135,7 +133,7 @@ def _tallied(question: Question, keys: list[Key], codes: npt.NDArray[np.int64]) 
     if question.groups is None:
         places = np.zeros(len(keys), dtype=np.intp)
     else:
-        known = question.groups.public
+        known = question.groups.names
         meant = {key: key if key is None or known is None else named(key, known) for key in keys}
         listed = list(dict.fromkeys(key for key in meant.values() if key is not None))
         at = {key: place for place, key in enumerate(listed)}

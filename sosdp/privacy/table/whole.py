@@ -242,5 +242,4 @@ def _numbers(source: str, loaded: npt.NDArray[np.float64] | None, what: str) -> 
         raise InputFileError(source, "file", f"a table has rows and columns, this has shape {shape}")
     if np.prod(shape) > LARGEST:
         raise InputFileError(source, "file", f"more than {LARGEST} entries")
-    values = floats(loaded)
-    return values[:, None] if values.ndim == 1 else values
+    return floats(loaded, (1,))

@@ -76,8 +76,7 @@ class FiniteList(Distinguisher):
         scores = [abs(data.count(q) - Fraction(guess(q))) for q in self.queries]
         # rounding to the grid lets neighbouring scores differ by one more grid unit
         levels = [-round(score * GRID) for score in scores]
-        epsilon = root_down(8 * Fraction(rho))
-        return self.queries[choose(levels, epsilon / (2 * (GRID + 1)), bits)]
+        return self.queries[choose(levels, root_down(8 * Fraction(rho)) / (2 * (GRID + 1)), bits)]
 
 
 class NoisySigns(Distinguisher):

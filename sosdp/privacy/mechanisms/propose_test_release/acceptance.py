@@ -110,8 +110,7 @@ def tail_margin(units: float, probability: float) -> int:
 def _tail_at_most(units: float, j: int, probability: float) -> bool:
     def excess() -> Any:
         rate = 1 / calibrate.ball(units)
-        tail = (-j * rate).exp() / (1 + (-rate).exp())
-        return tail - calibrate.ball(probability)
+        return (-j * rate).exp() / (1 + (-rate).exp()) - calibrate.ball(probability)
 
     return calibrate.decide(excess) is False
 
