@@ -100,7 +100,7 @@ def _shortest(entry: Decimal) -> int | float:
 def _read(entry: Any, read: Callable[[Any], Any]) -> Any:
     """What an entry is read as; NaN where it is missing, or where there is no such object of Python."""
     try:
-        result = read(entry)
-    except Exception:  # None, bytes that are no text, times beyond those of Python
+        result = None if entry is None else read(entry)
+    except Exception:  # bytes that are no text, times beyond those of Python
         return math.nan
     return math.nan if result is None else result
