@@ -369,3 +369,9 @@ def test_whole_numbers_with_missing_entries_are_categories(tmp_path, ending, wri
     for statistic in (table.histogram("x"), table.by("x").count(), table.by("x", ["1", "2"]).count()):
         rows = [row["value"] for row in statistic.release().value["rows"]]
         assert rows == every[: len(rows)]
+
+
+def test_what_can_be_read_once_is_no_column():
+    """A second release would be one of no records."""
+    columns = [iter([1, 2]), (v for v in [1, 2]), 5, "12"]
+    refuse(*each(lambda c: cells({"x": c}, schema(NUMBER)), columns, "one column is expected", TypeError))

@@ -175,9 +175,10 @@ def _columns(taken: Mapping[str, Any], count: int, question: Question) -> Iterat
 
 
 def _listed(name: str, column: Any) -> Any:
-    """The entries of a column; TypeError where it is none, or an array of another dimension."""
+    """The entries of a column; TypeError where it is none, an array of another dimension, or an iterator,
+    which a second release would find empty."""
     shape = getattr(column, "shape", ("",))
-    if isinstance(column, str | bytes | Mapping) or not hasattr(column, "__iter__") or len(shape) != 1:
+    if isinstance(column, str | bytes | Mapping) or not hasattr(column, "__len__") or len(shape) != 1:
         raise TypeError(f"{name}: one column is expected, got {type(column).__name__} {shape or ''}")
     return listed("the table", name, column)
 
