@@ -36,7 +36,44 @@ _HOMES = {
 }
 PART_OF = "sosdp"  # tells this package from another one of the name
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
-__all__ = sorted(_HOME)
+__all__ = [
+    "CertificateError",
+    "Claim",
+    "Derivation",
+    "FloatCertificate",
+    "InExpectation",
+    "LabelledMatrix",
+    "MeasureCertificate",
+    "Multiplier",
+    "NotCertifiable",
+    "NotDerived",
+    "Outcome",
+    "ProgramCertificate",
+    "Proof",
+    "Upper",
+    "Verdict",
+    "WordProof",
+    "assume",
+    "attained",
+    "check_certificate",
+    "check_file",
+    "decide",
+    "dual_tables",
+    "extract",
+    "from_proof",
+    "gram_table",
+    "load",
+    "moment_table",
+    "nearest_correlation_bound",
+    "picture",
+    "replay",
+    "save",
+    "semidefinite_bound",
+    "square",
+    "sum_of_squares",
+    "unique_labels",
+    "with_proof",
+]
 
 if TYPE_CHECKING:
     from .check import Verdict, check_certificate, check_file

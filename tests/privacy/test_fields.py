@@ -29,8 +29,8 @@ class Made(Parameters):
 
 def test_constructor_checks_and_help_come_from_the_declaration():
     assert str(inspect.signature(Made)) == (
-        "(epsilon: 'float', *, rounds: 'int' = 3, goal: 'str' = 'a', width: 'float | None' = None, "
-        "split: 'float' = 0.5)"
+        "(epsilon: float, *, rounds: int = 3, goal: str = 'a', width: float | None = None, "
+        "split: float = 0.5)"
     )
     made = Made(1.0, goal="b")
     assert made.get_params() == {"epsilon": 1.0, "goal": "b", "rounds": 3, "split": 0.5, "width": None}

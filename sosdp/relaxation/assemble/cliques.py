@@ -28,7 +28,7 @@ from .sizes import monomial_count
 TINY_SIDE = 12  # up to it a dense block takes a millisecond
 LONGEST = 60.0  # estimated seconds of one block over all variables, beyond which auto takes cliques
 _OVERLAP = 5  # times what blocks apart would take: entries that cliques share couple them
-_POINT = 0.02  # seconds for a point that shows that cliques lose nothing (2 to 20 ms)
+_POINT = 0.1  # seconds for a point that shows that cliques lose nothing
 SYMMETRIC_SIDE = 300  # symmetry="auto" gives up cliques for a dense block up to this side
 
 
