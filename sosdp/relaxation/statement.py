@@ -262,7 +262,7 @@ class Statement:
         """Of a proof: the statement about the least value of its polynomial, without which it has none; None
         of others, and of cones that are smaller."""
         demand = self.demands[0]
-        if self.kind != PROOF or demand.options.cone != "sos" or not self.hierarchy.startswith("full"):
+        if self.kind != PROOF or not self.is_full:
             return None
         parts = (demand.parts[0], polynomial(-1))
         wanted = replace(demand, parts=parts, price=Fraction(1), closed=True, reduced=True)
@@ -272,6 +272,11 @@ class Statement:
     def single(self) -> bool:
         """Whether one identity is asked, and its bound is the unknown: by whatever door, one program."""
         return self.kind in (BOUND, FEASIBLE, PROOF) or self.mass is not None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the one identity is in sums of squares of the full relaxation, and nothing weaker."""
+        return self.demands[0].options.cone == "sos" and self.hierarchy.startswith("full")
 
     @property
     def hierarchy(self) -> str:

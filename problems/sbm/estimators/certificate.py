@@ -16,7 +16,7 @@ from ..closed_form import closed_form_bisection
 from ..graph_input import CanonicalGraph
 from ..ladder import settled_by_ladder
 from ..program import DEFAULT_TAU, DEFAULT_TAU0, STATISTIC_ERROR, chosen_decision
-from .base import WeightedRecovery, release_value
+from .base import CERTIFICATE, WeightedRecovery, release_value
 
 CERTIFIED_UP_TO = 500
 """Most vertices (public) of a graph that is settled in ball arithmetic where float64 proofs leave it open."""
@@ -140,7 +140,7 @@ class CertificateRecovery(WeightedRecovery):
         release = release_if_stable(
             self._terms(
                 graph,
-                "sbm.certificate",
+                CERTIFICATE,
                 ARITHMETIC,
                 COMPLETE if self._complete(graph.n) else WHY,
                 public=self._public(n=graph.n, tau=tau, tau0=tau0, search=self.search),

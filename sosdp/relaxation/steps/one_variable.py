@@ -31,11 +31,10 @@ _FINE = Fraction(1, 2**60)  # of the least value: how well it is enclosed
 def is_in_one_variable(state: State) -> bool:
     """Whether the least value of such a polynomial is asked, of which the relaxation is the full one."""
     statement, demand = state.statement, state.statement.demands[0]
-    full = demand.options.cone == "sos" and statement.hierarchy.startswith("full")
-    plain = statement.mass is not None and statement.upper == (math.inf,)  # else the mass may be less
-    plain = plain and not (demand.constrained or demand.halves)
-    alone = plain and demand.parts[0].variable_ids.size == 1
-    return alone and full and state.options.certify_bound and state.best.raw.moments.size > 0
+    whole = statement.mass is not None and statement.upper == (math.inf,)  # else the mass may be less
+    free = not (demand.constrained or demand.halves) and demand.parts[0].variable_ids.size == 1
+    wanted = state.options.certify_bound and state.best.raw.moments.size > 0
+    return whole and free and wanted and statement.is_full
 
 
 def least_value(state: State) -> Candidate | None:
@@ -54,11 +53,13 @@ def least_value(state: State) -> Candidate | None:
     proven, value = statement.constant + mass * least, near(statement.constant + mass * highest)
     if not value - near(proven) <= tolerance(built, value):  # or they are no floats
         return None
-    given, moments = state.best.raw, _moments(built, v, x, mass)
+    moments = _moments(built, v, x, mass)
     if not np.isfinite(moments).all():
         return None
-    raw = replace(given, status="optimal", message="", inside=None, moments=moments)
-    raw.unknowns[0] = near((proven - statement.constant) / statement.prices[0]) / built.slopes[0]
+    unknowns = near((proven - statement.constant) / statement.prices[0]) / built.slopes[:1]
+    raw = replace(
+        state.best.raw, status="optimal", message="", inside=None, moments=moments, unknowns=unknowns
+    )
     return replace(
         state.best,
         step="one variable",
