@@ -1,7 +1,8 @@
-"""A line on the terminal that says which stage of a long computation runs, and since when.
+"""A line that says which stage of a long computation runs, and since when.
 
-Only where standard error is a terminal, and only from the third second on: scripts, pipes, notebooks and code
-that works on private data in silence (`sosdp.privacy.silence` takes standard error away) see nothing.
+On standard error where that is a terminal, below the cell in a notebook, and only from the third second on:
+scripts and pipes see nothing. Of work on private data (`announced`, `sosdp.privacy.silence`) neither stages
+nor times are shown.
 """
 
 from __future__ import annotations
@@ -9,53 +10,58 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from collections.abc import Iterator
-from contextvars import ContextVar
-from typing import Any
+import time
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass
+from datetime import timedelta
+from shutil import get_terminal_size
+from typing import TextIO
 
 AFTER = 2.0
 """Seconds of silence."""
+EVERY = 0.5
+"""Seconds between two changes of the time."""
+
+Show = Callable[[str], None]
 
 
+@dataclass
 class _Line:
-    """What is done and its stage; a timer's thread opens the display, which short work never makes."""
+    """What is done, and the text with its stage."""
 
-    def __init__(self, what: str) -> None:
-        self._what = self._text = what
-        self._lock = threading.Lock()
-        self._closed = False
-        self._display: Any = None
+    what: str
+    text: str
 
-    def open(self) -> None:
-        from rich.console import Console
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-        with self._lock:
-            if self._closed:
-                return
-            # the streams of the process are left alone: code in silence, in another thread, may hold them
-            self._display = Progress(
-                *columns,
-                console=Console(file=sys.stderr),
-                transient=True,
-                redirect_stdout=False,
-                redirect_stderr=False,
-            )
-            self._display.add_task(self._text, total=None)
-            self._display.start()
+def _write(line: _Line, opened: Callable[[], Show], ended: threading.Event) -> None:
+    """Show a line and for how long it has been there; short work ends before."""
+    began = time.monotonic()
+    if not ended.wait(AFTER):
+        show = opened()
+        show(line.text)
+        while not ended.wait(EVERY):
+            show(f"{line.text} {timedelta(seconds=int(time.monotonic() - began))}")
+        show("")
 
-    def say(self, stage: str) -> None:
-        with self._lock:
-            self._text = f"{self._what}: {stage}"
-            if self._display is not None:
-                self._display.update(self._display.task_ids[0], description=self._text)
 
-    def close(self) -> None:
-        with self._lock:
-            self._closed = True
-            if self._display is not None:
-                self._display.stop()
+def _terminal(stream: TextIO) -> Show:
+    """Write over the last line of a terminal."""
+
+    def show(text: str) -> None:
+        width = get_terminal_size().columns - 1
+        stream.write(f"\r{text[:width]:{width}}\r")
+        stream.flush()
+
+    return show
+
+
+def _notebook() -> Show:
+    """Write over an output of the cell that runs."""
+    from IPython.display import display
+
+    handle = display({"text/plain": ""}, raw=True, display_id=True)
+    return lambda text: handle.update({"text/plain": text}, raw=True)
 
 
 _current: ContextVar[_Line | None] = ContextVar("sosdp_progress", default=None)
@@ -64,26 +70,45 @@ _current: ContextVar[_Line | None] = ContextVar("sosdp_progress", default=None)
 @contextlib.contextmanager
 def shown(what: str) -> Iterator[None]:
     """Show a line about the work inside, if it lasts; inside another one, the other one stays."""
-    if _current.get() is not None or not sys.stderr.isatty():
+    stream = sys.stderr
+    notebook = type(stream).__module__ == "ipykernel.iostream"
+    if _current.get() is not None or not (notebook or stream.isatty()):
         yield
         return
-    line = _Line(what)
-    token = _current.set(line)
-    timer = threading.Timer(AFTER, line.open)
-    timer.daemon = True
-    timer.start()
+    line, ended = _Line(what, what), threading.Event()
+    # in the context of the caller: a notebook's kernel keeps there which cell its output belongs to
+    parts = (_write, line, _notebook if notebook else lambda: _terminal(stream), ended)
+    thread = threading.Thread(target=copy_context().run, args=parts, daemon=True)
+    thread.start()
     try:
-        yield
+        with hidden(line):
+            yield
     finally:
-        timer.cancel()
-        line.close()
-        _current.reset(token)
+        ended.set()
+        thread.join()
 
 
 @contextlib.contextmanager
-def hidden() -> Iterator[None]:
-    """Show no line about the work inside: whoever calls it shows another sign of progress."""
-    token = _current.set(_Line(""))
+def announced(what: str) -> Iterator[None]:
+    """Show on a terminal what begins, at once, and wipe it at the end; nothing about the work inside.
+
+    What is written depends on `what` alone, as it has to where the work is about private data: neither on
+    how long it takes nor on what it does. A notebook would keep it; it is shown nothing.
+    """
+    outermost = _current.get() is None and sys.stderr.isatty()
+    show = _terminal(sys.stderr) if outermost else lambda _: None
+    show(what)
+    try:
+        with hidden():
+            yield
+    finally:
+        show("")
+
+
+@contextlib.contextmanager
+def hidden(line: _Line | None = None) -> Iterator[None]:
+    """Show no line about the work inside; its stages go to the one that is given."""
+    token = _current.set(line or _Line("", ""))
     try:
         yield
     finally:
@@ -94,4 +119,4 @@ def stage(name: str) -> None:
     """Tell the line, if there is one, what happens now."""
     line = _current.get()
     if line is not None:
-        line.say(name)
+        line.text = f"{line.what}: {name}"

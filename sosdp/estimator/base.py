@@ -20,6 +20,7 @@ from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import integer
 from sosdp.privacy.silence import no_warnings
 from sosdp.privacy.terms import Terms
+from sosdp.progress import announced
 
 # What a numerical routine may throw at bad luck; anything else is a bug and should be seen. How much memory
 # it takes depends on which solver the data ask for, so running out of it must not be seen either.
@@ -71,7 +72,7 @@ class ReleasingEstimator(FitFirst, Parameters, ABC):
         steps = outside()
         if steps:
             warnings.warn(OUTSIDE.format(steps=", ".join(steps)), FittedBefore, stacklevel=2)
-        with no_warnings():  # private data are being computed on
+        with announced(f"{type(self).__name__}: fit"), no_warnings():  # private data are being computed on
             release = self._release(self._read(X))
         self.release_ = release
         self.guarantee_ = release.guarantee

@@ -31,6 +31,7 @@ from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram, re
 from sosdp.privacy.scores.sampling import FiniteGrid, Layered, Sampler
 from sosdp.privacy.silence import contained
 from sosdp.privacy.terms import Terms
+from sosdp.progress import announced
 
 Program = ScoreProgram | StrongConvexProgram | ConsensusProgram | PackingProgram | StabilityReport
 
@@ -165,14 +166,8 @@ class PrivateEstimator(FitFirst, Parameters):
             MissingFact, ValueError: public facts only.
         """
         self.check()
-        if isinstance(self.program, ScoreProgram):
-            self.release_ = self._by_score(self.program, X)
-        elif isinstance(self.program, ConsensusProgram | PackingProgram):
-            self.release_ = self._drawn(self.program, X)
-        elif isinstance(self.program, StabilityReport):
-            self.release_ = release_statistic(self._terms(), self.program, X)
-        else:
-            self.release_ = self._by_projection(self.program, X)
+        with announced(f"{type(self).__name__}: fit"):
+            self.release_ = self._released(X)
         value = self.release_.value
         self.estimate_ = np.asarray(value.values() if hasattr(value, "values") else value)
         return self
@@ -181,6 +176,15 @@ class PrivateEstimator(FitFirst, Parameters):
     def guarantee_(self) -> Guarantee:
         """The guarantee of the release."""
         return self.release_.guarantee
+
+    def _released(self, X: Any) -> Release:
+        if isinstance(self.program, ScoreProgram):
+            return self._by_score(self.program, X)
+        if isinstance(self.program, ConsensusProgram | PackingProgram):
+            return self._drawn(self.program, X)
+        if isinstance(self.program, StabilityReport):
+            return release_statistic(self._terms(), self.program, X)
+        return self._by_projection(self.program, X)
 
     def _by_score(self, program: ScoreProgram, data: Any) -> Release:
         return pure_exponential(

@@ -19,6 +19,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from sosdp.progress import hidden
+
 Kind = TypeVar("Kind")
 
 
@@ -65,8 +67,8 @@ _output = _Shared(_drop_output)
 
 @contextlib.contextmanager
 def no_warnings() -> Iterator[None]:
-    """No warning leaves this block, nor does any of another thread meanwhile."""
-    with _warnings(), np.errstate(all="ignore"):
+    """No warning leaves this block, nor does any of another thread meanwhile; no stage of it is shown."""
+    with _warnings(), np.errstate(all="ignore"), hidden():
         yield
 
 

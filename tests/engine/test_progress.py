@@ -3,13 +3,16 @@
 import contextlib
 import io
 import sys
+import textwrap
 import time
 
 import pytest
+from jupyter_client.manager import start_new_kernel
 
 import sosdp as sd
 from sosdp import progress
-from sosdp.privacy.silence import no_output
+from sosdp.privacy.silence import no_output, no_warnings
+from sosdp.problems.gaussian import PrivateMean
 
 
 class Terminal(io.StringIO):
@@ -76,3 +79,60 @@ def test_an_open_line_leaves_the_streams_of_the_process_alone(terminal):
         assert sys.stderr is terminal
         with no_output():
             time.sleep(0.1)
+
+
+def test_private_work_shows_neither_its_stages_nor_its_time(terminal):
+    """What is written does not depend on what is done, nor for how long."""
+    written = []
+    for seconds, stages in ((0.0, ()), (0.3, ("solve", "certify"))):
+        seen = Terminal()
+        with contextlib.redirect_stderr(seen), progress.announced("fit"), no_warnings():
+            with progress.shown("relaxation"), progress.announced("part"):
+                for stage in stages:
+                    progress.stage(stage)
+                time.sleep(seconds)
+        written.append(seen.getvalue())
+    assert written[0] == written[1]
+    assert written[0].split() == ["fit"]
+    with contextlib.redirect_stderr(terminal), progress.shown("build"), no_warnings():
+        progress.stage("of a record")
+        until_shown(terminal, "build")
+    assert "of a record" not in terminal.getvalue()
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.3])
+def test_a_fit_says_that_it_runs(terminal, monkeypatch, seconds):
+    def slow(self, data):
+        with progress.shown("relaxation"):
+            time.sleep(seconds)
+        return release(self, data)
+
+    release = PrivateMean._release
+    monkeypatch.setattr(PrivateMean, "_release", slow)
+    with contextlib.redirect_stderr(terminal):
+        PrivateMean(1.0, contamination=0.0, bounds=(0, 1)).fit([[0.5]] * 100)
+    assert terminal.getvalue().split() == ["PrivateMean:", "fit"]
+
+
+def test_a_notebook_shows_it_below_the_cell():
+    manager, client = start_new_kernel(kernel_name="python3")
+    messages = []
+    code = """
+        import time
+        from sosdp import progress
+        from sosdp.privacy.silence import no_warnings
+        progress.AFTER = 0.05
+        with progress.shown("build"):
+            time.sleep(0.5)
+        with progress.announced("fit"), no_warnings(), progress.shown("solve"):
+            time.sleep(0.5)
+    """
+    try:
+        client.execute_interactive(textwrap.dedent(code), output_hook=messages.append, timeout=60)
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+    outputs = [m for m in messages if m["header"]["msg_type"] not in ("status", "execute_input")]
+    texts = [m["content"]["data"]["text/plain"] for m in outputs]
+    assert texts[:2] == ["", "build"] and texts[-1] == ""
+    assert len({m["content"]["transient"]["display_id"] for m in outputs}) == 1
