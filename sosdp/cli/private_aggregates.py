@@ -10,12 +10,13 @@ from sosdp.cli.tables import given_schema
 from sosdp.privacy.calibrate import check_delta
 from sosdp.privacy.files import InputFileError
 from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.guarantee.rows import readable
 from sosdp.privacy.schema import Schema, SchemaError
 from sosdp.privacy.table import Asked, Table
 from sosdp.privacy.table.answers import ENTRIES
 
 QUARTILES = "0.25,0.5,0.75"
-SHOWN = 1000  # rows for people
+SHOWN, FEW = 1000, 20  # rows for people: of answers, and of a synthetic table
 
 
 def run(arguments: Namespace) -> int:
@@ -27,7 +28,11 @@ def run(arguments: Namespace) -> int:
     try:
         question = _question(arguments, schema)
         with fitting(arguments):
-            release = _synthetic(question, arguments) if arguments.name == "synthetic" else question.release()
+            release = (
+                question.synthetic(**_made_of(arguments))
+                if arguments.name == "synthetic"
+                else question.release()
+            )
     except InputFileError as error:
         problem = one_line(error)
     except SchemaError as error:
@@ -36,8 +41,10 @@ def run(arguments: Namespace) -> int:
         problem = f"sosdp private {arguments.name}: {one_line(error)}"
     if problem:
         raise InputError(problem)
-    shown = release.to_dict()
-    return publish(arguments, shown, lambda: _fields(shown))
+    described = _described if arguments.name == "synthetic" else lambda *_: {}
+    return publish(
+        arguments, release.to_dict(), lambda: _fields(release, described(question, arguments, release))
+    )
 
 
 def _question(arguments: Namespace, schema: Schema) -> Asked:
@@ -75,11 +82,24 @@ def _question(arguments: Namespace, schema: Schema) -> Asked:
     return getattr(question, name)(column)
 
 
-def _synthetic(question: Asked, arguments: Namespace) -> Release:
+def _made_of(arguments: Namespace) -> dict[str, Any]:
+    """What a synthetic table is made of: columns, and bins where they are given."""
     columns = None if arguments.column is None else [part.strip() for part in arguments.column.split(",")]
-    return question.synthetic(
-        columns=columns, **({} if arguments.bins is None else {"bins": _bins(arguments)})
-    )
+    return {"columns": columns} | ({} if arguments.bins is None else {"bins": _bins(arguments)})
+
+
+def _described(question: Asked, arguments: Namespace, release: Release) -> Fields:
+    """What the rows of a synthetic table are, from its public facts."""
+    public = release.public
+    plan = question.synthetic_plan(max(1, public["n"]), **_made_of(arguments)).rows
+    noise = ", ".join(f"{row['column']} {row['error']:.2g}" for row in plan)
+    return {
+        "rows": f"{len(release.value['rows'])} synthetic ones, from {public['n']} records (public); an empty "
+        "entry is one that cannot be read",
+        "pairs": ", ".join(" - ".join(pair) for pair in public["tree"]) or None,
+        "bins": f"{public['bins']} of each column of numbers or dates; entries are evenly spread in them",
+        "noise": f"{noise}: at most about this share of the entries",
+    }
 
 
 def _bins(arguments: Namespace) -> Any:
@@ -97,27 +117,29 @@ def _bins(arguments: Namespace) -> Any:
         raise problem from None
 
 
-def _fields(release: dict[str, Any]) -> Fields:
-    confidence, bounds, n = (release["public"].get(name) for name in ("confidence", "bounds", "n"))
+def _fields(release: Release, described: Fields) -> Fields:
+    confidence, bounds = (release.public.get(name) for name in ("confidence", "bounds"))
     listed = [f"{name}: {_text(ends)}" for name, ends in (bounds or {}).items()]
+    rows, most = release.value["rows"], FEW if described else SHOWN
     return {
-        **promise_fields(release),
+        **promise_fields(release.to_dict()),
         "bounds": None if not listed else f"{', '.join(listed)}; {ENTRIES}",
         "interval": None
         if confidence is None
         else f"{confidence:.0%}, for the noise, of this table's entries",
-        "value": "\n".join(_lines(release["value"]["rows"][:SHOWN])),
-        "shown": None
-        if len(release["value"]["rows"]) <= SHOWN
-        else f"{SHOWN} rows of {n} (all of them: --json)",
+        **described,
+        "value": "\n".join(_lines(release, rows[:most])),
+        "shown": None if len(rows) <= most else f"{most} rows of {len(rows)} (all of them: --json)",
     }
 
 
-def _lines(rows: list[dict[str, Any]]) -> list[str]:
-    """The rows as lines, aligned."""
-    names = [name for name in rows[0] if any(row.get(name) is not None for row in rows)] if rows else []
-    names = list(dict.fromkeys([*names, *(name for row in rows for name in row if row[name] is not None)]))
-    table = [names, *([_text(row.get(name)) for name in names] for row in rows)]
+def _lines(release: Release, given: list[dict[str, Any]]) -> list[str]:
+    """The rows as lines, aligned; columns without entries, or with what was asked, are left out."""
+    rows = readable(given, release.public)
+    alone = {"column", "statistic"} if len(release.public.get("statistics", ())) == 1 else set()
+    names = [name for name in rows[0] if any(row[name] is not None for row in rows)] if rows else []
+    names = [name for name in names if name not in alone]
+    table = [names, *([_text(row[name]) for name in names] for row in rows)]
     widths = [max(len(line[place]) for line in table) for place in range(len(names))]
     return ["  ".join(f"{text:>{w}}" for text, w in zip(line, widths, strict=True)) for line in table]
 

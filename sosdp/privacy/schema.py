@@ -85,6 +85,7 @@ class Column:
         low, high: bounds, of integers whole numbers; of dates in days since 1970; of a category 0 and the
             last place.
         values: the categories. format: of dates, for `strptime`. decimal: the decimal mark.
+        truths: whether it was stated as a "boolean".
     """
 
     name: str
@@ -94,6 +95,7 @@ class Column:
     values: tuple[str, ...] = ()
     format: str = ""
     decimal: str = "."
+    truths: bool = False
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -109,6 +111,11 @@ class Column:
         if self.type == "integer" and result != math.floor(result if result == result else 0.0):
             return math.nan
         return min(max(result, self.low), self.high) if result == result else math.nan
+
+    @property
+    def ends(self) -> list[Any]:
+        """The bounds as people read them."""
+        return [False, True] if self.truths else [*map(self.shown, self.bounds)]
 
     @property
     def is_timed(self) -> bool:
@@ -198,7 +205,7 @@ def _column(name: str, entry: Any) -> Column:
             raise SchemaError(f"columns.{name}.values: a list of distinct values is expected")
         return Column(name, kind, 0.0, float(len(texts) - 1), tuple(texts))
     if kind == "boolean":
-        return Column(name, "integer", 0.0, 1.0)
+        return Column(name, "integer", 0.0, 1.0, truths=True)
     form, decimal = entry.get("format", "%Y-%m-%d" if kind == "date" else ""), entry.get("decimal", ".")
     if kind == "date" and not (isinstance(form, str) and form):
         raise SchemaError(f"columns.{name}.format: a format of strptime is expected")

@@ -96,6 +96,21 @@ def test_text_and_out(files, capsys):
     assert main(["check-release", "r.json"]) == 0
 
 
+def test_text_names_bins_and_says_what_a_synthetic_table_is(files, capsys):
+    def text(command, *options, path="t.csv"):
+        code, out, err = run(capsys, command, path, "--schema", "s.json", "--epsilon", 5, *options)
+        assert code == 0 and not err
+        return out
+
+    bins = text("histogram", "--column", "age", "--bins", 61)
+    assert "0 to 1" in bins and " 120 " in bins and "statistic" not in bins
+    synthetic = text("synthetic", "--delta", "1e-8", "--column", "region,age", "--bins", 4)
+    for said in ("2000 records (public)", "region - age", "bins       4 of", "region 0.0", "20 rows of 2000"):
+        assert said in synthetic
+    (files / "t.csv").write_text("age;region;pay;born\n")
+    assert "from 0 records" in text("synthetic", "--delta", "1e-8")
+
+
 def test_standard_input(files, capsys):
     read, write = os.pipe()
     os.write(write, ("\n".join(LINES[:300]) + "\n").encode())

@@ -357,6 +357,36 @@ def test_a_record_moves_no_other_record_into_another_bin(high):
         assert rows[0]["value"] in (50, 51) and sum(row["value"] for row in rows) in (50, 51)
 
 
+def test_a_frame_has_the_numbers_that_a_bin_holds_and_columns_by_the_question_alone():
+    """Bins of single integers and of booleans were intervals; one statistic had other columns than two."""
+    columns = {"ill": {"type": "integer", "low": 0, "high": 5}, "old": {"type": "boolean"}}
+    columns["pay"] = {"type": "number", "low": 0, "high": 2}
+    table = Table(
+        {"ill": [0, 5, 5], "old": [True, False, True], "pay": [0, 1, 2]}, {**SCHEMA, "columns": columns}, 1e9
+    )
+    for question, bins in (
+        (table.histogram("ill"), [0, 1, 2, 3, 4, 5]),
+        (table.histogram("old"), [False, True]),
+        (table.histogram("ill", 4), ["0 to 1", "2 to 3", "4 to 5"]),
+        (table.histogram("ill", 5), ["0 to 1", "2 to 3", "4 to 5"]),
+        (table.histogram("ill", [0, 5]), [[0, 5]]),
+        (table.histogram("pay", 2), [[0, 1], [1, 2]]),
+        (table.histogram("ill").histogram("old"), [0, 1, 2, 3, 4, 5, False, True]),
+    ):
+        release = question.release()
+        frame = release.frame()
+        assert frame.bin.tolist() == bins and [*map(type, frame.bin)] == [*map(type, bins)]
+        assert list(frame) == ["key", "column", "statistic", "bin", "value", "low", "high"]
+        assert frame.value.tolist() == [row["value"] for row in release.value["rows"]]
+    assert release.public["bounds"] == {"ill": [0, 5], "old": [False, True]}
+    frame = table.mean("pay").release().frame()
+    assert list(frame) == ["key", "column", "statistic", "value", "low", "high"]
+    assert (frame.column[0], frame.statistic[0]) == ("pay", "mean")
+    frame = table.count().quantiles("pay", 0.5).release().frame()
+    assert list(frame) == ["key", "column", "statistic", "quantile", "value", "low", "high"]
+    assert table.count().release().frame().column.tolist() == [None]
+
+
 def test_bins_of_whole_numbers_are_of_those_that_float64_has():
     """As entries are read; a column of a frame may have a number for its name."""
     column = {"type": "integer", "low": 2**60, "high": 2**60 + 4096}

@@ -17,6 +17,7 @@ import numpy as np
 from sosdp.extras import need
 from sosdp.privacy.guarantee.evidence import Evidence
 from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.privacy.guarantee.rows import readable
 from sosdp.show import html_table
 
 FORMAT = "sosdp-release/1"
@@ -132,7 +133,7 @@ class Release:
         )
 
     def frame(self) -> Any:
-        """The rows of a table that was released, as a frame of pandas.
+        """The rows of a table that was released, as people read them (`readable`), as a frame of pandas.
 
         Raises:
             TypeError: the value has no rows. MissingPackage: pandas is not installed.
@@ -140,7 +141,7 @@ class Release:
         rows = self.value.get("rows") if isinstance(self.value, Mapping) else None
         if rows is None:
             raise TypeError(f"the value of {self.mechanism or 'this release'} has no rows")
-        return need("pandas", "a frame").DataFrame(rows)
+        return need("pandas", "a frame").DataFrame(readable(rows, self.public))
 
     def statement(self) -> str:
         """What is promised and what it rests on, in two sentences."""
