@@ -1,7 +1,7 @@
 """`sosdp private`: a release with its guarantee, and nothing else about the data.
 
 What is printed is the release, public parameters, and errors about the form of the input.  No timing, no
-progress, no solver status: those are functions of private data. Which options an estimator takes and needs
+stage, no solver status: those are functions of private data. Which options an estimator takes and needs
 follows from its declared parameters.
 """
 
@@ -149,8 +149,8 @@ def run(arguments: Namespace) -> int:
     if family.module:
         code: int = importlib.import_module(f"sosdp.cli.{family.module}").run(arguments)
         return code
-    release = _of_a_graph(arguments, family) if family.package == "sbm" else _of_a_table(arguments, family)
-    return publish(arguments, release, lambda: fields(arguments.name, release))
+    fitted = _of_a_graph(arguments, family) if family.package == "sbm" else _of_a_table(arguments, family)
+    return publish(arguments, fitted[0], lambda: fields(arguments.name, *fitted))
 
 
 def complaint(arguments: Namespace, option: str, reason: str) -> InputError:
@@ -158,7 +158,8 @@ def complaint(arguments: Namespace, option: str, reason: str) -> InputError:
     return InputError(f"sosdp private {arguments.name}: --{option.replace('_', '-')}: {reason}")
 
 
-def _of_a_graph(arguments: Namespace, family: Family) -> dict[str, Any]:
+def _of_a_graph(arguments: Namespace, family: Family) -> tuple[dict[str, Any], str]:
+    """The release, and the estimator's advice, "" where it has none."""
     from sosdp.cli.graphs import given_graph
 
     graph = given_graph(arguments, weighted=arguments.weight_bound is not None)
@@ -166,10 +167,10 @@ def _of_a_graph(arguments: Namespace, family: Family) -> dict[str, Any]:
     with fitting(arguments):
         release: dict[str, Any] = estimator.fit(graph.graph).release_.to_dict()
     release["public"] |= {"n": len(graph.nodes), "vertex_set": graph.vertex_set}
-    return release
+    return release, estimator.advice_
 
 
-def _of_a_table(arguments: Namespace, family: Family) -> dict[str, Any]:
+def _of_a_table(arguments: Namespace, family: Family) -> tuple[dict[str, Any], str]:
     from sosdp.cli import private_gaussian as gaussian
 
     if family.package == "gaussian":
@@ -187,7 +188,7 @@ def _of_a_table(arguments: Namespace, family: Family) -> dict[str, Any]:
     shown["public"] |= {"n": int(table.values.shape[0]), "dimension": int(table.values.shape[1])}
     if table.names is not None:
         shown["public"]["columns"] = table.names
-    return shown
+    return shown, getattr(estimator, "advice_", "")
 
 
 def _estimator(arguments: Namespace, family: Family, **facts: Any) -> Any:
@@ -244,7 +245,7 @@ UNTOUCHED = "nothing: public facts say that it would be declined, so the records
 DECLINED = "nothing: at this budget the mechanism declines, and that is the release"
 
 
-def fields(name: str, release: dict[str, Any]) -> Fields:
+def fields(name: str, release: dict[str, Any], advice: str) -> Fields:
     """The fields of a release of this name."""
     public, value = release["public"], dict(release["value"])
     result: dict[str, str | None] = dict(promise_fields(release))
@@ -255,10 +256,8 @@ def fields(name: str, release: dict[str, Any]) -> Fields:
         result["records"] = f"{public['n']} of {public['dimension']} {word} (public)"
     if not value.pop("released"):
         result["released"] = UNTOUCHED if release["guarantee"]["epsilon"] == 0 else DECLINED
-        module = importlib.import_module("problems.sbm.estimators.base")
-        known = {module.CERTIFICATE: module.REFUSED}  # else in the public facts
-        result["advice"] = known.get(release["mechanism"], public.get("advice"))
         value = {}
+    result["advice"] = advice or public.get("advice")
     names = public.get("columns")
     if names is not None and name not in TARGETED:
         result["columns"] = " ".join(f"{k}:{n}" if name == "mrf" else n for k, n in enumerate(names))

@@ -230,10 +230,10 @@ def _print(problem: Any, result: dict[str, Any]) -> None:
         at = "; ".join(", ".join(f"{v:.6g}" for v in atom[:8]) for atom in law["atoms"][:8])
         fields[name] = f"mass {law['mass']:.8g}" + (f", at {at}" if at else "")
     word = "maximiser" if problem.sense == "maximize" else "minimiser"
-    over = {str(v) for every in problem.system.foralls for v in every.over}
+    wanted = problem.used - {str(v) for every in problem.system.foralls for v in every.over}
     for k, atom in enumerate(result["atoms"][:8], 1):
-        shown = [f"{n} = {v:.6g}" for n, v in zip(problem.variables, atom) if n not in over][:8]
-        fields[f"{word} {k}"] = ", ".join(shown + ["..."] * (len(atom) > 8))
+        shown = [f"{n} = {v:.6g}" for n, v in zip(problem.variables, atom) if n in wanted]
+        fields[f"{word} {k}"] = ", ".join(shown[:8] + ["..."] * (len(shown) > 8))
     if "atoms_reason" in result:
         fields[f"{word}s"] = f"none could be read off: {result['atoms_reason']}"
     degree = "" if result["degree"] is None else f"degree {result['degree']}, "

@@ -98,13 +98,18 @@ class Problem:
             data["options"] = self.options
         return data
 
-    def _check_names(self) -> None:
+    @property
+    def used(self) -> set[str]:
+        """Names of the variables and unknowns that occur."""
         polynomials = [*self.sos, *([self.objective] if self.objective is not None else [])]
         ids = {*linear.union_of_ids(polynomials).tolist(), *self.system.variable_ids.tolist()}
         ids |= set() if self.chebyshev is None else set(self.chebyshev.variable_ids.tolist())
         ids |= {v for c in self.system.foralls for v in c.over_ids.tolist()}
         ids |= set() if self.moments is None else self.moments.variable_ids()
-        stray = sorted({variable_name(i) for i in ids} - {*self.variables, *self.unknowns})
+        return {variable_name(i) for i in ids}
+
+    def _check_names(self) -> None:
+        stray = sorted(self.used - {*self.variables, *self.unknowns})
         if stray:
             raise ValueError(f"the problem uses {short(stray[0])}, which is not among its variables")
 

@@ -84,3 +84,12 @@ def test_complaints(path, complaint, options, said):
 
 def test_a_graph_has_no_width(complaint):
     assert "--width" in complaint("private", "sbm", "builtin:karate", *BUDGET, "--width", "1")
+
+
+def test_the_text_has_the_estimators_advice(tmp_path, capsys):
+    np.save(
+        tmp_path / "coded.npy", np.tile([1.0, 2.0], (5000, 2))
+    )  # above 0 is +1: all entries have one sign
+    assert main(["private", "mrf", str(tmp_path / "coded.npy"), *BUDGET, "--width", "0.5"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "advice the field of columns 0, 1, 2, 3 is as large as the width" in shown

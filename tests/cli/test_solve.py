@@ -75,6 +75,9 @@ def test_maximize_and_the_order_of_variables(tmp_path, capsys):
     assert result["bound"] == pytest.approx(5.0, abs=1e-6)
     assert result["certified_bound"] >= 5.0 - 1e-9
     assert np.allclose(result["atoms"], [[0.0, -2.0, 1.0]], atol=1e-3)
+    assert main(["solve", str(path)]) == 0  # people are shown no coordinate that nothing depends on
+    shown = capsys.readouterr().out
+    assert "maximiser 1  y = -2, x = 1\n" in shown and "z = " not in shown
 
 
 def test_degree_and_solver_are_overridden(tmp_path, capsys):
