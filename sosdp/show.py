@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from html import escape
+from typing import Any
 
 LONGEST = 300
 
@@ -24,6 +26,18 @@ def html_table(title: str, rows: Mapping[str, object]) -> str:
             f'<td style="text-align:left">{escape(shown)}</td></tr>'
         )
     return f"<div><b>{escape(title)}</b><table>{''.join(cells)}</table></div>"
+
+
+def short_repr(value: Any) -> str:
+    """As dataclasses represent themselves, with four digits of a number and the first of many entries."""
+    if is_dataclass(value):
+        parts = (f"{one.name}={short_repr(getattr(value, one.name))}" for one in fields(value))
+        return f"{type(value).__name__}({', '.join(parts)})"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key!r}: {short_repr(item)}' for key, item in value.items())}}}"
+    if isinstance(value, tuple):
+        return f"({', '.join([*map(short_repr, value[:4]), *['...'] * (len(value) > 4)])})"
+    return f"{float(value):.4g}" if isinstance(value, (float, Fraction)) else repr(value)
 
 
 def rounded_safely(value: float | Fraction, kind: str, digits: int = 10) -> str:

@@ -19,6 +19,7 @@ from sosdp.estimator.planner import least
 from sosdp.privacy.ball_accounting import LARGEST_DIMENSION, largest_rate
 from sosdp.privacy.calibrate import float_down, one_of
 from sosdp.privacy.mechanisms.integer_queries import order_price, sum_deviation
+from sosdp.show import short_repr
 from sosdp.structured.packing_ellipsoid import MOST
 
 from .budgets import Budget
@@ -87,6 +88,8 @@ class Plan:
     least_private_error: float = 0.0
     steps: int = 0
     noise: float = 0.0
+
+    __repr__ = short_repr
 
     @property
     def advice(self) -> str:

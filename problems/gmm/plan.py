@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import AgreementRule, agreement_rule
+from sosdp.show import short_repr
 
 from .model import Facts
 
@@ -68,6 +69,8 @@ class AggregatePlan:
     feasible: bool
     seconds: float = field(default=0.0, compare=False)
     advice: str = ""
+
+    __repr__ = short_repr
 
     def rule(self) -> AgreementRule:
         """The calibrated test of one scale."""

@@ -25,6 +25,7 @@ from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import (
     tuple_budget,
 )
 from sosdp.privacy.mechanisms.propose_test_release.tuple_geometry import SEPARATION
+from sosdp.show import short_repr
 
 THEN = 0.5
 """Share of the zCDP (after the test) for the step on all records."""
@@ -69,6 +70,8 @@ class TuplePlan:
     error: float
     feasible: bool
     advice: str = ""
+
+    __repr__ = short_repr
 
     def expected_error(self, variance: float) -> float:
         """Expected largest distance of a centre, in within-cluster standard deviations, where the sums of the

@@ -116,6 +116,27 @@ def test_a_schema_and_a_frame_may_have_their_columns_in_other_orders():
     assert np.abs(model.coef_ - [3, 5]).max() < 0.3
 
 
+def test_a_schema_may_state_more_columns_than_the_records_have():
+    """As in the shell, where it states the target too; a misspelled column is none that was left out."""
+    g = np.random.default_rng(0)
+    table = pd.DataFrame({"x": g.normal(0, 20, 20000), "side": g.choice(["left", "right"], 20000)})
+    y = 3 * table["x"] + 9 * (table["side"] == "right") + g.normal(size=20000)
+    columns = {
+        "y": {"type": "number", "low": -500, "high": 500},
+        "x": {"type": "number", "low": -100, "high": 100},
+        "side": {"type": "category", "values": ["left", "right"]},
+    }
+    ask = {"delta": 1e-6, "contamination": 0.0, "schema": {"format": "sosdp-schema/1", "columns": columns}}
+    model = PrivateLinearRegression(4.0, bounds=None, y_bounds=(-500, 500), **ask).fit(table, y)
+    assert np.abs(model.coef_ - [3, 9]).max() < 0.5 and list(model.feature_names_in_) == ["x", "side=right"]
+    assert np.abs(model.predict(table.assign(y=y)) - y).max() < 10
+    misspelled = [table.rename(columns={"side": "sides"}), table[["side"]].assign(z=1.0)]
+    refuse(*each(lambda other: model.fit(other, y), misspelled, "no such column"))
+    model.fit(table[["x"]], y)
+    assert model.coef_.shape == (1,) and model.predict(table).shape == (20000,)
+    refuse((lambda: model.predict(table[["side"]]), "x: no such column"))
+
+
 @pytest.mark.parametrize("bounds", [None, {"smoker": (0, 1)}])
 def test_a_column_of_two_values_leaves_the_other_covariances_alone(bounds):
     """Not declared boolean it has its variance, or is flagged."""

@@ -18,7 +18,7 @@ from sosdp.privacy.ball_accounting import LARGEST_EPSILON
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import check_labels, same_label
 from sosdp.privacy.schema import Schema
-from sosdp.privacy.table.whole import Table, by_schema
+from sosdp.privacy.table.whole import Table, by_schema, named_in
 
 from ..budgets import Budget, checked_budget
 from ..columns import Columns, flags_of, pairs_of, read_table
@@ -37,8 +37,9 @@ class _OnRegressors(TableEstimator):
     )
     schema: Any = Field(
         None,
-        "public: what the columns of X are (the object of a schema file, or its path), with bounds None. A "
-        "category becomes indicators of its values but the first; what is none of them counts as the first",
+        "public: what the columns of X are (the object of a schema file, or its path), with bounds None; it "
+        "may state more columns, such as the target, where it states all of X. A category becomes "
+        "indicators of its values but the first; what is none of them counts as the first",
         default=None,
         kw_only=True,
     )
@@ -71,7 +72,8 @@ class _OnRegressors(TableEstimator):
         return target
 
     def _by_schema(self, X: Any) -> Table | None:
-        """Records X by the schema, with indicators (None: its public facts alone); None without a schema."""
+        """Records X by the schema, with indicators (None: its public facts alone); None without a schema.
+        Before records were read, of all columns of the schema."""
         if self.schema is None:
             return None
         schema = Schema.of(self.schema)
@@ -79,7 +81,7 @@ class _OnRegressors(TableEstimator):
             raise ValueError("bounds: the schema states them")
         if schema.owner is not None:
             raise ValueError("schema: this estimator protects records, not their owners")
-        return by_schema(X, schema).with_indicators()
+        return by_schema(X, schema, vars(self).get("_used")).with_indicators()
 
     def _entries(self, X: Any, least: int = 2) -> tuple[np.ndarray, list[str] | None]:
         table = self._by_schema(X)
@@ -125,6 +127,7 @@ class _OnRegressors(TableEstimator):
         """Public bounds of the target, and whether they are meant literally."""
 
     def _read(self, X: Any) -> np.ndarray:
+        self._used = None if self.schema is None else named_in(X, Schema.of(self.schema))
         entries = super()._read(X)
         if len(entries) != len(self._target):
             raise ValueError(f"X has {len(entries)} records and y {len(self._target)}: inconsistent numbers")

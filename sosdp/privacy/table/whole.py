@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,6 +143,14 @@ def _chosen(source: str, names: Sequence[str], columns: Sequence[str] | None) ->
         raise InputFileError(source, "--columns", f"{twice[0]}: named twice")
     places_of(source, "--columns", names, wanted)
     return wanted
+
+
+def named_in(data: Any, schema: Schema) -> list[str] | None:
+    """The columns of a schema that data have, where they name theirs and the schema has all of these; None
+    otherwise: what is misspelled is no column that was left out."""
+    given = {str(name) for name in getattr(data, "columns", data if isinstance(data, Mapping) else ())}
+    names = [column.name for column in schema.columns if column.name in given]
+    return names if given and len(names) == len(given) else None
 
 
 def by_schema(source: Any, schema: Schema, columns: Sequence[str] | None = None) -> Table:
