@@ -31,6 +31,13 @@ class PolynomialArray(np.ndarray):
         result.reshape(-1)[:] = [coerce(item) for item in raw.reshape(-1).tolist()]
         return result.view(cls)
 
+    def __getitem__(self, index: Any) -> Any:
+        try:
+            return super().__getitem__(index)
+        except IndexError as error:
+            shape = " x ".join(map(str, self.shape))
+            raise IndexError(f"{error}: there are {shape} entries, counted from 0") from None
+
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(value, np.ndarray | list | tuple):
             value = np.asarray(PolynomialArray(value))

@@ -7,7 +7,7 @@ reading of text and of sympy's expressions) is registered in ``above`` when the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol, overload
+from typing import Any, NoReturn, Protocol, overload
 
 import numpy as np
 
@@ -279,11 +279,18 @@ class Polynomial(Sparse):
 
     def __float__(self) -> float:
         if not self.is_constant:
-            raise TypeError(
-                f"{self!r} is not a number; for the sine and cosine of an angle take variables c and s with "
-                "c**2 + s**2 == 1, or sd.minimize_trigonometric; for a root of p, r with r**2 == p and r >= 0"
-            )
+            self.sin()
         return float(self.constant)
+
+    def sin(self) -> NoReturn:
+        """What numpy calls for `numpy.sin`, and so for its other functions: none of them is a polynomial."""
+        raise TypeError(
+            f"{self!r} is a polynomial, not a number; for the sine and cosine of an angle take variables c "
+            "and s with c**2 + s**2 == 1, or sd.minimize_trigonometric; for a root of p, r with r**2 == p "
+            "and r >= 0; for other functions a polynomial that is close to them (numpy.polynomial)"
+        )
+
+    cos = tan = exp = log = sqrt = sin
 
     def __copy__(self) -> Polynomial:
         return self
