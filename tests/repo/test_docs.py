@@ -1,5 +1,6 @@
 """The Python on every page of the documentation runs from the top to the bottom of the page."""
 
+import json
 import math
 import re
 from pathlib import Path
@@ -32,6 +33,24 @@ def test_the_fragments_run_in_order(page, tmp_path, monkeypatch):
         exec(compile(source, f"{page.name}, fragment {number}", "exec"), scope)
     for said, value in SAID.get(page.stem, {}).items():
         assert eval(said, scope) == pytest.approx(value, abs=1e-6), said
+
+
+IMPORTS = r"import sosdp as sd|from sosdp(\.[a-z_]+)* import [^#]+"
+"""What a page or a notebook imports of ours, a line."""
+
+
+def test_pages_and_notebooks_import_in_one_way():
+    texts = [page.read_text() for page in (ROOT / "README.md", *DOCS.rglob("*.md"))]
+    cells = [
+        cell
+        for path in (ROOT / "notebooks").glob("*.ipynb")
+        for cell in json.loads(path.read_text())["cells"]
+    ]
+    lines = "\n".join([*texts, *("".join(cell["source"]) for cell in cells)]).split("\n")
+    ours = [line for line in lines if re.match(r"(import|from) .*\b(sosdp|problems|certificates)\b", line)]
+    assert len(ours) > 150 and not [
+        line for line in ours if not re.match(rf"({IMPORTS})$", line.split("  #")[0])
+    ]
 
 
 # idioms of ours that no message, docstring or page has, and what to say
