@@ -10,13 +10,14 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from operator import is_
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .breakdown import STANDARD_ERROR, Breakdown, call, interruptible
-from .program import Cones, ConicProgram, ConicSolution
+from .program import Cones, ConicProgram, ConicSolution, Kept
 from .reformulate import unsolved
 from .svec import svec_length
 
@@ -51,6 +52,7 @@ _STEP_FRACTION = 0.95
 # where an iteration takes 0.3 s and more a run that crawls is stopped (Rosenbrock's polynomial at degree 16
 # took 200 iterations): those that end well take 10 to 40
 _LONG_WORK, _LONG_ITERATIONS = 1e9, 60
+_LIGHT = 2e5  # bytes of a solver that is kept
 
 
 def memory(program: ConicProgram) -> float:
@@ -92,9 +94,18 @@ def solve(
     with interruptible() as interrupted:
 
         def run() -> Any:
-            solver = clarabel.DefaultSolver(quadratic, program.q, A, b, _blocks(cones, turning), settings)
+            data, kept = (quadratic, A, cones, settings), program.kept
+            kept = kept if memory(program) <= _LIGHT and time_limit is None else None
+            solver = None if kept is None else _taken(kept, data, program.q)
+            if solver is None:
+                solver = clarabel.DefaultSolver(quadratic, program.q, A, b, _blocks(cones, turning), settings)
+            else:
+                solver.update(b=b)
             solver.set_termination_callback(_Ends(interrupted, tolerance is None))
-            return solver.solve()
+            result = solver.solve()
+            if kept is not None and solver.is_data_update_allowed():
+                kept["clarabel"] = data, program.q, solver
+            return result
 
         try:
             answer = call("Clarabel", program, run, None if verbose else STANDARD_ERROR)
@@ -102,6 +113,15 @@ def solve(
             return unsolved(program, "failed", message=str(error), solver="clarabel")
     solution = _read(program, answer, time.perf_counter() - started)
     return solution if turn is None else replace(solution, s=turn.T @ solution.s, z=turn.T @ solution.z)
+
+
+def _taken(kept: Kept, data: tuple[Any, ...], q: np.ndarray) -> Any:
+    """The solver that is kept for these objects and this q, for the caller alone; None where there is none.
+    It saves the analysis of the matrix, and answers as a new one does, bit for bit."""
+    known = kept.pop("clarabel", None)
+    if known is None or not (all(map(is_, known[0], data)) and np.array_equal(known[1], q)):
+        return None
+    return known[2]
 
 
 @lru_cache(maxsize=16)

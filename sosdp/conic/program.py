@@ -9,6 +9,7 @@ Symmetric matrices are vectors in the order of ``sosdp.conic.svec``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -62,10 +63,18 @@ class Cones:
         return result
 
 
+class Kept(dict[Any, Any]):
+    """What was made of a program, for others like it; copies and pickles are empty."""
+
+    def __reduce__(self) -> Any:
+        return Kept, ()
+
+
 @dataclass(frozen=True)
 class ConicProgram:
     """A conic program in the form of the module docstring; ``P`` is upper triangular or None; ``rounded``:
-    its entries are near those that were meant, so nothing is proven of it in exact arithmetic.
+    its entries are near those that were meant, so nothing is proven of it in exact arithmetic; ``kept``: what
+    backends keep for programs that have all but ``b`` and ``q`` in common.
 
     Raises ValueError for shapes that do not fit, for numbers that doubles do not hold, and for a matrix with
     two entries at one place (their sum would be rounded).
@@ -78,6 +87,7 @@ class ConicProgram:
     P: sp.csc_matrix | None = None
     constant: float = 0.0
     rounded: bool = False
+    kept: Kept | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         rows, columns = self.A.shape
@@ -98,6 +108,12 @@ class ConicProgram:
                 object.__setattr__(self, name, matrix.astype(np.float64))
         if self.constant == self.constant and float(self.constant) != self.constant:
             raise ValueError(f"constant: doubles do not hold {self.constant!r}")
+
+    def again(self, q: np.ndarray, b: np.ndarray, P: sp.csc_matrix | None) -> ConicProgram:
+        """The same matrix and cones with other numbers, doubles of these shapes."""
+        result = object.__new__(type(self))
+        result.__dict__.update(self.__dict__, q=q, b=b, P=P)
+        return result
 
     def __repr__(self) -> str:
         cones = self.cones

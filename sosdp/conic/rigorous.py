@@ -43,10 +43,7 @@ def least_eigenvalue_bound(matrix: np.ndarray) -> float:
         return float(matrix[0, 0]) if math.isfinite(scale) else -np.inf
     if not scale <= _OVERFLOW:  # nor where it is not a number
         return -np.inf
-    try:
-        guess = least_eigenvalue(matrix)
-    except (np.linalg.LinAlgError, ValueError):
-        guess = -scale
+    guess = _guess(matrix, scale)
     margin = 4.0 * side * UNIT * scale
     for _ in range(60):
         result = shifted_least_eigenvalue(matrix, guess - margin)
@@ -121,37 +118,36 @@ def largest_eigenvalue_bounds(matrix: np.ndarray) -> tuple[float, float]:
 def least_eigenvalue_bounds(stack: np.ndarray) -> np.ndarray:
     """``least_eigenvalue_bound`` of many symmetric matrices of one side, shape (k, N, N) -> (k,).
 
-    Cost: one batched eigenvalue computation and N vectorised steps of Cholesky's method for all together,
-    which for small N is a hundred times faster than one after the other. The lower triangles are what is
-    judged.
+    Cost: an eigenvalue computation and a Cholesky factorisation each, and what is around them for all
+    together. A bound is that of the matrix alone, bit for bit. The lower triangles are what is judged.
     """
     count, side = stack.shape[:2]
     if side <= 1 or side > TINY_SIDE or count < 4:  # then one matrix at a time is as fast
         return np.array([least_eigenvalue_bound(matrix) for matrix in stack], dtype=float).reshape(count)
-    result = np.full(count, -np.inf)
     scale = np.abs(stack).sum(axis=2).max(axis=1, initial=0.0) + _UNDERFLOW
-    good = np.flatnonzero(scale < _OVERFLOW)
-    shifted = stack[good]
-    shift = np.linalg.eigvalsh(shifted)[:, 0] - 4.0 * side * UNIT * scale[good]
-    diagonal = np.arange(side)
-    shifted[:, diagonal, diagonal] -= shift[:, None]
-    trace = np.abs(shifted[:, diagonal, diagonal]).sum(axis=1)
+    good = scale < _OVERFLOW
+    guess = [
+        _guess(m, s) if able else 0.0 for m, s, able in zip(stack, scale.tolist(), good.tolist(), strict=True)
+    ]
+    shift, shifted = np.array(guess) - 4.0 * side * UNIT * scale, stack.copy()
+    diagonal = shifted.reshape(count, side**2)[:, :: side + 1]
+    diagonal -= shift[:, None]
+    trace = np.abs(diagonal).sum(axis=1)
     c = 1.01 * (side + 1) * UNIT
     slack = c / (1.0 - c) * trace * 1.01 + 3.0 * UNIT * (trace + np.abs(shift)) + side * _UNDERFLOW
-    succeeds = _cholesky_succeeds_each(shifted)
-    result[good[succeeds]] = (shift - slack)[succeeds]
-    for k in good[~succeeds]:  # the guess was a little too high: the careful way
-        result[k] = least_eigenvalue_bound(stack[k])
+    result = np.where(good, shift - slack, -np.inf)
+    for k, matrix in enumerate(shifted):
+        if good[k] and not _cholesky_succeeds(matrix):
+            result[k] = least_eigenvalue_bound(stack[k])  # the guess was a little too high: the careful way
     return result
 
 
-def _cholesky_succeeds_each(stack: np.ndarray) -> np.ndarray:
-    """For which matrices Cholesky's method runs to completion: all at once, or one by one."""
+def _guess(matrix: np.ndarray, scale: float) -> float:
+    """The least eigenvalue, about, or a number below it."""
     try:
-        np.linalg.cholesky(stack)
-    except np.linalg.LinAlgError:
-        return np.array([_cholesky_succeeds(matrix) for matrix in stack], dtype=bool)
-    return np.ones(len(stack), dtype=bool)
+        return least_eigenvalue(matrix)
+    except (np.linalg.LinAlgError, ValueError):
+        return -scale
 
 
 def is_positive_semidefinite(matrix: np.ndarray) -> bool:

@@ -13,9 +13,22 @@ import numpy as np
 from ..conic.choose import behind
 from ..model.options import Options
 from .assemble.identity import RawSolution
+from .certify.bound import Certified
 from .change import Built
 from .judge import Theorem
 from .statement import Statement
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What was computed for the solutions of many programs together, of one of them: its certificate, or its
+    unknowns and certificate after the constant was lifted, where these were looked for; how far the value may
+    be from the relaxation's, in units of the program, and by how much moments miss a constraint."""
+
+    certified: Certified | None
+    lifted: tuple[np.ndarray, Certified] | None
+    missed: float
+    violated: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +39,8 @@ class Candidate:
     it
     misses is charged); ``missed``: how far the value may be from the relaxation's, ``violated``: by how much
     moments miss a constraint; ``settled``: nothing better can be found; ``doubt``: why it is not known
-    whether the set has a point; ``full``: a point shows that cliques lost nothing.
+    whether the set has a point; ``full``: a point shows that cliques lost nothing; ``measured``: what was
+    computed for it together with others.
     """
 
     step: str
@@ -45,6 +59,7 @@ class Candidate:
     other: Theorem | None = None
     doubt: str = ""
     full: bool = False
+    measured: Measured | None = None
 
     @property
     def best_theorem(self) -> Theorem | None:
@@ -149,9 +164,11 @@ class State:
             self.ran += [replace(r, name=f"{name}: {r.name}") for r in inner.ran]
         return self.beside[name]
 
-    def judged(self, step: str, built: Built, raw: RawSolution) -> Candidate:
-        """What a raw solution is worth."""
+    def judged(
+        self, step: str, built: Built, raw: RawSolution, measured: Measured | None = None
+    ) -> Candidate:
+        """What a raw solution is worth; ``measured``: what is known of it."""
         self.stage("certify", "solve")
-        result = self.judging(self, Candidate(step, built, raw))
+        result = self.judging(self, Candidate(step, built, raw, measured=measured))
         self.times["certify"] += time.perf_counter() - self.at
         return result

@@ -25,7 +25,10 @@ from ..conic.choose import INTERIOR_POINT_SIDE
 from ..model.expectation import ExpectationConstraint
 from ..reduction.bounds import VariableBounds
 from .assemble.identity import GramProgram, Identity
-from .assemble.program_units import objective_sizes, program_scalings
+from .assemble.program_units import (
+    objective_sizes,
+    program_scalings,
+)
 from .assemble.scaling import Scaling, find_scaling, power_of_two, scale
 from .assemble.stack import stack
 from .descent import centre_of_forms, low_points, moved_polynomial, near
@@ -350,6 +353,20 @@ def build(statement: Statement, change: Change, units: Units = (), first: Built 
         there = replace(there, demands=tuple(d for d, _ in light))
     pieces = [d.identity for d in there.demands]
     scalings, tall = _units(there, pieces, units, height)
+    known = statement, there, change, tuple(taken for _, taken in light)
+    return program_of(known, pieces, scalings, tall if there.single else height, first)
+
+
+def program_of(
+    known: tuple[Statement, Statement, Change, tuple[Multiples, ...]],
+    pieces: list[Identity],
+    scalings: list[Scaling],
+    height: float | None,
+    first: Built | None,
+) -> Built:
+    """The program in these units; ``known``: the statement, the changed one, the change, and what was
+    subtracted."""
+    there = known[1]
     scaled = [scale(p, s) for p, s in zip(pieces, scalings, strict=True)]
     slopes = scalings[0].unknowns_of(np.ones(len(there.prices)))
     if there.kind == PROOF:  # a margin of the matrices that the solver gets
@@ -360,20 +377,8 @@ def build(statement: Statement, change: Change, units: Units = (), first: Built 
     bent = np.array([2.0 * to_float(c) for c in there.curves]) * slopes**2 / unit if there.curves else None
     whole = scaled[0] if len(scaled) == 1 else stack(scaled)
     program = GramProgram(whole, rates / unit, upper, bent)
-    if not there.single:
-        tall = height or float(np.abs(rates).max(initial=0.0)) or 1.0
-    return Built(
-        statement,
-        there,
-        change,
-        tuple(taken for _, taken in light),
-        scalings,
-        scaled,
-        program,
-        unit,
-        tall,
-        first,
-    )
+    height = height or float(np.abs(rates).max(initial=0.0)) or 1.0
+    return Built(*known, scalings, scaled, program, unit, height, first)
 
 
 def _units(

@@ -21,8 +21,8 @@ from ..conic.eigenvalues import least_eigenvalue
 from ..conic.judge import AGREE
 from ..conic.rigorous import UNIT
 from ..conic.svec import smat
-from .assemble.diagonal_dominance import least_eigenvalues
-from .assemble.identity import GramProgram, Identity, RawSolution
+from .assemble.diagonal_dominance import least_eigenvalues, least_of_each
+from .assemble.identity import GramProgram, Identity, RawSolution, by_side, times, traces
 from .certify.bound import Certified, certify
 from .change import Built
 from .descent import at, low_points, near, variation
@@ -141,53 +141,61 @@ def violation(built: Built, raw: RawSolution) -> float:
     """By how much moments miss the worst constraint: every row of every matrix, every equation and every
     unknown's equation in its own size, or that of a moment of size one in centred units: the largest counts
     as one, where the units of a program make all of them small."""
-    program, largest = built.program, float(np.abs(raw.moments).max(initial=0.0))
-    if not math.isfinite(largest):
-        return math.inf
-    one = min(1.0, largest) if largest > _NO_MOMENT else 1.0
+    return float(violations(built, raw))
+
+
+def violations(built: Built, raw: RawSolution) -> np.ndarray:
+    """``violation``, also of many solutions of one program: ``raw`` has arrays of one row each."""
+    program, most = built.program, np.maximum.reduce
+    largest = most(np.abs(raw.moments), axis=-1, initial=0.0)
+    one = np.where(largest > _NO_MOMENT, np.minimum(1.0, largest), 1.0)[..., None]
     y, objective = raw.moments / one, program.objective / one
     identity, tables = program.identity, program.identity.tables
-    slopes = objective + tables.unknown @ y
+    values, size = times(tables.gram, y), np.abs(y)
+    if not (np.isfinite(largest).all() and np.isfinite(values).all()):
+        return np.full(largest.shape, np.inf)
+    slopes = objective + times(tables.unknown, y)
     free = ~np.isfinite(program.upper)
     if program.quadratic is not None:
         free &= program.quadratic == 0
         slopes = np.where(program.quadratic > 0, 0.0, slopes)
-    terms = np.abs(objective) + tables.unknown_size @ np.abs(y)
+    terms, floor = np.abs(objective) + times(tables.unknown_size, size), np.ones(1)
     missed = np.where(free, np.abs(slopes), np.maximum(-slopes, 0.0))
-    several = len(built.statement.prices) > 1 and not built.change.trivial
-    own, floor = _own_sizes(built, raw, one), np.ones(missed.size)
-    if own.min(initial=1.0) < 1.0:
-        reach = abs(identity.unknown).multiply(own[None, :]).max(axis=1).toarray().ravel()
-        floor = np.where(reach > 0, np.minimum(reach, 1.0), 1.0)
-    worst = float((missed / np.maximum(terms, floor)).max(initial=0.0))
-    worst = max(worst, _missed_together(built, raw, free) if several else 0.0)
-    y = y / own
+    if built.statement.kind == MEASURES and len(built.scaled) > 1:
+        own = _own_sizes(built, raw, float(one[0]))
+        if own.min(initial=1.0) < 1.0:
+            reach = abs(identity.unknown).multiply(own[None, :]).max(axis=1).toarray().ravel()
+            floor = np.where(reach > 0, np.minimum(reach, 1.0), 1.0)
+        y, values = y / own, times(tables.gram, y / own)
+        size = np.abs(y)
+    worst = most(missed / np.maximum(terms, floor), axis=-1, initial=0.0)
+    if len(built.statement.prices) > 1 and not built.change.trivial:
+        worst = np.maximum(worst, _missed_together(built, raw, free))
     if identity.free.shape[0]:
-        size = np.maximum(tables.free_size @ np.abs(y), 1.0)
-        worst = max(worst, float((np.abs(tables.free @ y) / size).max()))
+        terms = np.maximum(times(tables.free_size, size), 1.0)
+        worst = np.maximum(worst, most(np.abs(times(tables.free, y)) / terms, axis=-1))
     if identity.dominance is not None:
         least = min([0.0, *least_eigenvalues(identity, y)])
-        return max(worst, -least / max(1.0, float(np.abs(y).max(initial=0.0))))
-    values, sizes = tables.gram @ y, tables.gram_size @ np.abs(y)
-    if not np.isfinite(values).all():
-        return math.inf
-    for block, rows in zip(identity.blocks, identity.slices(), strict=True):
-        if block.side == 1:
-            worst = max(worst, -float(values[rows.start]) / max(float(sizes[rows.start]), 1.0))
+        return np.maximum(worst, -least / max(1.0, float(size.max(initial=0.0))))
+    for side, (_, rows) in identity.derive(by_side).items():
+        here = values.take(rows, axis=-1)
+        if side == 1:
+            terms = times(tables.gram_size, size).take(rows, axis=-1)
+            worst = np.maximum(worst, most(-here / np.maximum(terms, 1.0), axis=(-2, -1)))
             continue
-        matrix = smat(values[rows], block.side)
-        length = np.sqrt(np.maximum(np.abs(matrix.diagonal()), 1.0))
-        worst = max(worst, -least_eigenvalue(matrix / (length[:, None] * length)))
-    return worst
+        matrix = smat(here, side)
+        length = np.sqrt(np.maximum(np.abs(np.diagonal(matrix, axis1=-2, axis2=-1)), 1.0))
+        least = least_of_each(matrix / (length[..., :, None] * length[..., None, :]))
+        worst = np.maximum(worst, -np.minimum.reduce(least, axis=-1))
+    return np.asarray(worst)
 
 
 def _own_sizes(built: Built, raw: RawSolution, one: float) -> np.ndarray:
-    """Of every moment, in units of ``one``, the mass of its measure, at most one, where there are several
-    measures; at least a part of what an equation with a right side wants of it, beside which noise is
-    nothing."""
+    """Of every moment, in units of ``one``, the mass of its measure, at most one; at least a part of what an
+    equation with a right side wants of it, beside which noise is nothing."""
     program, start = built.program, 0
     own = np.ones(raw.moments.size)
-    for piece in built.scaled if built.statement.kind == MEASURES and len(built.scaled) > 1 else ():
+    for piece in built.scaled:
         columns = slice(start, start + piece.columns.shape[0])
         start = columns.stop
         wanted = abs(program.objective) / one
@@ -249,44 +257,37 @@ def _missed_together(built: Built, raw: RawSolution, free: np.ndarray) -> float:
 def shortfall(program: GramProgram, raw: RawSolution) -> float:
     """Estimate of how far a solver's value is from the optimum, to first order: what the moments violate,
     priced with the multipliers found, plus the difference of the two objectives."""
-    identity, tables, y = program.identity, program.identity.tables, raw.moments
+    return float(shortfalls(program, program.identity.target, raw))
+
+
+def shortfalls(program: GramProgram, target: np.ndarray, raw: RawSolution) -> np.ndarray:
+    """``shortfall``, also of many targets and solutions: arrays of one row each."""
+    identity, tables, upper, total = program.identity, program.identity.tables, program.upper, np.add.reduce
+    y, unknowns = raw.moments, raw.unknowns
     if not np.isfinite(y).all():
-        return math.inf
-    missed = float(np.abs(raw.free) @ np.abs(tables.free @ y)) if identity.free.shape[0] else 0.0
+        return np.full(y.shape[:-1], np.inf)
     # what a solver in doubles leaves is not zero, however small the numbers are that are compared
-    lacking = np.maximum(-np.array(least_eigenvalues(identity, y)), RESOLVED)
-    missed += float(lacking @ np.abs(traces(identity, raw.gram)))
-    slopes = program.objective + tables.unknown @ y
+    lacking = np.maximum(-least_eigenvalues(identity, y), RESOLVED)
+    missed = total(lacking * np.abs(traces(identity, raw.gram)), axis=-1)
+    if identity.free.shape[0]:
+        missed += total(np.abs(raw.free * times(tables.free, y)), axis=-1)
+    slopes = program.objective + times(tables.unknown, y)
+    value = total(program.objective * unknowns, axis=-1)
+    primal = total(target * y, axis=-1)
     if program.quadratic is not None:
-        bent = program.quadratic > 0
-        slopes = np.where(bent, slopes - program.quadratic * raw.unknowns, slopes)
-    limited = np.isfinite(program.upper)
-    missed += float(np.abs(raw.unknowns) @ np.where(limited, np.maximum(-slopes, 0.0), np.abs(slopes)))
-    primal = float(identity.target @ y)
-    if program.quadratic is not None:
-        primal += float(program.quadratic @ raw.unknowns**2) / 2
-    primal += float(program.upper[limited] @ slopes[limited])
-    result = missed + abs(primal - program.value(raw.unknowns))
-    return result if math.isfinite(result) else math.inf
-
-
-def traces(identity: Identity, entries: np.ndarray) -> np.ndarray:
-    """Of matrices in vector form, one a block, shape (blocks,)."""
-    places, starts = identity.derive(_diagonals)
-    return np.add.reduceat(entries[places], starts)
-
-
-def _diagonals(identity: Identity) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of ``gram`` on the diagonals of its matrices, and where each of these begins among them."""
-    sides = np.array(identity.sides, dtype=int)
-    every = zip(identity.slices(), identity.sides, strict=True)
-    places = [rows.start + np.arange(n) * (np.arange(n) + 3) // 2 for rows, n in every]
-    return np.concatenate([*places, np.zeros(0, dtype=int)]), np.cumsum(sides) - sides
+        slopes = np.where(program.quadratic > 0, slopes - program.quadratic * unknowns, slopes)
+        curved = total(program.quadratic * unknowns**2, axis=-1) / 2
+        primal, value = primal + curved, value - curved
+    limited = np.isfinite(upper)
+    if limited.any():
+        primal += total(upper[limited] * slopes[..., limited], axis=-1)
+        slopes = np.where(limited, np.maximum(-slopes, 0.0), slopes)
+    result = missed + total(np.abs(unknowns * slopes), axis=-1) + np.abs(primal - value)
+    return np.where(np.isfinite(result), result, np.inf)
 
 
 def own_misfit(built: Built, raw: RawSolution) -> float:
-    """How far the multipliers are from satisfying the worst of the identities: the residual of a term
-    relative to
+    """How far the multipliers are from satisfying the worst of the identities: the residual of a term beside
     what it is the sum of, and the least eigenvalue of a Gram matrix whose rows are measured by the terms of
     their squares. What a moment near zero hides of a residual is seen here."""
     parts, worst = built.parts_of(raw.gram, raw.free), 0.0

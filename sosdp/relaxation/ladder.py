@@ -41,6 +41,7 @@ from .steps.one_variable import is_in_one_variable, least_value
 from .steps.other_form import other_form
 from .steps.other_method import other_method
 from .steps.small import small
+from .steps.together import first_of_each
 
 STEPS = (
     Step(
@@ -110,6 +111,23 @@ def run(state: State) -> Candidate:
     return answer
 
 
+def begin_together(states: list[State]) -> None:
+    """The first step of statements that have all in common but the coefficients of one polynomial, with what
+    is the same for all done once; ``run`` goes on from there, to the answers that it has of each alone."""
+    lead, *others = states
+    run(lead)
+    alike = lead.statement
+    if lead.candidates[0].built.given is not alike or alike.demands[0].shared is None:
+        return
+    for state in others:
+        state.statement = alike.about(state.statement.demands[0].parts[0])
+        state.judging, state.running, state.at = _judged, run, state.started
+    solved = first_of_each(others, lead.candidates[0].built)
+    for state, known in zip(others, solved, strict=True):
+        if known is not None:
+            _take(state, FIRST, lambda s, known=known: s.judged("first", *known))  # type: ignore[misc]
+
+
 def _digits_are_left(answer: Candidate) -> bool:
     """Whether a large program's two ends agree but for last digits, which no other step found: networks of 89
     and more buses, where two more steps took two thirds of the time. With a point that attains the value only
@@ -147,13 +165,15 @@ def _judged(state: State, candidate: Candidate) -> Candidate:
         return _feasible(state, candidate)
     theorem, inner = None, None
     if state.options.certify_bound:
-        theorem, inner = prove(state, built, raw)
+        theorem, inner = prove(state, built, raw, candidate.measured)
     endless = falling(candidate) if theorem is None or theorem.value is None else None
     if endless is not None:
         return endless
     value = float(built.statement.constant) + built.program.value(raw.unknowns) * built.unit
     enough = tolerance(built, value)
-    missed, violated = shortfall(built.program, raw) * built.unit, violation(built, raw)
+    known = candidate.measured
+    missed = (shortfall(built.program, raw) if known is None else known.missed) * built.unit
+    violated = violation(built, raw) if known is None else known.violated
     if theorem is None or theorem.value is None:
         # nothing is proven: every identity must be right in its own size
         missed = max(missed, own_misfit(built, raw) * enough / ENOUGH)

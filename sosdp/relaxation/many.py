@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .answers import Question, bounds_of
-from .candidate import Candidate, State
+from .assemble.structure import monomials
+from .candidate import State
+from .ladder import begin_together, run
+from .low_rank.answer import low_rank_answer
 
 if TYPE_CHECKING:
     from .pseudoexpectation import PseudoExpectation
@@ -49,6 +52,22 @@ class Bounds:
         return f"Bounds({len(self)} objectives, {good} optimal)"
 
 
-def in_numbers(state: State, best: Candidate, wanted: Question) -> Numbers:
-    """The numbers of an answer, without its moments and multipliers."""
+def in_numbers(questions: Sequence[tuple[State, Question]]) -> list[Numbers]:
+    """The numbers of answers, without their moments and multipliers; they differ in polynomials
+    alone."""
+    quick = [low_rank_answer(state, wanted) for state, wanted in questions]
+    alike: dict[Hashable, list[State]] = {}
+    for (state, _), known in zip(questions, quick, strict=True):
+        if known is None:
+            alike.setdefault(monomials(state.statement.demands[0].parts[0]), []).append(state)
+    for states in alike.values():
+        if len(states) > 1:
+            begin_together(states)
+    return [_numbers(state, known) for (state, _), known in zip(questions, quick, strict=True)]
+
+
+def _numbers(state: State, known: PseudoExpectation | None) -> Numbers:
+    if known is not None:
+        return known.bound, known.certified_bound, known.status
+    best = run(state)
     return *bounds_of(state, best), best.status

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -23,7 +23,7 @@ from ..model.expectation import (
     expectation,
     flatten_constraints,
 )
-from ..model.options import BuildOptions, SolveOptions, Solves, names, read_options, spelled_out
+from ..model.options import BuildOptions, Options, SolveOptions, Solves, names, read_options, spelled_out
 from ..model.system import System, as_system
 from ..progress import shown
 from ..reduction.bounds import VariableBounds, deduce_bounds
@@ -34,10 +34,9 @@ from .assemble.assemble import assemble
 from .assemble.identity import ONE, GramProgram, Identity
 from .assemble.plan import Plan, by_default, plan
 from .assemble.scaling import find_scaling
-from .candidate import Candidate
 from .ladder import State, run
 from .low_rank.answer import low_rank_answer
-from .many import Bounds, in_numbers
+from .many import Bounds, Numbers, in_numbers
 from .pseudoexpectation import PseudoExpectation
 from .solve.forms import moment_form
 from .solve.from_solution import nearby
@@ -47,6 +46,7 @@ from .threshold import Threshold, bisect
 
 ZERO = Polynomial.from_arrays(np.zeros((0, 1), dtype=np.int32), np.zeros(0))
 _LESS = -1 * ONE  # the part of a bound
+_TOGETHER = 256  # programs whose first steps are taken together
 
 
 class Relaxation:
@@ -131,6 +131,8 @@ class Relaxation:
         return self._bound(objective, "minimize", subject_to, near=near, **solver_options)
 
     @spelled_out("solve")
+    @shown("relaxation")
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
     def minimize_many(self, objectives: Sequence[Any], **solver_options: Unpack[SolveOptions]) -> Bounds:
         """Least values of many polynomials, each as ``minimize`` finds it: arrays ``bounds``,
         ``certified_bounds`` and ``status``, and ``answers[k]`` for one of them with its moments.
@@ -139,7 +141,13 @@ class Relaxation:
         does not depend on it: these are the bounds of single calls.
         """
         wanted = [p if isinstance(p, Polynomial) else Polynomial(p) for p in objectives]
-        single = [self._bound(p, "minimize", read=in_numbers, **solver_options) for p in wanted]
+        options = read_options("Relaxation.minimize_many", {**solver_options}, ["solve"])
+        # a time limit and a report of stages are about one after the other
+        most = _TOGETHER if options.time_limit is None and options.callback is None else 1
+        single: list[Numbers] = []
+        for k in range(0, len(wanted), most):
+            started, some = time.perf_counter(), wanted[k : k + most]
+            single += in_numbers([self._question(p, "minimize", None, options, started) for p in some])
         return Bounds.of(single, lambda k: self.minimize(wanted[k], **solver_options))
 
     @spelled_out("solve")
@@ -278,14 +286,25 @@ class Relaxation:
         subject_to: Any = None,
         near: PseudoExpectation | None = None,
         without: Collection[str] = (),
-        read: Callable[[State, Candidate, Question], Any] = answered,
         **solver_options: Unpack[SolveOptions],
-    ) -> Any:
+    ) -> PseudoExpectation:
         """State the question, run the ladder, read the answer; ``without``: names of steps that are left
         out."""
         started = time.perf_counter()
         more = ("subject_to", "near") if sense == "minimize" else ("subject_to",)
         options = read_options(f"Relaxation.{sense}", {**solver_options}, ["solve"], more=more)
+        state, wanted = self._question(objective, sense, subject_to, options, started)
+        state.without = without
+        if near is not None:
+            limits: Any = {k: v for k, v in options.solving().items() if k != "solver"}
+            state.solve = lambda built: nearby(built.program, built.scalings[0], near, **limits)
+        quick = None if state.solve is not None else low_rank_answer(state, wanted)
+        return quick or answered(state, run(state), wanted)
+
+    def _question(
+        self, objective: Any, sense: str, subject_to: Any, options: Options, started: float
+    ) -> tuple[State, Question]:
+        """The question, and the state in which it is stated."""
         options.report("build", started)
         constraints = flatten_constraints(subject_to)
         if isinstance(objective, Expectation):
@@ -306,13 +325,9 @@ class Relaxation:
             sign=-1 if sense == "maximize" else 1,
             curves=(Fraction(0), *(1 / (4 * Fraction(w)) for w, _ in squares)) if squares else (),
         )
-        state = State(statement, options, started, without)
-        if near is not None:
-            limits: Any = {k: v for k, v in options.solving().items() if k != "solver"}
-            state.solve = lambda built: nearby(built.program, built.scalings[0], near, **limits)
-        wanted = Question(sense, objective, self.system, self.degree, tuple(constraints), self.options.cone)
-        quick = None if state.solve is not None else low_rank_answer(state, wanted)
-        return quick or read(state, run(state), wanted)
+        cone = self.options.cone
+        wanted = Question(sense, objective, self.system, self.degree, tuple(constraints), cone)
+        return State(statement, options, started), wanted
 
 
 def relaxation_for(

@@ -101,6 +101,14 @@ class Demand:
         """What is remembered of demands of this structure."""
         return None if self.key is None else recalled(self.key)
 
+    def about(self, target: Polynomial) -> Demand:
+        """The same about a polynomial of the same monomials: all is known of it but what depends on its
+        coefficients."""
+        result = object.__new__(type(self))
+        result.__dict__.update(self.__dict__, parts=(target, *self.parts[1:]))
+        result.__dict__.pop("assembled", None)
+        return result
+
     @property
     def first(self) -> Demand:
         """The demand of this structure that is remembered, or this one."""
@@ -163,7 +171,7 @@ class Demand:
             result = without_forced_zeros(result)
         result = with_symmetry(with_cone(result, options.cone), layout.actions)
         if self.key is not None:
-            remember(self.key, Structure(self.first, result, layout))
+            self.__dict__["shared"] = remember(self.key, Structure(self.first, result, layout))
         return result, layout
 
     @property
@@ -231,6 +239,12 @@ class Statement:
     constant: Fraction = Fraction(0)
     sign: int = 1
     curves: tuple[Fraction, ...] = ()
+
+    def about(self, target: Polynomial) -> Statement:
+        """The same about another polynomial of the same monomials, of one demand (``Demand.about``)."""
+        result = object.__new__(type(self))
+        result.__dict__.update(self.__dict__, demands=(self.demands[0].about(target),))
+        return result
 
     def value(self, unknowns: list[Fraction]) -> Fraction:
         """The objective at given unknowns, exactly."""

@@ -104,8 +104,8 @@ def test_the_entries_of_gram_matrices_are_rounded_once_more(monkeypatch):
     """Off the diagonal the vector form is divided by sqrt(2)."""
     identity = identity_of((x + y) ** 2, symmetry="none")
     none = np.zeros(identity.columns.shape[0])
-    monkeypatch.setattr(bound._Parts, "error", lambda *_: none)
-    monkeypatch.setattr(bound._Parts, "residual", lambda *_: none)
+    monkeypatch.setattr(bound._Parts, "error", lambda *_: none[None])
+    monkeypatch.setattr(bound._Parts, "residual", lambda *_: none[None])
     monkeypatch.setattr(bound, "least_eigenvalue_bounds", lambda stack: np.zeros(len(stack)))
     gram = np.ones(identity.gram.shape[0])
     assert certify(identity, gram, np.zeros(0), np.zeros(1), BOX).margin <= -4 * UNIT * norm(gram)

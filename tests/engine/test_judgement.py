@@ -213,7 +213,8 @@ def test_multipliers_fit_in_the_identity_and_in_the_cone():
     (row,) = [r.start for b, r in zip(identity.blocks, identity.slices()) if b.kind == "inequality"]
     gram[row] = -0.1
     # the identity holds, with a negative multiplier
-    gram = absorbed(identity, np.concatenate([gram, raw.free, raw.unknowns]))[: gram.size]
+    every = np.concatenate([gram, raw.free, raw.unknowns])
+    gram = absorbed(identity, identity.target, every)[: gram.size]
     assert judge.own_misfit(built, replace(raw, gram=gram)) > 0.01
 
 

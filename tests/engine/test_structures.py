@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sosdp as sd
+from sosdp.relaxation import ladder
 from sosdp.relaxation.assemble import structure
 from tests.refusals import refuse
 
@@ -130,6 +131,30 @@ def test_many_bounds_are_those_of_single_calls(system):
     assert result[-1].bound == result.bounds[-1] and len(result) == len(wanted)
 
 
+@pytest.mark.parametrize("number", range(len(SETS)))
+def test_what_is_taken_together_is_as_alone(number, monkeypatch):
+    """Bit for bit, of objectives of one structure and of all sizes; few of them take the first step alone,
+    but where variables are moved or multiples of equations subtracted."""
+    system, alone_first = SETS[number], []
+    rng, relax = np.random.default_rng(number), sd.Relaxation(sd.System(system), 4)
+    numbers = rng.normal(size=(7, len(MONOMIALS))) * 10.0 ** rng.integers(-2, 1, size=(7, 1))
+    leads = [1.0, 2.5, 30.0, 1.0, 0.7, 1.0, 0.2]
+    thirds = [float, lambda c: Fraction(c).limit_denominator(10**6)]
+    wanted = [
+        lead * (x**4 + y**4) + sum(thirds[k % 2](c) * m for c, m in zip(row, MONOMIALS, strict=True))
+        for k, (lead, row) in enumerate(zip(leads, numbers.tolist(), strict=True))
+    ]
+    structure.forget()
+    expected = np.array([facts(relax.minimize(p))[1:3] for p in wanted], dtype=float)
+    structure.forget()
+    first = ladder.first
+    monkeypatch.setattr(ladder, "first", lambda state: (alone_first.append(state.statement), first(state))[1])
+    result = relax.minimize_many(wanted)
+    assert np.array([result.bounds, result.certified_bounds]).T.tobytes() == expected.tobytes()
+    own = [s for s in alone_first if s.kind == "bound"]
+    assert len(own) <= 3 or number in (3, 6, 7)
+
+
 def test_what_is_certified_of_many_is_true():
     """Minima that are known exactly, of coefficients that no float is: none is exceeded."""
     thirds = [Fraction(k, 3) for k in range(1, 40)]
@@ -148,3 +173,18 @@ def test_options_of_many_nothing_and_too_much():
         (lambda: relax.minimize_many([x**2, x**6]), "degree"),
         (lambda: result[2], None, IndexError),
     )
+
+
+def test_many_are_bounded_by_the_method_that_suits_them():
+    """Cuts of 45 signs by the low-rank method; with a time limit one program after the other."""
+    v = sd.variables("structure_v", 45)
+    relax, rng = sd.Relaxation([s**2 == 1 for s in v], 2), np.random.default_rng(1)
+    wanted = [
+        sum(float(w) * v[i] * v[i - k] for k in (1, 7) for i, w in enumerate(row))
+        for row in rng.normal(size=(2, 45))
+    ]
+    result = relax.minimize_many(wanted, solver="low_rank")
+    assert (result.status == "optimal").all() and (result.certified_bounds <= result.bounds).all()
+    assert result[1].bound == pytest.approx(result.bounds[1], rel=1e-6)
+    box = sd.Relaxation([x**2 <= 1], 2)
+    assert box.minimize_many([x, 2 * x + x**2], time_limit=9.0).bounds == pytest.approx([-1, -1], abs=1e-6)

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from ...algebra import monomials as mono
 from ...conic.eigenvalues import least_eigenvalue
 from ...conic.svec import SQRT2, smat, svec_length, triangle
-from .identity import ONE, Block, Identity, by_side
+from .identity import ONE, Block, Identity, by_side, times
 
 if TYPE_CHECKING:
     from .identity import GramProgram, RawSolution
@@ -114,39 +114,39 @@ def sizes_of(identity: Identity, degree: int, cone: str, report: dict[str, Any])
     }
 
 
-def least_eigenvalues(identity: Identity, moments: np.ndarray) -> list[float]:
-    """What the moment and localizing matrix of each block violates: the least eigenvalue, or, where the cone
-    is smaller, the least over the principal 2 x 2 parts or the pieces that the dual cone looks at."""
-    pieces = None if identity.dominance is None else identity.dominance.pieces(identity)
-    if pieces is None:
-        return _least_by_side(identity, moments)
-    result = []
+def least_eigenvalues(identity: Identity, moments: np.ndarray) -> np.ndarray:
+    """What the moment and localizing matrix of each block violates, shape (..., blocks): the least
+    eigenvalue, or, where the cone is smaller, the least over the principal 2 x 2 parts or the pieces that the
+    dual cone looks at (of one vector of moments only)."""
+    values = times(identity.tables.gram, moments)
+    if identity.dominance is None:
+        least = np.zeros((*values.shape[:-1], len(identity.blocks)))
+        for side, (blocks, rows) in identity.derive(by_side).items():
+            least[..., blocks] = least_of_each(smat(values.take(rows, axis=-1), side))
+        return least
+    result, pieces = [], identity.dominance.pieces(identity)
     for k, (block, rows) in enumerate(zip(identity.blocks, identity.slices(), strict=True)):
-        values = identity.gram[rows] @ moments
         if len(pieces[k][1]) == 1:
-            result.append(float(_least(smat(values, block.side)[None])[0]))
+            result.append(float(least_of_each(smat(values[rows], block.side))))
             continue
-        parts = pieces[k][0] @ values
+        parts = pieces[k][0] @ values[rows]
         if pieces[k][1][0] == 2:
             a, b, c = parts.reshape(-1, 3).T
             parts = (a + c - np.sqrt((a - c) ** 2 + 2 * b * b)) / 2
         result.append(float(parts.min()))
-    return result
+    return np.array(result)
 
 
-def _least_by_side(identity: Identity, moments: np.ndarray) -> list[float]:
-    """Least eigenvalues of all moment and localizing matrices, those of one side at once."""
-    values, least = identity.tables.gram @ moments, np.zeros(len(identity.blocks))
-    for side, (blocks, rows) in identity.derive(by_side).items():
-        least[blocks] = _least(smat(values[rows], side))
-    return least.tolist()
-
-
-def _least(stack: np.ndarray) -> np.ndarray:
-    """The least eigenvalue of each matrix; minus infinity for all where the numbers are too large."""
-    if not np.abs(stack).max(initial=0.0) < _OVERFLOW:
-        return np.full(stack.shape[0], -np.inf)
-    return np.linalg.eigvalsh(stack)[:, 0] if len(stack) > 1 else np.array([least_eigenvalue(stack[0])])
+def least_of_each(stack: np.ndarray) -> np.ndarray:
+    """The least eigenvalue of each matrix, shape (..., side, side) -> (...); minus infinity where its numbers
+    are too large."""
+    side, good = stack.shape[-1], np.abs(stack).max(axis=(-2, -1), initial=0.0) < _OVERFLOW
+    if stack.size == side**2:
+        least = least_eigenvalue(stack.reshape(side, side)) if good.all() else -np.inf
+        return np.full(good.shape, least)
+    if good.all():
+        return np.asarray(np.linalg.eigvalsh(stack)[..., 0])
+    return np.where(good, np.linalg.eigvalsh(np.where(good[..., None, None], stack, 0.0))[..., 0], -np.inf)
 
 
 def _all(pieces: list[tuple[sp.csr_matrix, tuple[int, ...]]]) -> sp.csr_matrix:

@@ -270,12 +270,36 @@ class Identity(PickledByName):
         return smaller, used
 
 
+def times(table: Table, vectors: np.ndarray) -> np.ndarray:
+    """The product with every vector (last axis), each computed as it is alone, bit for bit."""
+    if isinstance(table, np.ndarray):
+        product: np.ndarray = np.matmul(table, vectors[..., None])[..., 0]
+        return product
+    if vectors.ndim == 1:
+        return np.asarray(table @ vectors)
+    return np.array([table @ v for v in vectors]).reshape(len(vectors), table.shape[0])
+
+
 def by_side(identity: Identity) -> dict[int, tuple[np.ndarray, np.ndarray]]:
     """Of every side the numbers of its blocks, shape (k,), and their rows of ``gram``, shape (k, entries)."""
     sides = np.array(identity.sides, dtype=int)
     starts = np.array([rows.start for rows in identity.slices()], dtype=int)
     numbers = {side: np.flatnonzero(sides == side) for side in np.unique(sides).tolist()}
     return {n: (k, starts[k][:, None] + np.arange(svec_length(n))) for n, k in numbers.items()}
+
+
+def traces(identity: Identity, entries: np.ndarray) -> np.ndarray:
+    """Of matrices in vector form (last axis), one a block, shape (..., blocks)."""
+    places, starts = identity.derive(_diagonals)
+    return np.add.reduceat(entries.take(places, axis=-1), starts, axis=-1)
+
+
+def _diagonals(identity: Identity) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of ``gram`` on the diagonals of its matrices, and where each of these begins among them."""
+    sides = np.array(identity.sides, dtype=int)
+    every = zip(identity.slices(), identity.sides, strict=True)
+    places = [rows.start + np.arange(n) * (np.arange(n) + 3) // 2 for rows, n in every]
+    return np.concatenate([*places, np.zeros(0, dtype=int)]), np.cumsum(sides) - sides
 
 
 def _slices(identity: Identity) -> list[slice]:

@@ -127,6 +127,27 @@ def find_scaling(
     )
 
 
+def is_scaled_alike(
+    identity: Identity, bounds: VariableBounds, scaling: Scaling, target: np.ndarray
+) -> np.ndarray:
+    """For which targets, one row each, ``find_scaling`` returns this scaling, which it returned last; none
+    where that is another one."""
+    _, exponent, constraints, even = identity.derive(_settled, bounds)
+    known, size = identity.derived.get(find_scaling), np.abs(target)
+    own = known is not None and known[0] == _alike(identity, exponent.copy()).tobytes() and known[1] is bounds
+    if not own or known[2] is None or known[2].column is not scaling.column or _is_wide(identity):
+        return np.zeros(len(target), dtype=bool)
+    smallest = np.where(size > 0, size, 1.0).min(axis=1, initial=1.0)
+    largest = size.max(axis=1, initial=1.0)
+    exact = (smallest * known[3] > TINY) & (largest * known[4] < 1 / TINY) | known[2].trivial
+    near = np.log2(largest) - np.log2(smallest) <= math.log2(_SPREAD)
+    return exact & (near if even else constraints is None)
+
+
+def _is_wide(identity: Identity) -> bool:
+    return max(identity.solved_sides, default=0) > INTERIOR_POINT_SIDE
+
+
 def _scaling(
     identity: Identity, bounds: VariableBounds, exponent: np.ndarray
 ) -> tuple[Scaling | None, float, float]:
@@ -207,7 +228,7 @@ def _variable_exponents(identity: Identity, bounds: VariableBounds, spread: floa
         more = max(0, *(int(monos.max(initial=0)) + 1 - exponent.size for monos, _ in polynomials))
         free = ~np.pad(settled, (0, more), constant_values=True)
         exponent = _balanced(polynomials, np.pad(exponent, (0, more)), free)[: exponent.size]
-    if max(identity.solved_sides, default=0) > INTERIOR_POINT_SIDE:
+    if _is_wide(identity):
         # first-order methods suffer from moments of all sizes: a dense quartic of side 66 is lost without
         free = ~settled & (exponent == 0)
         exponent[free] = _growth_exponent(identity, free)
@@ -327,6 +348,11 @@ def _growth_exponent(identity: Identity, free: np.ndarray) -> int:
 def power_of_two(value: float) -> float:
     """The power of two next to a size; one for nothing."""
     return float(np.exp2(np.rint(np.log2(value)))) if value > 0 else 1.0
+
+
+def powers_of_two(values: np.ndarray) -> np.ndarray:
+    """``power_of_two`` of each."""
+    return np.exp2(np.rint(np.log2(np.where(values > 0, values, 1.0))))
 
 
 def _scaled_bounds(bounds: VariableBounds, exponent: np.ndarray) -> VariableBounds:

@@ -75,15 +75,17 @@ def recalled(key: Hashable) -> Structure | None:
         return structure
 
 
-def remember(key: tuple[Hashable, Hashable], made: Structure) -> None:
+def remember(key: tuple[Hashable, Hashable], made: Structure) -> Structure | None:
     """Remember a small structure, and as the last one of its plan, in the place of those that were asked for
-    longest ago."""
+    longest ago; None where it is too large."""
+    if made.identity.gram.nnz > _LARGE:
+        return None
     with _lock:
-        if made.identity.gram.nnz <= _LARGE:
-            _kept.pop(key[0], None)
-            _kept.update({key: made, key[0]: made})
+        _kept.pop(key[0], None)
+        _kept.update({key: made, key[0]: made})
         while len(_kept) > _MOST:
             del _kept[next(iter(_kept))]
+    return made
 
 
 def forget() -> None:

@@ -25,7 +25,7 @@ from ...conic.breakdown import OTHER_UNITS
 from ...conic.rigorous import UNIT, least_eigenvalue_bounds, norms, shift_to_positive_semidefinite
 from ...conic.svec import smat, svec, svec_length
 from ...reduction.bounds import VariableBounds
-from ..assemble.identity import Identity, Table, by_side
+from ..assemble.identity import Identity, Table, by_side, times
 from .free_directions import NullConditions, null_conditions
 
 _OUTWARD = 1 + 1e-12
@@ -73,63 +73,85 @@ def certify(
 ) -> Certified:
     """The proven shortfall of approximate multipliers (vector form ``gram``, ``free``, and the unknowns
     used)."""
-    target, parts = identity.target, identity.derive(make_parts)
-    if not np.isfinite(np.concatenate([target, gram, free, unknowns])).all():
+    if not np.isfinite(np.concatenate([identity.target, gram, free, unknowns])).all():
         reason = "the solver returned non-finite numbers"
         return Certified(np.zeros_like(gram), np.zeros_like(free), np.inf, -np.inf, reason)
-    settled = in_cones(identity, gram)
-    if isinstance(settled, str):
-        return Certified(gram, free, np.inf, -np.inf, settled)
-    every, inexact = absorbed(identity, np.concatenate([settled[0], free, unknowns])), settled[1]
-    gram = every[: gram.size]
+    return certify_each(identity, identity.target[None], gram[None], free[None], unknowns[None], bounds)[0]
+
+
+def certify_each(
+    identity: Identity,
+    target: np.ndarray,
+    gram: np.ndarray,
+    free: np.ndarray,
+    unknowns: np.ndarray,
+    bounds: VariableBounds,
+) -> list[Certified]:
+    """``certify`` of many targets and multipliers of one identity, arrays with one row each. Every row is
+    computed as it is alone, bit for bit."""
+    parts = identity.derive(make_parts)
+    settled, inexact, reasons = in_cones(identity, gram)
+    every = absorbed(identity, target, np.concatenate([settled, free, unknowns], axis=1))
+    absorbing = every[:, : gram.shape[1]]
     uncertain = np.abs(parts.residual(target, every))
     uncertain += parts.error(target, every)
     if parts.null is not None:
-        uncertain += inexact * parts.null.weight
-        uncertain[parts.null_columns] = 0.0  # exact multipliers have no residual there
-    if not np.isfinite(uncertain).all():
-        return Certified(np.zeros_like(gram), free, np.inf, -np.inf, _TOO_LARGE)
+        uncertain += inexact[:, None] * parts.null.weight
+        uncertain[:, parts.null_columns] = 0.0  # exact multipliers have no residual there
     # exact multipliers exist within this distance of the plain Gram matrices
-    broad = np.zeros(gram.size)
-    broad[parts.plain] = parts.absorb_size @ (parts.inverse * uncertain)
-    least_of = [_least_after(group, gram, broad) for group in parts.squares]
-    return _paid(identity, bounds, (gram, free), least_of, uncertain[parts.unreached])
+    broad = np.zeros(gram.shape)
+    broad[:, parts.plain] = times(parts.absorb_size, parts.inverse * uncertain)
+    least_of = [_least_after(group, absorbing, broad) for group in parts.squares]
+    unpaid, result = uncertain[:, parts.unreached], []
+    known = np.isfinite(uncertain)
+    for k, reason in enumerate(reasons):
+        reason = reason or ("" if known[k].all() else _TOO_LARGE)
+        if reason:
+            result.append(Certified(gram[k], free[k], np.inf, -np.inf, reason))
+        else:
+            own = [least[k] for least in least_of]
+            result.append(_paid(identity, bounds, (absorbing[k], free[k]), own, unpaid[k]))
+    return result
 
 
-def in_cones(identity: Identity, gram: np.ndarray) -> tuple[np.ndarray, float] | str:
-    """Gram matrices with those of constraints shifted until they are provably positive semidefinite, and how
-    far exact ones of for-all blocks are from these; or why there are none."""
-    parts, gram, inexact = identity.derive(make_parts), gram.copy(), 0.0
-    if parts.null is not None:
-        settled = parts.null.settle(identity, gram)
-        if settled is None:
-            return "the multipliers of a for-all constraint could not be moved into their cone"
-        gram, inexact = settled
+def in_cones(identity: Identity, gram: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Gram matrices, one row each, with those of constraints shifted until they are provably positive
+    semidefinite, how far exact ones of for-all blocks are from these, and why there are none, or nothing."""
+    parts, gram = identity.derive(make_parts), gram.copy()
+    inexact, reasons = np.zeros(len(gram)), [""] * len(gram)
+    for k in range(len(gram)) if parts.null is not None else ():
+        moved = parts.null.settle(identity, gram[k])
+        if moved is None:
+            reasons[k] = "the multipliers of a for-all constraint could not be moved into their cone"
+        else:
+            gram[k], inexact[k] = moved
     for group in parts.others:
         if group.side == 1:
-            gram[group.rows] = np.maximum(gram[group.rows], 0.0)
+            gram[:, group.rows] = np.maximum(gram[:, group.rows], 0.0)
             continue
         least = group.least(gram)
-        for j in np.flatnonzero(least < 0):
+        for k, j in np.argwhere(least < 0).tolist():
             here = group.rows[j]
-            if np.isneginf(least[j]):
-                return _TOO_LARGE
-            gram[here] = svec(shift_to_positive_semidefinite(smat(gram[here], group.side)))
-    return gram, inexact
+            if np.isneginf(least[k, j]):
+                reasons[k] = reasons[k] or _TOO_LARGE
+            else:
+                gram[k, here] = svec(shift_to_positive_semidefinite(smat(gram[k, here], group.side)))
+    return gram, inexact, reasons
 
 
-def absorbed(identity: Identity, every: np.ndarray) -> np.ndarray:
-    """All multipliers (entries of Gram matrices, free ones, unknowns), of which the plain Gram matrices have
-    absorbed the residual of the identity, in place."""
+def absorbed(identity: Identity, target: np.ndarray, every: np.ndarray) -> np.ndarray:
+    """All multipliers (entries of Gram matrices, free ones, unknowns; one row each), of which the plain Gram
+    matrices have absorbed the residual of the identity with these targets, in place."""
     parts = identity.derive(make_parts)
     for _ in range(2):  # the second pass removes the rounding of the first
-        every[parts.plain] += parts.absorb @ (parts.inverse * parts.residual(identity.target, every))
+        every[..., parts.plain] += times(parts.absorb, parts.inverse * parts.residual(target, every))
     return every
 
 
 def _least_after(group: Group, gram: np.ndarray, broad: np.ndarray) -> np.ndarray:
-    """Proven least eigenvalues of the plain blocks of a side, wherever the exact multipliers are."""
-    moved, sizes = norms(np.array([broad[group.rows], gram[group.rows]]))
+    """Proven least eigenvalues of the plain blocks of a side, shape (rows, blocks), wherever the exact
+    multipliers are."""
+    moved, sizes = norms(np.array([broad.take(group.rows, axis=1), gram.take(group.rows, axis=1)]))
     # the vector form rounds each off-diagonal entry once when divided by sqrt(2)
     rounding = 4 * UNIT * sizes
     least = group.least(gram) - (moved * _OUTWARD + rounding) * _OUTWARD
@@ -190,8 +212,8 @@ def _squared_norms(identity: Identity, bounds: VariableBounds) -> list[float]:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Blocks of one side: their numbers, shape (k,), their rows of ``gram``, shape (k, entries), and where
-    their bases have the monomial 1 (-1: nowhere), shape (k,)."""
+    """Blocks of one side: their numbers, shape (b,), their rows of ``gram``, shape (b, entries), and where
+    their bases have the monomial 1 (-1: nowhere), shape (b,)."""
 
     side: int
     blocks: np.ndarray
@@ -199,16 +221,17 @@ class Group:
     ones: np.ndarray
 
     def matrices(self, gram: np.ndarray) -> np.ndarray:
-        """The Gram matrices, shape (k, side, side)."""
-        return smat(gram[self.rows], self.side)
+        """The Gram matrices of every row of ``gram``, shape (rows, b, side, side)."""
+        return smat(gram.take(self.rows, axis=1), self.side)
 
     def least(self, gram: np.ndarray) -> np.ndarray:
-        """Proven lower bounds of their least eigenvalues, shape (k,)."""
-        return least_eigenvalue_bounds(self.matrices(gram))
+        """Proven lower bounds of their least eigenvalues, shape (rows, b)."""
+        stack = self.matrices(gram).reshape(-1, self.side, self.side)
+        return least_eigenvalue_bounds(stack).reshape(len(gram), self.blocks.size)
 
     @cached_property
     def around_ones(self) -> tuple[np.ndarray, ...]:
-        """Blocks without the monomial 1, shape (b,); of the others its entries of ``gram``, shape (k,), and
+        """Numbers of blocks without the monomial 1; of the others its entries of ``gram``, shape (k,), and
         in the stack of all matrices its diagonal entries, the rest of its columns, and the matrices without
         its rows and columns, shapes (k,), (k, side - 1), (k, side - 1, side - 1)."""
         side, able = self.side, np.flatnonzero(self.ones >= 0)
@@ -255,14 +278,14 @@ class _Parts:
 
     def residual(self, target: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
         """What the multipliers miss of every coefficient."""
-        return np.asarray(target - self.up @ multipliers)
+        return np.asarray(target - times(self.up, multipliers))
 
     def error(self, target: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
         """A bound on the rounding in the residual (data conversion included)."""
         multipliers = np.abs(multipliers)
-        size = np.abs(target) + self.size @ multipliers
+        size = np.abs(target) + times(self.size, multipliers)
         if not size.min(initial=np.inf) > _UNDERFLOW:  # products may have vanished that are not zero
-            size += _UNDERFLOW / UNIT * ((self.size != 0) @ (multipliers > 0))
+            size += _UNDERFLOW / UNIT * times((self.size != 0) * 1.0, (multipliers > 0) * 1.0)
         return self.rounding * size * _OUTWARD
 
 

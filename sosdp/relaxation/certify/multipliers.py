@@ -14,10 +14,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..assemble.identity import RawSolution
-from ..candidate import State
+from ..assemble.identity import RawSolution, traces
+from ..candidate import Measured, State
 from ..change import Built
-from ..judge import ENOUGH, Theorem, proven, tolerance, traces
+from ..judge import ENOUGH, Theorem, proven, tolerance
 from ..solve.solve import cubic_work
 from ..statement import BOUND, PROGRAM
 from ..steps.exact import exact_bound, patience
@@ -36,32 +36,38 @@ _STEPS = 40
 _Point = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def prove(state: State, built: Built, raw: RawSolution) -> tuple[Theorem, np.ndarray | None]:
+def prove(
+    state: State, built: Built, raw: RawSolution, known: Measured | None = None
+) -> tuple[Theorem, np.ndarray | None]:
     """The best theorem of multipliers near those found, and unknowns well inside every cone where such were
-    looked for. Cost: some more solves where the first multipliers prove clearly less than the value."""
+    looked for; ``known``: certificates that were found already. Cost: some more solves where the first
+    multipliers prove clearly less than the value."""
     program, identity, deadline = built.program, built.program.identity, state.deadline
-    allowance = max(tolerance(built, _value(built, raw.unknowns)), 1e-300)
+    value = _value(built, raw.unknowns)
+    allowance = max(tolerance(built, value), 1e-300)
 
     def missing(theorem: Theorem) -> float:
         """How much less than the value is proven, in tolerances."""
         if theorem.value is None:
             return np.inf
-        return (_value(built, raw.unknowns) - float(theorem.value)) / allowance
+        return (value - float(theorem.value)) / allowance
 
     own = _from_own_proof(built, raw)
     if own is not None and missing(own) <= _NOTHING:
         return own, None
-    bounds = built.scalings[0].bounds
-    # where nothing is there to pay with, multipliers on the boundary prove nothing as they are
-    stopped_early = built.statement.kind == BOUND and not (raw.inside or bounds.largest or bounds.balls)
-    lifted = _lifted(built, raw.gram, raw.free, raw.unknowns) if stopped_early else None
+    stopped_early, lifted = not raw.inside and has_nothing_to_pay_with(built), None
+    if stopped_early and known is not None:
+        lifted = _lifted(built, raw.free, known.lifted)
+    elif stopped_early:
+        lifted = _lifted(built, raw.free, _moved(built, raw))
     if lifted is not None and missing(lifted) <= _FINER:
         return lifted, None
-    first = best = proven(built, raw.gram, raw.free, np.minimum(raw.unknowns, program.upper))
+    shown = None if known is None else known.certified
+    first = best = proven(built, raw.gram, raw.free, np.minimum(raw.unknowns, program.upper), shown)
     if own is not None:
         best = _best([best, own])
     if not stopped_early and missing(best) > _FINER and not first.final:
-        lifted = _lifted(built, raw.gram, raw.free, raw.unknowns)
+        lifted = _lifted(built, raw.free, _moved(built, raw))
     best = best if lifted is None else _best([best, lifted])
     work = cubic_work(identity)
     allowed = 1.0 if lifted or work > _CHEAP_WORK else _FINER
@@ -100,11 +106,22 @@ def _from_own_proof(built: Built, raw: RawSolution) -> Theorem | None:
     return None if result.value is None else result
 
 
-def _lifted(built: Built, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray) -> Theorem | None:
-    """What multipliers prove after the constant was lifted; None of several identities."""
+def has_nothing_to_pay_with(built: Built) -> bool:
+    """Whether multipliers of a bound on the boundary prove nothing as they are, for nothing is bounded."""
+    bounds = built.scalings[0].bounds
+    return built.statement.kind == BOUND and not (bounds.largest or bounds.balls)
+
+
+def _moved(built: Built, raw: RawSolution) -> tuple[np.ndarray, Certified] | None:
+    """Unknowns and multipliers after the constant was lifted; None of several identities."""
     if not built.statement.single:
         return None
-    moved = lift_constant(built.program.identity, gram, free, unknowns, built.scalings[0].bounds)
+    bounds = built.scalings[0].bounds
+    return lift_constant(built.program.identity, raw.gram, raw.free, raw.unknowns, bounds)
+
+
+def _lifted(built: Built, free: np.ndarray, moved: tuple[np.ndarray, Certified] | None) -> Theorem | None:
+    """What multipliers prove after the constant was lifted."""
     return None if moved is None else proven(built, moved[1].gram, free, moved[0], moved[1])
 
 

@@ -12,15 +12,13 @@ None.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import scipy.linalg as la
 
 from ...conic.rigorous import UNIT
 from ...reduction.bounds import VariableBounds
 from ..assemble.identity import Identity
-from .bound import Certified, Group, absorbed, certify, in_cones, make_parts
+from .bound import Certified, Group, absorbed, certify_each, in_cones, make_parts
 
 _ROUNDS = 12
 
@@ -33,53 +31,72 @@ def lift_constant(
     The multipliers are near an optimum at these unknowns. Cost: a few batched linear solves and
     certifications; no solver is called.
     """
-    settled = in_cones(identity, gram)
-    if isinstance(settled, str):
-        return None
-    gram = absorbed(identity, np.concatenate([settled[0], free, unknowns]))[: gram.size]
-    scale = 1.0 + float(np.abs(gram).max(initial=0.0))
-    if not math.isfinite(scale):
-        return None
+    return lift_constants(identity, identity.target[None], gram[None], free[None], unknowns[None], bounds)[0]
+
+
+def lift_constants(
+    identity: Identity,
+    target: np.ndarray,
+    gram: np.ndarray,
+    free: np.ndarray,
+    unknowns: np.ndarray,
+    bounds: VariableBounds,
+) -> list[tuple[np.ndarray, Certified] | None]:
+    """``lift_constant`` of many targets and multipliers, as ``certify_each`` takes them."""
+    settled, _, reasons = in_cones(identity, gram)
+    gram = absorbed(identity, target, np.concatenate([settled, free, unknowns], axis=1))[:, : gram.shape[1]]
+    scale = 1.0 + np.abs(gram).max(axis=1, initial=0.0)
     margin = 256.0 * UNIT * scale
+    result: list[tuple[np.ndarray, Certified] | None] = [None] * len(gram)
+    left = [k for k, known in enumerate(np.isfinite(scale).tolist()) if known and not reasons[k]]
     for _ in range(_ROUNDS):
-        lifted = _lifted(identity, gram, margin)
-        if lifted is None:
-            return None
-        moved = unknowns.copy()
-        moved[0] -= lifted[1]
-        result = certify(identity, lifted[0], free, moved, bounds)
-        if result.loss == 0.0:
-            return moved, result
-        if not np.isfinite(result.margin) or result.unbounded_residual:
-            return None
-        margin = max(4.0 * margin, 2.0 * margin - 2.0 * min(result.margin, 0.0))
-    return None
+        if not left:
+            break
+        lifted, paid = _lifted(identity, gram[left], margin[left])
+        mended = np.isfinite(paid)
+        left = [k for k, able in zip(left, mended.tolist(), strict=True) if able]
+        moved = unknowns[left]
+        moved[:, 0] -= paid[mended]
+        shown = certify_each(identity, target[left], lifted[mended], free[left], moved, bounds)
+        again = []
+        for k, u, one in zip(left, moved, shown, strict=True):
+            if one.loss == 0.0:
+                result[k] = u, one
+            elif np.isfinite(one.margin) and not one.unbounded_residual:
+                margin[k] = max(4.0 * margin[k], 2.0 * margin[k] - 2.0 * min(one.margin, 0.0))
+                again.append(k)
+        left = again
+    return result
 
 
-def _lifted(identity: Identity, gram: np.ndarray, margin: float) -> tuple[np.ndarray, float] | None:
-    """Every plain block lifted at its monomial 1 until its least eigenvalue is about the margin, and what it
-    costs; None where that does not mend a block."""
-    result, paid = gram.copy(), 0.0
+def _lifted(identity: Identity, gram: np.ndarray, margin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Every plain block of every row lifted at its monomial 1 until its least eigenvalue is about the margin,
+    and what it costs; not a number where that does not mend a block."""
+    result, paid = gram.copy(), np.zeros(len(gram))
     for group in identity.derive(make_parts).squares:
         amounts = _amounts(group, gram, margin)
-        if amounts is None:
-            return None
-        result[group.around_ones[1]] += amounts
-        paid += float(amounts.sum())
+        result[:, group.around_ones[1]] += amounts
+        paid += amounts.sum(axis=1)
     return result, paid
 
 
-def _amounts(group: Group, gram: np.ndarray, margin: float) -> np.ndarray | None:
-    """Of every block with a monomial 1 the least d >= 0 with ``Q + d e e' >= margin I``, or a little more, e
-    the unit vector of its place; None where no d will do, or a block without a 1 is not that large."""
+def _amounts(group: Group, gram: np.ndarray, margin: np.ndarray) -> np.ndarray:
+    """Of every row and every block with a monomial 1 the least d >= 0 with ``Q + d e e' >= margin I``, or a
+    little more, e the unit vector of its place; not a number in rows where no d will do, or a block without a
+    1 is not that large."""
     matrices, (bare, _, corner, edges, rest) = group.matrices(gram), group.around_ones
-    if bare.size and not (np.linalg.eigvalsh(matrices[bare])[:, 0] >= margin).all():
-        return None
-    needed = 2.0 * margin - matrices.take(corner)
+    flat = matrices.reshape(len(gram), group.blocks.size * group.side**2)
+    needed = 2.0 * margin[:, None] - flat.take(corner, axis=1)
+    if bare.size:
+        least = np.linalg.eigvalsh(matrices[:, bare])[:, :, 0]
+        needed[(least < margin[:, None]).any(axis=1)] = np.nan
     if group.side > 1:
-        body, edge = matrices.take(rest) - 2.0 * margin * np.eye(group.side - 1), matrices.take(edges)
-        for k, (matrix, column) in enumerate(zip(body, edge, strict=True)):
-            if la.lapack.dpotrf(matrix, lower=1, clean=0)[1]:
-                return None
-            needed[k] += (column * la.lapack.dgesv(matrix, column)[2]).sum()
+        body, edge = flat.take(rest, axis=1), flat.take(edges, axis=1)
+        body -= 2.0 * margin[:, None, None, None] * np.eye(group.side - 1)
+        for row, matrices_of, columns in zip(needed, body, edge, strict=True):
+            for j, (matrix, column) in enumerate(zip(matrices_of, columns, strict=True)):
+                if la.lapack.dpotrf(matrix, lower=1, clean=0)[1]:
+                    row[j] = np.nan
+                else:
+                    row[j] += (column * la.lapack.dgesv(matrix, column)[2]).sum()
     return np.maximum(needed, 0.0)

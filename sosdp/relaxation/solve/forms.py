@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from ...conic.program import Cones, ConicProgram, ConicSolution
+from ...conic.program import Cones, ConicProgram, ConicSolution, Kept
 from ..assemble.identity import GramProgram, Identity, RawSolution
 
 
@@ -41,15 +41,19 @@ def gram_form(program: GramProgram) -> ConicProgram:
     limited = np.isfinite(program.upper)
     key, known = (gram_form, limited.tobytes()), identity.derived
     if key not in known:
-        known[key] = _gram_equations(identity, np.flatnonzero(limited))
-    A, cones = known[key]
-    rows, others = identity.gram.shape[0], identity.gram.shape[0] + identity.free.shape[0]
-    b = np.concatenate([identity.target, program.upper[limited], np.zeros(rows)])
+        A, cones = _gram_equations(identity, np.flatnonzero(limited))
+        # presolving looks at limits: then nothing is kept
+        kept = None if limited.any() else Kept()
+        q, b = np.zeros(A.shape[1]), np.zeros(A.shape[0])
+        known[key] = ConicProgram(q=q, A=A, b=b, cones=cones, kept=kept)
+    others = identity.gram.shape[0] + identity.free.shape[0]
+    b = np.concatenate([identity.target, program.upper[limited], np.zeros(identity.gram.shape[0])])
     q = np.concatenate([np.zeros(others), -program.objective])
     P = None
     if program.quadratic is not None:
         P = sp.csc_matrix(sp.diags_array(np.concatenate([np.zeros(others), program.quadratic])))
-    return ConicProgram(q=q, A=A, b=b, cones=cones, P=P)
+    conic: ConicProgram = known[key]
+    return conic.again(q, b, P)
 
 
 def _gram_equations(identity: Identity, bounded: np.ndarray) -> tuple[sp.csc_matrix, Cones]:

@@ -17,7 +17,7 @@ _NARROW = 1e-3  # of the value, between cliques and a point: they lost nothing w
 def first(state: State) -> Candidate:
     """The statement as it is solved first: in cliques where that takes much less time, if the answer is then
     that of one block over all variables."""
-    thinner = _in_cliques(state.statement) if state.solve is None else None
+    thinner = in_cliques(state.statement) if state.solve is None else None
     if thinner is not None:
         candidate = _solved(state, thinner)
         candidate = replace(candidate, full=is_full(candidate))
@@ -27,7 +27,7 @@ def first(state: State) -> Candidate:
     return _solved(state, state.statement)
 
 
-def _in_cliques(statement: Statement) -> Statement | None:
+def in_cliques(statement: Statement) -> Statement | None:
     demand = statement.demands[0]
     wanted = demand.system, demand.degree, list(demand.parts[:1]), demand.options, demand.in_expectation
     plain = statement.kind in (BOUND, FEASIBLE) and not statement.curves
