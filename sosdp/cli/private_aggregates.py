@@ -97,7 +97,7 @@ def _described(question: Asked, arguments: Namespace, release: Release) -> Field
         "rows": f"{len(release.value['rows'])} synthetic ones, from {public['n']} records (public); an empty "
         "entry is one that cannot be read",
         "pairs": ", ".join(" - ".join(pair) for pair in public["tree"]) or None,
-        "bins": f"{public['bins']} of each column of numbers or dates; entries are evenly spread in them",
+        "bins": f"at most {public['bins']} of a column of numbers or dates, in which entries are even",
         "noise": f"{noise}: at most about this share of the entries",
     }
 

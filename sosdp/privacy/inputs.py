@@ -260,7 +260,10 @@ def same_label(labels: Any, wanted: Any) -> list[bool]:
         return [type(label) is str and label == text for label in map(plain, members)]
     for kind in (getattr(getattr(k, "categories", None), "dtype", k) for _, k in _columns(labels)):
         if not _is_numeric(kind) and not (isinstance(labels, np.ndarray) and kind.kind == "O"):
-            raise TypeError(f"labels of type {kind} are no numbers: give classes=(first, second)")
+            raise TypeError(
+                f"labels of type {kind} are no numbers: give classes=(first, second) as texts of "
+                "theirs, or declare what they are (.astype('boolean'), pandas.to_numeric)"
+            )
     exact = number(wanted)
     return [number(label) == exact for label in members]
 

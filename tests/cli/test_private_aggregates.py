@@ -105,7 +105,13 @@ def test_text_names_bins_and_says_what_a_synthetic_table_is(files, capsys):
     bins = text("histogram", "--column", "age", "--bins", 61)
     assert "0 to 1" in bins and " 120 " in bins and "statistic" not in bins
     synthetic = text("synthetic", "--delta", "1e-8", "--column", "region,age", "--bins", 4)
-    for said in ("2000 records (public)", "region - age", "bins       4 of", "region 0.0", "20 rows of 2000"):
+    for said in (
+        "2000 records (public)",
+        "region - age",
+        "at most 4 of a column",
+        "region 0.0",
+        "20 rows of 2000",
+    ):
         assert said in synthetic
     (files / "t.csv").write_text("age;region;pay;born\n")
     assert "from 0 records" in text("synthetic", "--delta", "1e-8")

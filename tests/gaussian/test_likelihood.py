@@ -225,7 +225,7 @@ def test_contract():
         *each(
             lambda typed: PrivateLogisticRegression(1.0, **OPTIONS).fit(X, typed),
             (texts, *series, series[0].to_frame()),
-            r"classes=\(first, second\)",
+            r"classes=\(first, second\) as texts of theirs, or declare",
             TypeError,
         )
     )

@@ -385,6 +385,8 @@ def test_a_frame_has_the_numbers_that_a_bin_holds_and_columns_by_the_question_al
     frame = table.count().quantiles("pay", 0.5).release().frame()
     assert list(frame) == ["key", "column", "statistic", "quantile", "value", "low", "high"]
     assert table.count().release().frame().column.tolist() == [None]
+    mixed = table.count().histogram("ill").release().frame()  # beside a row without a bin 3 was 3.0
+    assert repr(mixed.bin.tolist()) == "[None, 0, 1, 2, 3, 4, 5]"
 
 
 def test_bins_of_whole_numbers_are_of_those_that_float64_has():

@@ -141,7 +141,11 @@ class Release:
         rows = self.value.get("rows") if isinstance(self.value, Mapping) else None
         if rows is None:
             raise TypeError(f"the value of {self.mechanism or 'this release'} has no rows")
-        return need("pandas", "a frame").DataFrame(readable(rows, self.public))
+        shown, pandas = readable(rows, self.public), need("pandas", "a frame")
+        frame = pandas.DataFrame(shown)
+        if "bin" in frame:  # as it is: beside rows without a bin 3 is not 3.0
+            frame["bin"] = pandas.Series([row["bin"] for row in shown], dtype=object)
+        return frame
 
     def statement(self) -> str:
         """What is promised and what it rests on, in two sentences."""
