@@ -15,7 +15,8 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 OUT ?= sosdp-demo
 NAME ?= all
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Where everything runs once (CI is set), half of what is installed is never imported, and compiled where it is.
+INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet install $(if $(CI),--no-compile) --editable
 
 # One thread a process: the tests run JOBS processes, and BLAS threads on top of that only get in each other's way.
 export OMP_NUM_THREADS ?= 1
@@ -46,12 +47,12 @@ $(BIN)/python:
 
 $(VENV)/installed-demo: pyproject.toml | $(BIN)/python
 	@echo "installing sosdp and what the demonstration needs into $(VENV) (a minute or two the first time)"
-	@$(PIP) install --editable '.[demo]'
+	@$(INSTALL) '.[demo]'
 	@touch $@
 
 $(VENV)/installed-dev: pyproject.toml | $(BIN)/python
 	@echo "installing sosdp and its development extra into $(VENV) (a minute or two the first time)"
-	@$(PIP) install --editable '.[dev]'
+	@$(INSTALL) '.[dev]'
 	@touch $@ $(VENV)/installed-demo
 
 demo: $(VENV)/installed-demo
@@ -63,7 +64,7 @@ test: $(VENV)/installed-dev
 	@$(BIN)/python -m pytest $(PARALLEL) $(if $(SLOW),--slow) $(PYTEST)
 
 # The answers may not depend on the processor: the same tests, once more each, with OpenBLAS told that it runs on
-# an older one; the kernels take turns.
+# an older one. The kernels take turns, one process each, side by side.
 KERNELS ?= Haswell Prescott
 # of the engine what is about numbers, not about files, words and processes
 WORDS = formats interrupted key_collisions other_solvers pickles plot_blocks plugins progress refusals
@@ -72,15 +73,21 @@ NUMERICAL = $(filter-out $(WORDS:%=tests/engine/test_%.py),$(wildcard tests/engi
   $(addprefix tests/privacy/test_,accept.py agreement.py combinators.py exponential.py integer_queries.py projection.py stability.py) \
   tests/sbm/test_certificate_exact.py tests/gaussian/test_pipelines.py
 test-kernels: $(VENV)/installed-dev
-	@set -- $(KERNELS); part=0; for kernel; do \
-	  echo "OPENBLAS_CORETYPE=$$kernel"; \
-	  OPENBLAS_CORETYPE=$$kernel $(BIN)/python -m pytest $(PARALLEL) -q --part $$part/$$# $(NUMERICAL) $(PYTEST) || exit 1; \
-	  part=$$((part + 1)); \
-	done
+	@set -- $(KERNELS); logs=$$(mktemp -d); runs=(); for kernel; do \
+	  OPENBLAS_CORETYPE=$$kernel $(BIN)/python -m pytest -q --part $${#runs[@]}/$$# $(NUMERICAL) $(PYTEST) >$$logs/$$kernel 2>&1 & \
+	  runs+=($$!); \
+	done; failed=0; for kernel; do \
+	  wait $${runs[0]} || failed=1; runs=("$${runs[@]:1}"); \
+	  echo "OPENBLAS_CORETYPE=$$kernel"; cat $$logs/$$kernel; \
+	done; rm -r $$logs; exit $$failed
 
 $(VENV)/installed-docs: pyproject.toml | $(BIN)/python
-	@$(PIP) install --editable '.[docs]'
+	@$(INSTALL) '.[docs]'
 	@touch $@
+
+$(VENV)/installed-ci: pyproject.toml | $(BIN)/python
+	@$(INSTALL) '.[dev,docs]'
+	@touch $@ $(VENV)/installed-demo $(VENV)/installed-dev $(VENV)/installed-docs
 
 docs: $(VENV)/installed-docs
 	@rm -rf docs/_build docs/api docs/notebooks

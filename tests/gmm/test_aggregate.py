@@ -168,12 +168,12 @@ def test_before_fit():
 @pytest.mark.slow
 def test_a_hopeless_plan_spends_nothing():
     data = SphericalMixture(2, 2, 9.0).sample(200, 0).points
-    est = PrivateGaussianMixture(2, epsilon=4.0, separation=9.0).fit(data)
+    est = PrivateGaussianMixture(2, epsilon=4.0, separation=9.0, solver="kmeans").fit(data)
     assert not est.released_ and est.guarantee_.epsilon == 0.0 and "records" in est.plan_.advice
-    forced = PrivateGaussianMixture(2, epsilon=4.0, separation=9.0, force=True).fit(data)
+    forced = PrivateGaussianMixture(2, epsilon=4.0, separation=9.0, solver="kmeans", force=True).fit(data)
     assert not forced.released_ and forced.guarantee_.epsilon == 0.0  # its test could never pass
     few = SphericalMixture(2, 2, 9.0).sample(1000, 0).points
-    forced = PrivateGaussianMixture(2, 8.0, 1e-3, 9.0, force=True).fit(few)
+    forced = PrivateGaussianMixture(2, 8.0, 1e-3, 9.0, solver="kmeans", force=True).fit(few)
     assert not forced.plan_.feasible and forced.guarantee_.epsilon == pytest.approx(8.0)
     assert forced.released_ or "refusal was to be expected" in forced.advice_
 

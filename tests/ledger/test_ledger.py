@@ -1,4 +1,5 @@
-"""The engine answers as well as it did: a sample of the recorded answers on every run, all with --slow."""
+"""The engine answers as well as it did: a sample of the recorded answers on every run, all with --slow; those
+about problem files in tests/engine/test_cases.py, which solves each of them once."""
 
 import pytest
 
@@ -9,7 +10,8 @@ RECORDED = load()
 ENTRIES = entries()
 # seconds each
 SLOW = {"peer SparsePOP: BroydenBand(8)", "peer SumOfSquares.jl tutorials: dihedral none"}
-SAMPLE = [e for e in ENTRIES if e.name not in SLOW][3::7]
+OWN = [e for e in ENTRIES if not e.name.startswith("file ")]
+SAMPLE = [e for e in OWN if e.name not in SLOW][3::7]
 _SECOND = "needs a second opinion, of CVXOPT or SDPA: without them the answer is 'inaccurate', and says so"
 _BOUNDARY = "products of floats, and every functional that separates is on the boundary: no proof in floats"
 # what may be answered less well than it was recorded, here or on another processor, and why; never falsely
@@ -54,16 +56,13 @@ def test_the_ledger_has_every_question():
     assert len(RECORDED) >= 600 and not [e.name for e in ENTRIES if is_wrong(RECORDED[e.name], e.truth)]
 
 
-@pytest.mark.brief
-@pytest.mark.parametrize("part", range(4))
-def test_a_sample_is_answered_as_well_as_before(part):
-    assert not lost(SAMPLE[part::4])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(20))
+@pytest.mark.parametrize(
+    "part",
+    [pytest.param(SAMPLE[k::4], id=f"sample {k}", marks=pytest.mark.brief) for k in range(4)]
+    + [pytest.param(OWN[k::20], id=f"all {k}", marks=pytest.mark.slow) for k in range(20)],
+)
 def test_everything_is_answered_as_well_as_before(part):
-    assert not lost(ENTRIES[part::20])
+    assert not lost(part)
 
 
 OLD = Recorded("optimal", 1.0, 0.99999, 1)
