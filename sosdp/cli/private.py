@@ -287,7 +287,7 @@ def _field(value: dict[str, Any], public: dict[str, Any]) -> Fields:
 
 
 def _rows(rows: list[list[float]]) -> str:
-    return "\n".join(" ".join(f"{entry:.4g}" for entry in row) for row in rows)
+    return "\n".join(" ".join(f"{entry + 0.0:.4g}" for entry in row) for row in rows)
 
 
 def _coefficients(value: dict[str, Any], public: dict[str, Any]) -> Fields:

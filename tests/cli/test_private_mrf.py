@@ -92,4 +92,4 @@ def test_the_text_has_the_estimators_advice(tmp_path, capsys):
     )  # above 0 is +1: all entries have one sign
     assert main(["private", "mrf", str(tmp_path / "coded.npy"), *BUDGET, "--width", "0.5"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "advice the field of columns 0, 1, 2, 3 is as large as the width" in shown
+    assert "advice the field is as large as the width in these columns: 0, 1, 2, 3; by noise" in shown

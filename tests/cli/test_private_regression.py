@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from problems.gaussian import PrivateLinearRegression
-from sosdp.cli import main
+from sosdp.cli import main, private
 from tests.refusals import each, refuse
 
 BUDGET = ["--epsilon", "1", "--delta", "1e-6"]
@@ -152,6 +152,7 @@ def test_components(capsys, table):
     assert value["explained_variance"][0] > value["explained_variance"][1] and len(value["angle"]) == 2
     assert main(["private", "pca", *table, *BUDGET, "--components", "2"]) == 0
     assert "angle" in capsys.readouterr().out
+    assert private._rows([[-0.0, 1.5]]) == "0 1.5"
 
 
 def test_refusals_and_bad_options(capsys, complaint, table):

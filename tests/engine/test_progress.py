@@ -11,6 +11,7 @@ from jupyter_client.manager import start_new_kernel
 
 import sosdp as sd
 from sosdp import progress
+from sosdp.privacy import Table
 from sosdp.privacy.silence import no_output, no_warnings
 from sosdp.problems.gaussian import PrivateMean
 
@@ -112,6 +113,10 @@ def test_a_fit_says_that_it_runs(terminal, monkeypatch, seconds):
     with contextlib.redirect_stderr(terminal):
         PrivateMean(1.0, contamination=0.0, bounds=(0, 1)).fit([[0.5]] * 100)
     assert terminal.getvalue().split() == ["PrivateMean:", "fit"]
+    schema = {"format": "sosdp-schema/1", "columns": {"x": {"type": "integer", "low": 0, "high": 1}}}
+    with contextlib.redirect_stderr(terminal):
+        Table([{"x": 1}], schema, 1.0).count().release()
+    assert terminal.getvalue().split()[2:] == ["Table:", "release"]
 
 
 def test_a_notebook_shows_it_below_the_cell():

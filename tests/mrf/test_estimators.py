@@ -14,7 +14,7 @@ def test_estimates_improve_with_records():
         )
         errors.append(np.abs(result.weights_ - model.weights).max())
     assert errors[1] < 0.05 < errors[0] and result.advice_ == ""
-    assert "columns 0, 1, 2" in problems.mrf.MomentsIsing(0.5).fit(np.full((5000, 3), 2)).advice_
+    assert "columns: 0, 1, 2;" in problems.mrf.MomentsIsing(0.5).fit(np.full((5000, 3), 2)).advice_
 
 
 def test_pairs_of_symbols_are_learnt():

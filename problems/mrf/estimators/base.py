@@ -34,8 +34,8 @@ Edges = tuple[tuple[int, int], ...]
 
 
 CODED = (
-    "the field of columns {} is as large as the width: by noise, or nearly all entries have one sign. Those "
-    "above 0 count as +1, others as -1: compare items coded 1 and 2, or 1 to 5, with a public number "
+    "the field is as large as the width in these columns: {}; by noise, or nearly all entries have one sign. "
+    "Those above 0 count as +1, others as -1: compare items coded 1 and 2, or 1 to 5, with a public number "
     "first (X > 1)"
 )
 

@@ -28,6 +28,7 @@ from sosdp.privacy.table.records import all_chunks, chunks, parts
 from sosdp.privacy.table.state import State, fold, merge_into, require_question
 from sosdp.privacy.table.statistics import Histogram, column_of
 from sosdp.privacy.terms import Terms
+from sosdp.progress import announced
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,7 @@ class Asked:
         """
         return self._merged((first, second))
 
+    @announced("Table: release")
     def release(self, state: State | None = None, *, executor: Any = None) -> Release:
         """Read the table, spend the budget, and answer.
 
@@ -143,6 +145,7 @@ class Asked:
             self.budget.spend(release_table(replace(terms, insecure_seed=None), State(self.question)))
         return release_table(terms, whole)
 
+    @announced("Table: synthetic")
     def synthetic(
         self, rows: int | None = None, *, columns: Iterable[str] | None = None, bins: int = synthesis.BINS
     ) -> Release:
