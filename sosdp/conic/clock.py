@@ -19,6 +19,9 @@ T = TypeVar("T")
 Nothing = TypeVar("Nothing")
 
 
+_LEAST = 0.01  # seconds that a solver gets
+
+
 class OutOfTime(Exception):
     """A step would take longer than there is time."""
 
@@ -45,11 +48,22 @@ def limited(left: Callable[[], float]) -> Iterator[Clock]:
         _clock.reset(token)
 
 
+def left() -> float:
+    """How many seconds there are."""
+    return (_clock.get() or Clock()).left()
+
+
+def within(limit: float | None) -> float | None:
+    """A time limit in seconds, or what is left where that is less; None: there is none."""
+    least = min(math.inf if limit is None else limit, max(left(), _LEAST))
+    return least if math.isfinite(least) else None
+
+
 def reserve(seconds: float = 0.0, most: float = math.inf) -> None:
     """Raise OutOfTime where a step of about so many seconds would take longer than what is left, or than
     ``most``."""
     clock = _clock.get() or Clock()
-    if seconds > most or not clock.left() > seconds:
+    if seconds > most or not left() > seconds:
         clock.gave_up = True
         raise OutOfTime(f"a step of about {seconds:.2g} s")
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from ..algebra import monomials as mono
 from ..algebra.coefficients import to_float
 from ..algebra.polynomial import Polynomial, variable
 from ..conic.choose import INTERIOR_POINT_SIDE
+from ..conic.clock import otherwise, reserve
 from ..model.expectation import ExpectationConstraint
 from ..reduction.bounds import VariableBounds
 from .assemble.identity import GramProgram, Identity
@@ -31,7 +32,7 @@ from .assemble.program_units import (
 )
 from .assemble.scaling import Scaling, find_scaling, power_of_two, scale
 from .assemble.stack import stack
-from .descent import centre_of_forms, low_points, moved_polynomial, near
+from .descent import MOVE, centre_of_forms, in_floats, low_points, moved_polynomial, near
 from .solve.solve import with_margin
 from .statement import PROOF, Demand, Statement, tallest
 
@@ -142,7 +143,7 @@ def _centred(statement: Statement) -> Change:
     size; of variables without a box, to where a polynomial is least, if that makes it much smaller."""
     origins: list[Origin] = []
     for demand in statement.demands:
-        distant = centre_of_descent(demand) if demand.movable else {}
+        distant = {**centre_of_descent(demand)} if demand.movable else {}
         # bounds that were propagated on an empty set may be anywhere: data say how far out they can be
         most = _OUT * demand.data_size if demand.bounds.ranges else 0.0
         for v, (low, high) in demand.bounds.ranges.items():
@@ -159,6 +160,7 @@ def _centred(statement: Statement) -> Change:
     return Change(tuple(origins))
 
 
+@otherwise(cast(dict[int, Fraction], {}))
 def centre_of_descent(demand: Demand) -> dict[int, Fraction]:
     """Where a polynomial is least, or the centre of its highest form, which has short digits and wells on all
     sides: where its terms are smallest, if they are much smaller there; by variable without a box."""
@@ -171,8 +173,15 @@ def centre_of_descent(demand: Demand) -> dict[int, Fraction]:
     free = p.subs({variable(v): c for v, c in boxed.items() if v in p.variable_ids})
     lows = low_points(free)
     places = [*lows, centre_of_forms(free) or {}] if lows else [{}]
-    best = min(places, key=lambda c: tallest(moved_polynomial(p, c)))
-    return best if best and tallest(moved_polynomial(p, best)) * _LIGHTER < tallest(p) else {}
+    height, best = min(((_height(p, c), k) for k, c in enumerate(places)), default=(math.inf, 0))
+    return places[best] if height * _LIGHTER < tallest(p) else {}
+
+
+def _height(p: Polynomial, place: Origin) -> float | Fraction:
+    """The largest coefficient of a polynomial that is moved; infinite where one is no float."""
+    reserve(MOVE * len(p.coefs))
+    there = moved_polynomial(p, place)
+    return tallest(there) if in_floats(there) else math.inf
 
 
 Multiples = tuple[

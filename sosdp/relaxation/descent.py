@@ -12,9 +12,11 @@ import numpy as np
 
 from ..algebra.monomials import degrees
 from ..algebra.polynomial import Polynomial, variable
+from ..conic.clock import otherwise, reserve
 from ..model.system import System
 from .jets import Jets
 from .statement import data_size
+from .univariate import moved, univariate, wells
 
 # of the interior method: a larger one ends that far inside
 _BARRIER = {"initial_barrier_parameter": 1e-6, "initial_barrier_tolerance": 1e-6}
@@ -26,14 +28,19 @@ _SIMPLE = (
 )
 _MOST_TERMS, _MOST_VARIABLES = 2000, 20
 _DIGITS, _FINER = 6, 30  # binary digits of a step, and of a start
+MOVE = 1e-3  # seconds a term, of a polynomial in several variables that is moved
 _SMALL, _AWAY = 2.0**-30, 2.0**20  # a step, beside the size of the polynomial
 
 
+@otherwise([])
 def low_points(p: Polynomial) -> list[dict[int, Fraction]]:
-    """Local minimisers of a polynomial, to some digits of its own size about them: of searches from 0 and
-    from where the second term of its highest form vanishes, in the sense of least squares. Empty for a long
-    one; without those where it is unbounded below."""
+    """Local minimisers of a polynomial, to some digits of its own size about them: of one variable all of
+    them, else of searches from 0 and from where the second term of its highest form vanishes, in the sense of
+    least squares. Empty for a long one; without those where it is unbounded below."""
     ids = p.variable_ids.tolist()
+    if len(ids) == 1:
+        places = wells(univariate(p)) if in_floats(p) else []
+        return [end for end in (_near_by(p, ids[0], c) for c in places) if end is not None]
     if not 0 < len(ids) <= _MOST_VARIABLES or len(p.coefs) > _MOST_TERMS:
         return []
     result: list[dict[int, Fraction]] = []
@@ -74,12 +81,13 @@ def centre_of_forms(p: Polynomial) -> dict[int, Fraction] | None:
 
 def _lowest(p: Polynomial, start: dict[int, Fraction]) -> dict[int, Fraction] | None:
     """The local minimiser that searches lead to; None where they lead away."""
-    if not _in_floats(p):
+    if not in_floats(p):
         return None
     here, most = start, _AWAY * data_size(System(), p)
     for _ in range(_SEARCHES):
+        reserve(MOVE * len(p.coefs))
         q = moved_polynomial(p, here)
-        if not _in_floats(q):
+        if not in_floats(q):
             return None
         size = Fraction(2) ** round(math.log2(_own_size(q)))
         stretched: Any = {variable(v): variable(v) * size for v in here}
@@ -92,13 +100,32 @@ def _lowest(p: Polynomial, start: dict[int, Fraction]) -> dict[int, Fraction] | 
             break
         unit = size * Fraction(2) ** (math.floor(math.log2(length)) - _DIGITS)
         here = {v: round((here[v] + size * Fraction(step[v])) / unit) * unit for v in here}
+    return _shortest(p, here)
+
+
+def _near_by(p: Polynomial, v: int, place: Fraction) -> dict[int, Fraction] | None:
+    """A point with few digits near this one; None where the polynomial is none about it."""
+    here = {v: _with_digits(place, abs(near(place)))}
+    q = moved_polynomial(p, here)
+    return _shortest(p, {v: _with_digits(here[v], _own_size(q))}) if in_floats(q) else None
+
+
+def _with_digits(value: Fraction, size: float) -> Fraction:
+    """A number to some digits of a size."""
+    unit = Fraction(2) ** (math.floor(math.log2(max(size, _LEAST))) - _FINER)
+    return round(value / unit) * unit
+
+
+def _shortest(p: Polynomial, here: dict[int, Fraction]) -> dict[int, Fraction]:
+    """The point, or one of shorter numbers that is as good."""
     simple = {v: c.limit_denominator(_SIMPLE) for v, c in here.items()}
     own = _centre_of_powers(moved_polynomial(p, here))
     exact = {v: c + own.get(v, 0) for v, c in here.items()}
     return min(simple, exact, here, key=lambda c: at(p, c))
 
 
-def _in_floats(p: Polynomial) -> bool:
+def in_floats(p: Polynomial) -> bool:
+    """Whether a float is near every coefficient."""
     return all(1e-300 < abs(near(c)) < math.inf for c in p.coefs.tolist())
 
 
@@ -123,10 +150,15 @@ def _own_size(p: Polynomial) -> float:
 
 def moved_polynomial(p: Polynomial, origin: Mapping[int, Fraction]) -> Polynomial:
     """p(origin + u), exactly."""
+    ids = p.variable_ids.tolist()
+    if len(ids) == 1:
+        (v,) = ids
+        return moved(p, v, origin[v]) if origin.get(v) else p
     shift: Any = {variable(v): variable(v) + c for v, c in origin.items() if c and v in p.variable_ids}
     return p.subs(shift) if shift else p
 
 
+@otherwise(None)
 def local_search(
     objective: Polynomial,
     equalities: Sequence[Polynomial],
@@ -143,11 +175,16 @@ def local_search(
     reach = 1.0 + float(np.abs(x).max())
     free = {"initial_trust_radius": reach, "max_trust_radius": 1e3 * reach, "gtol": 1e-14}
     options = {"maxiter": float(most), **({"gtol": 1e-12, **_BARRIER} if every else free)}
+
+    def value(x: np.ndarray) -> float:
+        reserve()
+        return float(np.asarray_chkfinite(aim.values(x))[0])
+
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             best = minimize(
-                lambda x: float(np.asarray_chkfinite(aim.values(x))[0]),
+                value,
                 x,
                 jac=lambda x: np.asarray_chkfinite(aim.slopes(x))[0],
                 hess=lambda x: np.asarray_chkfinite(aim.bends(x, np.ones(1))),

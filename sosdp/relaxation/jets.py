@@ -1,6 +1,6 @@
 """Values, gradients and second derivatives of polynomials in floats, for local searches.
 
-Every monomial is a row of variables; its derivative by the product rule leaves one place out at a time.
+Every monomial is a row of variables with their powers, which the product rule differentiates one at a time.
 """
 
 from __future__ import annotations
@@ -40,19 +40,28 @@ class Jets:
             Fraction(c) / s for p, s in zip(polynomials, self.sizes, strict=True) for c in p.coefs.tolist()
         ]
         self._coefs = np.array(relative, dtype=float)
-        # the place of each factor; an empty place has the value 1, behind the point
-        self._places = np.where(monos > 0, np.searchsorted(ids, monos), self.side)
+        # the place of each variable and its power; an empty place has the value 1, behind the point
+        places = np.where(monos > 0, np.searchsorted(ids, monos), self.side)
+        fresh = np.ones(places.shape, dtype=bool)
+        fresh[:, 1:] = places[:, 1:] != places[:, :-1]
+        fresh &= monos > 0
+        column, row = np.cumsum(fresh, axis=1) - 1, np.arange(places.shape[0])[:, None]
+        shape = places.shape[0], int(fresh.sum(axis=1).max(initial=0))
+        self._places, self._powers = np.full(shape, self.side), np.zeros(shape, dtype=int)
+        at = (np.broadcast_to(row, places.shape)[monos > 0], column[monos > 0])
+        self._places[at] = places[monos > 0]
+        np.add.at(self._powers, at, 1)
 
     def values(self, x: np.ndarray) -> np.ndarray:
         """The values at a point, shape (polynomials,)."""
-        return np.bincount(self._owner, self._products(x, ()), self.count)
+        return np.bincount(self._owner, self._products(x), self.count)
 
     def slopes(self, x: np.ndarray) -> np.ndarray:
         """The gradients at a point, shape (polynomials, variables)."""
         width, table = self.side + 1, np.zeros(self.count * (self.side + 1))
         for k in range(self._places.shape[1]):
             cells = self._owner * width + self._places[:, k]
-            table += np.bincount(cells, self._products(x, (k,)), table.size)
+            table += np.bincount(cells, self._products(x, k), table.size)
         return table.reshape(self.count, width)[:, :-1]
 
     def bends(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -60,12 +69,17 @@ class Jets:
         width, places = self.side + 1, self._places
         table = np.zeros(width * width)
         for k in range(places.shape[1]):
-            for j in range(k):
+            for j in range(k + 1):
                 cells = places[:, j] * width + places[:, k]
-                table += np.bincount(cells, weights[self._owner] * self._products(x, (j, k)), table.size)
+                terms = weights[self._owner] * self._products(x, j, k)
+                table += np.bincount(cells, terms / 2 if j == k else terms, table.size)
         matrix = table.reshape(width, width)[:-1, :-1]
         return matrix + matrix.T
 
-    def _products(self, x: np.ndarray, without: tuple[int, ...]) -> np.ndarray:
-        kept = np.delete(self._places, without, axis=1)
-        return self._coefs * np.append(x, 1.0)[kept].prod(axis=1)
+    def _products(self, x: np.ndarray, *columns: int) -> np.ndarray:
+        """The terms, differentiated by the variables in these columns."""
+        powers, factors = self._powers.copy(), self._coefs
+        for k in columns:
+            factors = factors * powers[:, k]
+            powers[:, k] -= powers[:, k] > 0
+        return factors * (np.append(x, 1.0)[self._places] ** powers).prod(axis=1)

@@ -17,6 +17,7 @@ from flint import fmpq, fmpq_mat
 
 from ..algebra.monomials import degrees
 from ..algebra.polynomial import Polynomial
+from ..conic.clock import otherwise, reserve
 from ..conic.eigenvalues import least_eigenvalue
 from ..conic.judge import AGREE
 from ..conic.rigorous import UNIT
@@ -312,6 +313,7 @@ def own_misfit(built: Built, raw: RawSolution) -> float:
     return worst if math.isfinite(worst) else math.inf
 
 
+@otherwise(math.inf)
 def unresolved(built: Built, raw: RawSolution) -> float:
     """How far the multipliers are from what they claim of polynomials where these are least, beside the
     tolerance of their values there: far from 0 terms cancel, and what they hide may be all that a polynomial
@@ -339,6 +341,7 @@ def unresolved(built: Built, raw: RawSolution) -> float:
         residual = residual - piece.gram.T @ scaling.gram_of(gram) - piece.free.T @ scaling.free_of(free)
         every = {v for q in (*demand.parts, *demand.system.inequalities) for v in q.variable_ids.tolist()}
         for point in low_points(p):
+            reserve()
             c = {**dict.fromkeys(every, Fraction(0)), **point}
             outside = any(at(g, c) < 0 for g in demand.system.inequalities)
             if outside or not any(c.values()):

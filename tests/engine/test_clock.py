@@ -7,7 +7,7 @@ import pytest
 
 import sosdp as sd
 from sosdp.conic import brackets
-from sosdp.conic.clock import OutOfTime, gave_up, limited, otherwise, reserve
+from sosdp.conic.clock import OutOfTime, gave_up, limited, otherwise, reserve, within
 from sosdp.conic.exact import guesses
 from sosdp.conic.exact.dual_face import exact_face
 from sosdp.conic.exact.integers import is_semidefinite, reserve_elimination
@@ -95,3 +95,20 @@ def test_other_exceptions_pass():
     refuse((lambda: broken(), "something else"))
     with limited(lambda: 0.5):
         assert broken() is None
+
+
+def test_local_searches_end_with_the_time():
+    """A polynomial of degree 30 about (2000, 2000) took 7 s with a limit of 2."""
+    x, y = (v - 2000 for v in sd.variables("x y"))
+    p = x**30 + y**30 + sum((3 * k % 7 - 3) * x**k * y ** (29 - k) for k in range(30))
+    began = time.process_time()
+    sd.minimize(p, time_limit=0.5)
+    assert time.process_time() - began < 2.5
+
+
+def test_a_solver_gets_what_is_left():
+    assert within(None) is None and within(3) == 3
+    with limited(lambda: 2.0):
+        assert within(None) == within(3) == 2 and within(1) == 1
+    with limited(lambda: -1.0):
+        assert 0 < within(None) < 0.1

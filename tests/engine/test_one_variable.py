@@ -1,6 +1,7 @@
 """The least value of a polynomial in one variable: enclosed, whatever its degree."""
 
 import math
+import time
 from fractions import Fraction as F
 
 import numpy as np
@@ -8,7 +9,8 @@ import pytest
 from flint import fmpq_poly
 
 import sosdp as sd
-from sosdp.relaxation.steps.one_variable import enclosed
+from sosdp.relaxation.descent import moved_polynomial
+from sosdp.relaxation.univariate import enclosed, wells
 
 x, t = sd.variables("x t")
 
@@ -23,6 +25,8 @@ CASES = {
     "irrational zeros": ((x**2 - 2) ** 2 * (x**4 + x + 1) ** 6, 0),
     "far away, floats": (0.5 * (x - 800004.5) ** 14 + 7, 7),
     "degree 50": ((x**25 - x - 1) ** 2 + 5, 5),
+    "a low well far from the others": (product((x - i) ** 2 + 1 for i in range(3)) * (x - 30) ** 2, 0),
+    "two zeros next to one another": ((x - 1) ** 10 * (x - 1 - F(1, 10**60)) ** 10, 0),
     "small beside its terms": (product((x - i) ** 2 for i in range(18)) + F(1, 10**20), F(1, 10**20)),
 }
 
@@ -43,6 +47,28 @@ def test_moments_are_those_of_the_minimiser():
     assert "one variable" in [s.name for s in answer.steps]
     assert answer(x**2) == pytest.approx(answer(x) ** 2) and answer(x**14) == pytest.approx(answer(x) ** 14)
     assert answer(answer.objective) == pytest.approx(answer.bound, rel=1e-6)
+
+
+@pytest.mark.parametrize("d", [4, 20])
+def test_the_minimiser_is_an_atom_far_from_the_other_wells(d):
+    answer = sd.minimize(product((x - i) ** 2 + 1 for i in range(d // 2 - 1)) * (x - 30) ** 2)
+    assert answer.atoms() == pytest.approx(np.array([[30]]))
+
+
+def test_a_high_degree_takes_no_time():
+    """Degree 60 took 11 s, 100 took 70, whatever the time limit: local searches that looked at no clock."""
+    p, began = x**100 + sum((7 * k % 19 - 9) * x**k for k in range(1, 100)), time.process_time()
+    answer = sd.minimize(p, time_limit=60)
+    assert answer.status == "optimal" and time.process_time() - began < 3
+
+
+def test_moves_and_wells_of_one_variable():
+    p = 3 * x**5 - F(1, 3) * x**2 + F(1, 2) * x + 7
+    assert moved_polynomial(p, {int(x.variable_ids[0]): F(2, 7)}) == p.subs({x: x + F(2, 7)})
+    assert moved_polynomial(x**2 - 1, {int(x.variable_ids[0]): F(-1)}) == x**2 - 2 * x
+    assert wells(fmpq_poly([0, 0, 3, -4, 1])) == pytest.approx([0, (3 + F(3**0.5)) / 2])
+    assert wells(fmpq_poly([0, 0, 0, 1])) == wells(fmpq_poly([1, 2])) == wells(fmpq_poly([5])) == []
+    assert wells(fmpq_poly([0, 0, -2, 0, 1])) == [-1, 1] and wells(fmpq_poly([0, 0, 0, 0, -1])) == []
 
 
 def test_other_doors_ask_the_same():

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...conic.clock import left
 from ..assemble.identity import RawSolution, traces
 from ..candidate import Measured, State
 from ..change import Built
@@ -148,6 +149,8 @@ def _least_mixture(built: Built, near: _Point, distant: _Point) -> Theorem | Non
     twice."""
     best, weight = None, 1.0
     for _ in range(_STEPS):
+        if not left() > 0:
+            break
         gram, free, unknowns = ((1 - weight) * a + weight * b for a, b in zip(near, distant, strict=True))
         # rounding must not carry an unknown over its limit
         result = proven(built, gram, free, np.minimum(unknowns, built.program.upper))

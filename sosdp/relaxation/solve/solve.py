@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from ...conic import newton_cg
 from ...conic.choose import INTERIOR_POINT_SIDE, backend, check_memory, choose, is_installed
+from ...conic.clock import within
 from ...conic.plugins import name_of
 from ...conic.svec import svec_length, units
 from ..assemble.identity import GramProgram, Identity, RawSolution, unanswered
@@ -149,7 +150,7 @@ def solve_moments(program: GramProgram, name: str, time_limit: float | None = No
         return smaller.lift(program, raw)
     form = moment_form(program)
     check_memory(name, form.conic)
-    return read_moment_form(program, form, backend(name).solve(form.conic, time_limit=time_limit))
+    return read_moment_form(program, form, backend(name).solve(form.conic, time_limit=within(time_limit)))
 
 
 def _solve_with(program: GramProgram, name: Any, options: dict) -> RawSolution:
@@ -162,6 +163,7 @@ def _solve_with(program: GramProgram, name: Any, options: dict) -> RawSolution:
             except NotSampled as error:
                 return unanswered(program.identity, "failed", str(error), SOS_CONE)
         name = choose([])  # linear equations alone
+    options = {**options, "time_limit": within(options["time_limit"])}
     module = backend(name)
     side = max(program.identity.solved_sides, default=0)
     if side > _PATIENCE_SIDE and options["time_limit"] is None:

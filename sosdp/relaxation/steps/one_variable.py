@@ -2,30 +2,26 @@
 
 Of even degree and with a positive leading coefficient it attains its least value where its derivative
 vanishes, and its excess over that value is a sum of squares, as every non-negative polynomial in one variable
-is: the relaxation is the minimum. Arb isolates all roots of the derivative in balls, the real ones with an
-imaginary part that contains 0; the values of the polynomial on these balls enclose its critical values. A
-root of both is one where the polynomial is exactly 0.
+is: the relaxation is the minimum (``univariate.enclosed``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-from flint import arb, arb_poly, fmpq, fmpq_poly, fmpz_poly
 
-from ...conic.multiprecision import fraction_of, precision
+from ..assemble.identity import RawSolution
 from ..candidate import Candidate, State
-from ..change import Built
-from ..descent import near
+from ..change import Built, Change, build
+from ..descent import at, in_floats, low_points, moved_polynomial, near
 from ..judge import Theorem, tolerance
+from ..solve.solve import solve_program
+from ..univariate import enclosed, univariate
 
-_DIGITS = 128, 512, 2048  # binary, of the balls
-_FINE = Fraction(1, 2**60)  # of the least value: how well it is enclosed
+_DISTANT = 4.0  # units of a variable
 
 
 def is_in_one_variable(state: State) -> bool:
@@ -40,29 +36,26 @@ def is_in_one_variable(state: State) -> bool:
 def least_value(state: State) -> Candidate | None:
     """The least critical value, with the moments of the point that attains it; None where there is none, or
     where balls of many digits still leave it open."""
-    statement, built = state.statement, state.best.built
+    statement = state.statement
     p, mass = statement.demands[0].parts[0], statement.mass or Fraction(0)
     (v,) = p.variable_ids.tolist()
-    exponents = (p.monos > 0).sum(axis=1)
-    coefficients = [fmpq(0)] * (int(exponents.max()) + 1)
-    for k, c in zip(exponents.tolist(), p.coefs.tolist(), strict=True):
-        coefficients[k] = fmpq(*c.as_integer_ratio())
-    if len(coefficients) % 2 == 0 or coefficients[-1] < 0:
+    q = univariate(p)
+    if q.degree() % 2 or q.coeffs()[-1] < 0:
         return None
-    least, highest, x = enclosed(fmpq_poly(coefficients))
+    least, highest, x = enclosed(q)
     proven, value = statement.constant + mass * least, near(statement.constant + mass * highest)
-    if not value - near(proven) <= tolerance(built, value):  # or they are no floats
+    if not value - near(proven) <= tolerance(state.best.built, value):  # or they are no floats
         return None
+    built, raw = _solved_near(state, v, x)
     moments = _moments(built, v, x, mass)
     if not np.isfinite(moments).all():
         return None
     unknowns = near((proven - statement.constant) / statement.prices[0]) / built.slopes[:1]
-    raw = replace(
-        state.best.raw, status="optimal", message="", inside=None, moments=moments, unknowns=unknowns
-    )
+    raw = replace(raw, status="optimal", message="", inside=None, moments=moments, unknowns=unknowns)
     return replace(
         state.best,
         step="one variable",
+        built=built,
         raw=raw,
         status="optimal",
         reason="",
@@ -76,27 +69,19 @@ def least_value(state: State) -> Candidate | None:
     )
 
 
-def enclosed(q: fmpq_poly, digits: Iterable[int] = _DIGITS) -> tuple[Fraction, Fraction, Fraction]:
-    """Two numbers between which the least value of a polynomial that has one is, and a point near where it is
-    attained; ``digits``: precisions that are tried until the numbers are near each other."""
-    rest = q.derivative()
-    repeated = q.gcd(rest)
-    while (shared := rest.gcd(q)).degree():
-        rest //= shared
-    for bits in digits:
-        with precision(bits):
-            critical = [(arb_poly(q)(r), r) for r in _real_roots(rest.numer())]
-            critical += [(arb(0), r) for r in _real_roots(repeated.numer())]
-            least = min(fraction_of(value.lower()) for value, _ in critical)
-            highest, x = min((fraction_of(value.upper()), fraction_of(r)) for value, r in critical)
-        if highest - least <= _FINE * abs(highest):
-            break
-    return least, highest, x
-
-
-def _real_roots(p: fmpz_poly) -> list[arb]:
-    every: Any = p.complex_roots() if p.degree() > 0 else []  # balls and multiplicities
-    return [r.real for r, _ in every if r.imag.contains(0)]
+def _solved_near(state: State, v: int, x: Fraction) -> tuple[Built, RawSolution]:
+    """The program and its multipliers; where the point is far out in its variable, once more from near the
+    point: of high degree its moments are otherwise too far apart."""
+    built, p = state.best.built, state.statement.demands[0].parts[0]
+    unit = 2.0 ** float(built.scalings[0].exponent[v : v + 1].sum())  # 1 of one without an exponent
+    if abs(near(x - built.change.origins[0].get(v, 0))) <= _DISTANT * unit:
+        return built, state.best.raw
+    origin = min(low_points(p), key=lambda c: at(p, c), default={})
+    if not origin or not in_floats(moved_polynomial(p, origin)):
+        return built, state.best.raw
+    built = build(state.statement, Change((origin,)))
+    raw = solve_program(built.program, **{**state.options.solving(), "time_limit": state.patience()})
+    return (built, raw) if raw.has_values else (state.best.built, state.best.raw)
 
 
 def _moments(built: Built, v: int, x: Fraction, mass: Fraction) -> np.ndarray:

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from scipy.linalg.lapack import dtrcon
 
 from ....algebra import monomials as mono
+from ....conic.clock import reserve
 from ....conic.svec import roots, smat, triangle
 from .box_proof import BoxFrame
 from .points import (
@@ -365,6 +366,7 @@ class Piece:
         produced = rows @ self.values.T
         tables, owners, weights = [], [], []
         for point in range(self.points.shape[0]):
+            reserve()
             values, vectors = np.linalg.eigh(smat(produced[:, point], block.side))
             kept = np.abs(values) > _RANK * max(float(np.abs(values).max(initial=0.0)), 1e-300)
             tables.append((vectors[:, kept] * np.sqrt(np.abs(values[kept]))).T)

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from ....algebra import monomials as mono
+from ....conic.clock import reserve
 from ....conic.svec import svec
 from ...assemble.identity import GramProgram
 from .box_proof import BoxFrame
@@ -80,6 +81,7 @@ def sample(program: GramProgram) -> Sample:
         stop = start + piece.values.shape[0]
         V[start:stop, piece.columns] = piece.values
         for number in piece.blocks:
+            reserve()
             rows, owner, sign, factor = piece.block(number)
             blocks[number] = SampledBlock(rows, owner + start, sign)
             factors[number] = factor

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ....conic.breakdown import OTHER_UNITS
+from ....conic.clock import OutOfTime, within
 from ...assemble.identity import GramProgram, Inside, RawSolution, unanswered
 from .box_proof import BoxProof
 from .interior_point import SampledSolution, solve_sampled
@@ -36,12 +37,13 @@ def solve_at_points(
     try:
         sampled = sample(program)
         at = _centre(sampled)
-        result = solve_sampled(sampled.program, tolerance or 1e-8, time_limit, verbose=verbose, at=at)
+        result = solve_sampled(sampled.program, tolerance or 1e-8, within(time_limit), verbose=verbose, at=at)
         if not all(np.isfinite(part).all() for part in (*result.grams, result.unknowns, result.x)):
             raise OverflowError("the iterates are not finite")
         raw = read_solution(sampled, result, began, at)
-    except (ArithmeticError, np.linalg.LinAlgError) as error:
+    except (ArithmeticError, np.linalg.LinAlgError, OutOfTime) as error:
         known = f"the numbers broke down ({error}); {OTHER_UNITS}"
+        known = "no time left" if isinstance(error, OutOfTime) else known
         failed = unanswered(program.identity, "failed", known, NAME)
         return replace(failed, seconds=time.perf_counter() - began)
     symmetry = program.identity.symmetry
