@@ -26,7 +26,7 @@ NAME = "multiprecision"
 _BITS = 300
 _WORK = 3e7  # products of many digits in one iteration: some seconds
 _SECONDS = 1e-7  # each
-_ITERATIONS = 80
+_ITERATIONS, _USUAL = 80, 30
 _START = 1000.0
 _CENTRING = 0.2
 _BACK = 0.95
@@ -50,6 +50,11 @@ def work_of(count: int, sides: Iterable[int]) -> float:
 def begins_within(program: ConicProgram, seconds: float) -> bool:
     """Whether the equations are eliminated and an iteration is done in about this time."""
     return _SECONDS * _work(program) + 3e-10 * program.cones.zero * program.q.size**2 <= seconds
+
+
+def seconds(program: ConicProgram) -> float:
+    """About how long a program takes."""
+    return _USUAL * _SECONDS * _work(program)
 
 
 def solve(

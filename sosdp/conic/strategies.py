@@ -10,15 +10,16 @@ arithmetic.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 import scipy.sparse as sp
 
+from . import multiprecision
 from .brackets import Bracket, bounded_lower_bound, is_empty, lower_bound, upper_bound
-from .clock import gave_up, otherwise
+from .clock import OutOfTime, gave_up, otherwise, reserve
 from .exact.dual_face import exact_face
 from .exact.dual_program import dual_program, ray_program
 from .exact.guesses import lifted, primal_face, relaxed
@@ -29,6 +30,8 @@ from .reformulate import unsolved
 
 _ROUNDS = 3  # of facial reduction by guesses
 _GUESSED = 300_000  # entries of a program for which faces are guessed: some seconds
+_MARGIN = 1e-6  # of a relaxed program, below which doubles do not tell whether there is any
+_MANY_DIGITS = 10.0  # seconds that it may take to find out
 _SHRINK = (1e-8, 1e-7, 1e-6, 3e-6)  # of the value, what each cone's shrinking may cost
 
 EMPTY = Bracket(np.inf, np.inf, empty=True)
@@ -294,19 +297,53 @@ def find_point(program: ConicProgram, solve: Solve) -> tuple[Restricted, Point] 
         if not inner.program.q.size:
             at: Point = []
             return (inner, at) if inner.upper_bound(at) < np.inf else inner.implied and inner.excludes(at)
-        answer = solve(relaxed(inner.program))
-        for t in near(answer.x[:-1]):
-            if inner.upper_bound(t) < np.inf:
-                return inner, t
-        if answer.x[-1] < 0 and inner.implied:
-            z = answer.z[1:]
-            if _is_ray(inner.program, z) if inner.exact else is_empty(inner.program, z, inner.errors):
-                return True
+        for answer in _margins(inner.program, solve):
+            for t in near(answer.x[:-1]):
+                if inner.upper_bound(t) < np.inf:
+                    return inner, t
+            if answer.x[-1] < 0 and inner.implied:
+                z = answer.z[1:]
+                if _is_ray(inner.program, z) if inner.exact else is_empty(inner.program, z, inner.errors):
+                    return True
         face = primal_face(inner.program, answer)
         if face is None:
             return False
         inner = restrict(program, lifted(face, inner))
     return False
+
+
+def is_empty_within(program: ConicProgram, relative: float, solve: Solve) -> bool:
+    """Whether it is proven that no program has a point whose entries of A and b are off by at most
+    ``relative``, beside their size."""
+    if program.A.shape[0] * program.q.size > _GUESSED:
+        return False
+    errors = abs(program.A).toarray() * relative, np.abs(program.b) * relative
+    answers = _margins(program, solve)
+    return any(is_empty(program, np.delete(a.z, program.cones.zero), errors) for a in answers)
+
+
+def _margins(program: ConicProgram, solve: Solve) -> Iterator[ConicSolution]:
+    """Answers to the relaxed program: a solver's, and where that has next to no margin, one in many digits,
+    and one whose dual vector is inside the cone, at the cost of half of what is missing: signs that miss an
+    inequality by 1e-9 miss a margin by 1e-10, which doubles do not tell from nothing."""
+    wanted = relaxed(program)
+    first = solve(wanted)
+    yield first
+    if abs(first.x[-1]) <= _MARGIN:
+        finer = _in_many_digits(wanted)
+        yield finer
+        if finer.x[-1] < 0:
+            half = -float(finer.x[-1]) / 2
+            yield _Side(wanted, finer).shrunk(half, _in_many_digits, point=False).answer
+
+
+def _in_many_digits(program: ConicProgram) -> ConicSolution:
+    """The answer in many digits; ``failed`` where that takes too long."""
+    try:
+        reserve(multiprecision.seconds(program), _MANY_DIGITS)
+    except OutOfTime:
+        return unsolved(program, "failed", message="no time left")
+    return multiprecision.solve(program)
 
 
 def dual_bound(

@@ -10,7 +10,6 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +17,7 @@ from flint import arb, arb_mat, ctx, fmpq
 from scipy.sparse import csgraph
 
 from ..algebra.polynomial import Polynomial, variable
+from ..conic.clock import otherwise, reserve
 from ..conic.exact.corrected import independent_columns
 from ..conic.exact.integers import is_semidefinite, over_one_denominator
 from ..conic.svec import smat
@@ -25,6 +25,7 @@ from .assemble.identity import Identity, RawSolution
 from .candidate import Candidate
 from .change import Built, Origin
 from .descent import at, local_search, near
+from .finite import bodies, has_listed, is_listed, is_quantified, meets
 from .jets import Jets
 from .judge import RESOLVED, SATISFIED, Theorem, is_far, means, tolerance
 from .solve.solve import cubic_work
@@ -37,7 +38,7 @@ _MOST_IMPROVED = 60  # steps under constraints
 _SIMPLE = (
     100  # denominator of a point that is guessed: 3 x == 1 between two inequalities that are tight there
 )
-_WORK = 1e6  # of a solve of milliseconds
+_WORK = 1e9  # of a solve of a second
 _PRECISION = 200  # binary digits of the balls in which points are enclosed
 _LEAST = 1e-99  # a covariance that is none
 _ROOM = 1e-9  # of a constraint's terms: how far inside a corrected point is wanted
@@ -45,6 +46,7 @@ _ROOM = 1e-9  # of a constraint's terms: how far inside a corrected point is wan
 Point = dict[int, Fraction]
 
 
+@otherwise((math.inf, None))
 def attained(
     built: Built, raw: RawSolution, theorem: Theorem | None, enough: float = -math.inf
 ) -> tuple[float, Point | None]:
@@ -62,6 +64,7 @@ def attained(
     for search, start in itertools.product((False, True), _starts(built, raw, demand)):
         if best <= enough:
             break
+        reserve()
         u = _descended(objective, start, *held) if search else start
         x = _rounded(demand, u) if proven is not None else _feasible_near(demand, built.change.origins[0], u)
         if x is None:
@@ -77,6 +80,7 @@ def attained(
     return best, None if where is None else built.change.point(where)
 
 
+@otherwise(None)
 def feasible_point(built: Built, raw: RawSolution) -> Point | None:
     """A point that satisfies every constraint, checked exactly, in the given variables; None where none was
     found."""
@@ -101,9 +105,9 @@ def is_full(candidate: Candidate) -> bool:
 
 
 def _feasible_near(demand: Demand, origin: Origin, start: dict[int, float]) -> Point | None:
-    if _is_quantified(demand):
+    if is_quantified(demand):
         return None
-    equal, least, matrices = _bodies(demand)
+    equal, least, matrices = bodies(demand)
 
     def near_by(u: dict[int, float]) -> Iterator[Point]:
         yield _rounded(demand, u)
@@ -112,7 +116,7 @@ def _feasible_near(demand: Demand, origin: Origin, start: dict[int, float]) -> P
 
     def satisfying(u: dict[int, float]) -> Point | None:
         for x in near_by(u):
-            if not (all(at(h, x) == 0 for h in equal) and all(at(g, x) >= 0 for g in least)):
+            if not meets(equal, least, x):
                 continue
             if all(_is_semidefinite(m, x) for m in matrices):
                 return x
@@ -124,11 +128,7 @@ def _feasible_near(demand: Demand, origin: Origin, start: dict[int, float]) -> P
     return satisfying(_corrected(equal, least, start))
 
 
-def _is_quantified(demand: Demand) -> bool:
-    """Whether a constraint holds for all values of some variables: no point is shown to satisfy it here."""
-    return bool(demand.system.foralls) or any(c.kind == "forall" for c in demand.in_expectation)
-
-
+@otherwise(False)
 def has_point(built: Built, raw: RawSolution) -> bool:
     """Whether a point of the set is proven to exist: near ends of the bounds of variables, which is found out
     once for all programs of a structure, or near the moments found."""
@@ -139,7 +139,8 @@ def has_point(built: Built, raw: RawSolution) -> bool:
         and demand.key is not None
         and demand.identity.derive(_has_end, demand.first)
     )
-    return known or any(_has_near(demand, origin, u) for u in _starts(built, raw, demand))
+    near_by = known or any(_has_near(demand, origin, u) for u in _starts(built, raw, demand))
+    return near_by or is_listed(demand) and has_listed(demand)
 
 
 def _has_end(_: Identity, demand: Demand) -> bool:
@@ -151,7 +152,7 @@ def _has_end(_: Identity, demand: Demand) -> bool:
 
 def _has_near(demand: Demand, origin: Origin, start: dict[int, float]) -> bool:
     return _feasible_near(demand, origin, start) is not None or (
-        not _is_quantified(demand) and _encloses(demand, start)
+        not is_quantified(demand) and _encloses(demand, start)
     )
 
 
@@ -159,8 +160,10 @@ def shows_points(built: Built) -> bool:
     """Whether most sets of this kind that have a point are proven to: not those that rules (x**2 = x) or
     matrices confine to points that are not looked for, or for which no point is looked for."""
     demand = built.statement.demands[0]
+    if is_listed(demand):
+        return True
     free = not (demand.labels or any(demand.roots.values()))
-    free = free and not (_is_quantified(demand) or _bodies(demand)[2])
+    free = free and not (is_quantified(demand) or bodies(demand)[2])
     return free and _looks_for_points(built, _polynomials(demand))
 
 
@@ -173,7 +176,7 @@ def is_turned(built: Built, raw: RawSolution) -> bool:
 def may_be_empty(built: Built) -> bool:
     """Whether a set that rules or matrices confine is soon asked whether it is empty: not by rules alone."""
     demand, piece = built.statement.demands[0], built.pieces[0]
-    equal, least, matrices = _bodies(demand)
+    equal, least, matrices = bodies(demand)
     more = len(equal) > len(piece.quotient.used) or least or matrices
     return bool(more) and cubic_work(built.program.identity) < _WORK
 
@@ -181,7 +184,7 @@ def may_be_empty(built: Built) -> bool:
 def _encloses(demand: Demand, start: dict[int, float]) -> bool:
     """Whether a point near this one is proven to satisfy everything, irrational as it may be: Krawczyk's test
     in balls finds a zero of the equations in as many variables, at which every inequality is positive."""
-    equal, least, matrices = _bodies(demand)
+    equal, least, matrices = bodies(demand)
     near_by = _corrected(equal, least, start)
     ids = sorted(near_by)
     if not equal or matrices or demand.fixed or len(equal) > len(ids):
@@ -220,16 +223,6 @@ def _ball(p: Polynomial, box: dict[int, arb]) -> arb:
             term = term * box[v] if v else term
         total += term
     return total
-
-
-def _bodies(demand: Demand) -> tuple[list[Polynomial], list[Polynomial], list[Any]]:
-    """Equations, inequalities and matrices of a demand, what holds in expectation among them."""
-    system, more = demand.system, demand.in_expectation
-    return (
-        [*system.equalities, *(c.body for c in more if c.kind == "equality")],
-        [*system.inequalities, *(c.body for c in more if c.kind == "inequality")],
-        [*system.matrices, *(c.body for c in more if c.kind == "psd")],
-    )
 
 
 def _nearly_feasible(built: Built, x: Point) -> bool:
@@ -379,6 +372,7 @@ def _corrected(equal: list[Polynomial], least: list[Polynomial], start: dict[int
         return start
     jets, x = Jets(every, ids), np.array([start[v] for v in ids])
     for _ in range(_ROUNDS):
+        reserve()
         point = {v: Fraction(float(c)) for v, c in zip(ids, x, strict=True)}
         value = np.array([near(at(p, point) / s) for p, s in zip(every, jets.sizes, strict=True)])
         size = np.array([_size(p, point) / near(s) for p, s in zip(every, jets.sizes, strict=True)])

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..conic.clock import OutOfTime, limited
 from ..conic.program import ProblemTooLarge, SolverUnavailable
 from .attained import attained, feasible_point, has_point, is_turned, may_be_empty, shows_points
 from .candidate import Candidate, Ran, State
@@ -95,6 +96,11 @@ _CLOSE = 1e-4  # for less than so much of the value
 def run(state: State) -> Candidate:
     """Every step that applies, until the answer is not doubtful or the time is over; the best candidate with
     the best proven bound of all. ``state.ran`` says what was done."""
+    with limited(lambda: state.deadline - time.perf_counter()):
+        return _climbed(state)
+
+
+def _climbed(state: State) -> Candidate:
     state.judging, state.running = _judged, run
     if not state.candidates:  # else it goes on
         state.at = state.started
@@ -143,7 +149,7 @@ def _take(state: State, name: str, what: Callable[[State], Candidate | None]) ->
     began, place = time.perf_counter(), len(state.ran)
     try:
         result = what(state)
-    except (SolverUnavailable, ProblemTooLarge, OverflowError, np.linalg.LinAlgError):
+    except (SolverUnavailable, ProblemTooLarge, OutOfTime, OverflowError, np.linalg.LinAlgError):
         if not state.candidates:
             raise
         return

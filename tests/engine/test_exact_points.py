@@ -13,7 +13,7 @@ from sosdp.conic.exact import guesses
 from sosdp.conic.exact.integers import rounded
 from sosdp.conic.exact.restriction import Face, restrict
 from sosdp.conic.program import Cones, ConicProgram
-from sosdp.conic.strategies import _Side, find_point
+from sosdp.conic.strategies import _Side, find_point, is_empty_within
 from sosdp.conic.svec import svec
 from tests.engine.programs import lmi, unit
 
@@ -157,6 +157,20 @@ def test_a_point_that_is_proven():
     inner, at = find_point(on_a_line("maximize"), clarabel.solve)
     assert inner.upper_bound(at) < np.inf
     assert find_point(lmi([1], [unit(2, 0, 0)], unit(2, 0, 1)), clarabel.solve) is True
+
+
+@pytest.mark.parametrize(
+    ("gap", "relative", "empty"), [(1e-12, 1e-14, True), (1e-12, 1e-11, False), (0, 0, False)]
+)
+def test_a_program_with_rounded_entries_is_empty_by_more_than_they_are_off(gap, relative, empty):
+    """[[x, 1], [1, 1]] is semidefinite from 1 on, and x <= 1 - gap."""
+    program = ConicProgram(
+        q=np.zeros(1),
+        A=sp.csc_matrix([[1.0], [-1.0], [0.0], [0.0]]),
+        b=np.array([1.0 - gap, 0.0, np.sqrt(2), 1.0]),
+        cones=Cones(0, 1, (2,)),
+    )
+    assert is_empty_within(program, relative, clarabel.solve) is empty
 
 
 @pytest.mark.few(1)

@@ -221,3 +221,37 @@ def test_a_matrix_of_zeros_says_nothing():
     x = sd.variables("x")
     answer = sd.minimize(x, [sd.PSD([[0 * x, 0 * x], [0 * x, 0 * x]]), x >= 0])
     assert answer.status == "optimal" and answer.bound == pytest.approx(0, abs=1e-6)
+
+
+def missed_by_signs(n, weights, gap=Fraction(1, 10**9)):
+    """Signs and an inequality that all of them miss by ``gap``, and an objective."""
+    z = sd.variables("z", n)
+    given = sum(w * v for w, v in zip(weights, z, strict=True))
+    return sum((-1) ** k * v for k, v in enumerate(z)), [
+        *(v**2 == 1 for v in z),
+        given >= sum(map(abs, weights)) + gap,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("n", "degree", "status"),
+    [(2, 2, "infeasible"), (5, 2, "infeasible"), (4, 4, "infeasible"), (3, 6, "infeasible"), (6, 4, None)],
+)
+def test_signs_that_miss_an_inequality_by_next_to_nothing(n, degree, status):
+    """They were `optimal`: moments miss by 1e-9 what solvers miss anyway. Many digits refute them, and of a
+    finite set too large for these it is known that none of its points was found."""
+    for weights in ([1] * n, [Fraction(31 * k + 7, 90 - k) * (-1) ** k for k in range(n)]):
+        answer = sd.minimize(*missed_by_signs(n, weights), degree=degree)
+        assert answer.status == (status or "inaccurate")
+        met = sd.minimize(*missed_by_signs(n, weights, 0), degree=degree)
+        assert met.status == "optimal" and met.bound == pytest.approx(
+            sum((-1) ** k * math.copysign(1, w) for k, w in enumerate(weights)), abs=1e-5
+        )
+
+
+def test_moments_of_a_set_without_points_are_an_optimum():
+    """No signs have the sum 1/2, which degree 2 does not see: the moments are proven."""
+    z = sd.variables("z", 3)
+    assert (
+        sd.minimize(z[0], [*(v**2 == 1 for v in z), sum(z) == Fraction(1, 2)], degree=2).status == "optimal"
+    )

@@ -21,7 +21,14 @@ import scipy.sparse as sp
 from ...conic.choose import opinion
 from ...conic.exact.integers import rounded
 from ...conic.program import ConicProgram
-from ...conic.strategies import Solve, dual_bound, find_point, is_dual_infeasible, is_unbounded
+from ...conic.strategies import (
+    Solve,
+    dual_bound,
+    find_point,
+    is_dual_infeasible,
+    is_empty_within,
+    is_unbounded,
+)
 from ...conic.svec import SQRT2, triangle, unstored
 from ..assemble.identity import GramProgram, RawSolution
 from ..candidate import Candidate, State
@@ -54,12 +61,17 @@ def exact(state: State) -> Candidate | None:
     wanted = state.statement
     whole = [replace(d, options=replace(d.options, prune=False), reduced=False) for d in wanted.demands]
     built = build(replace(wanted, demands=tuple(whole)), state.best.built.change)
-    shown, _ = decided(state, built, state.best.raw, lambda conic, solve, _: find_point(conic, solve))
+    shown, _ = decided(state, built, state.best.raw, _point, roughly=True)
     if shown is False:
         return None
     if shown is True:
         return replace(state.best, step="exact", status="infeasible", reason=EMPTY, settled=True)
     return replace(state.best, step="exact", status="optimal", reason=_MOMENTS)
+
+
+def _point(conic: ConicProgram, solve: Solve, exact: ExactData) -> Any:
+    """A point, or True: there is none, whatever the numbers are of which these entries are roundings."""
+    return is_empty_within(conic, exact.off, solve) if exact.off else find_point(conic, solve)
 
 
 def may_decide(state: State) -> bool:
