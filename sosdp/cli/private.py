@@ -260,7 +260,7 @@ def fields(name: str, release: dict[str, Any], advice: str) -> Fields:
     result["advice"] = advice or public.get("advice")
     names = public.get("columns")
     if names is not None and name not in TARGETED:
-        result["columns"] = " ".join(f"{k}:{n}" if name == "mrf" else n for k, n in enumerate(names))
+        result["columns"] = ", ".join(f"{k}:{n}" if name == "mrf" else n for k, n in enumerate(names))
     printers = {"sbm": _labels, "mrf": _field, "pca": _components} | dict.fromkeys(TARGETED, _coefficients)
     return {**result, **(printers.get(name, _numbers)(value, public) if value else {})}
 
@@ -270,7 +270,7 @@ def _labels(value: dict[str, Any], public: dict[str, Any]) -> Fields:
     sides = {sign: [str(n) for n, x in zip(value["nodes"], labels) if x == sign] for sign in (1, -1)}
     return {
         "released": f"{len(sides[1])} vertices labelled 1 and {len(sides[-1])} labelled -1",
-        **{f"label {sign}": " ".join(members) for sign, members in sides.items()},
+        **{f"label {sign}": ", ".join(members) for sign, members in sides.items()},
     }
 
 
@@ -322,7 +322,7 @@ def _numbers(value: dict[str, Any], public: dict[str, Any]) -> Fields:
     names, estimates = public.get("columns"), public.get("estimates")
     for name in ("mostly_one_value", "skewed", "at_bounds"):  # indices of columns
         if name in value:
-            value[name] = [str(k) if names is None else names[k] for k in value[name]]
+            value[name] = [", ".join(str(k) if names is None else names[k] for k in value[name])]
     if estimates is not None and "mean" in value:
         known = estimates[0] if len(set(estimates)) == 1 else "mean"
         value = {known if name == "mean" else name: numbers for name, numbers in value.items()}

@@ -85,7 +85,7 @@ def test_a_refusal_is_a_release_too(capsys):
 
 
 def test_names_of_vertices_come_back(tmp_path, capsys):
-    graph = nx.relabel_nodes(two_cliques(60), lambda k: f"{'ab'[k // 60]}{k % 60:02d}")
+    graph = nx.relabel_nodes(two_cliques(60), lambda k: f"{'ab'[k // 60]} {k % 60:02d}")
     path = tmp_path / "g.csv"
     path.write_text("".join(f"{u},{v}\n" for u, v in graph.edges), encoding="utf-8")
     nx.write_graphml(graph, tmp_path / "g.graphml")
@@ -93,6 +93,8 @@ def test_names_of_vertices_come_back(tmp_path, capsys):
         value = released(capsys, str(tmp_path / name), *BUDGET)["value"]
         assert value["nodes"] == sorted(graph.nodes)
         assert value["labels"] == [1 if node[0] == "a" else -1 for node in value["nodes"]]
+    assert main(["private", "sbm", str(path), *BUDGET]) == 0
+    assert "label 1    a 00, a 01, a 02" in capsys.readouterr().out  # names may hold blanks
 
 
 def test_a_seed_is_not_private_and_reproducible(capsys):
