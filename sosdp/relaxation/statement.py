@@ -21,6 +21,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from ..algebra.build import polynomial
 from ..algebra.coefficients import to_float
 from ..algebra.polynomial import Polynomial
@@ -324,18 +326,28 @@ class Statement:
 
 def data_size(system: System, *more: Polynomial) -> float:
     """The size of variables at which terms of different degrees of a constraint, or of other polynomials,
-    balance, the largest of all."""
+    balance, the largest of all: those of a whole polynomial, and those in one variable alone, which may have
+    a unit of its own."""
     entries = [p for m in system.matrices for p in m.reshape(-1).tolist()]
     best = 0.0
     for p in (*system.equalities, *system.inequalities, *entries, *more):
         degrees = (p.monos > 0).sum(axis=1)
-        top = int(degrees.max(initial=0))
-        sizes = [(abs(to_float(c)), d) for c, d in zip(p.coefs.tolist(), degrees.tolist(), strict=True)]
-        lead = max((c for c, d in sizes if d == top), default=0.0)
-        for c, d in sizes:
-            if d < top and lead > 0:
-                best = max(best, (c / lead) ** (1.0 / (top - d)))
+        alone = np.where((p.monos == p.monos[:, -1:]) | (p.monos == 0), p.monos[:, -1:], -1).min(axis=1)
+        sizes = np.array([abs(to_float(c)) for c in p.coefs.tolist()])
+        best = max(best, _balance(sizes, degrees))
+        for v in np.unique(alone[alone > 0]).tolist():
+            own = (alone == v) | (degrees == 0)
+            best = max(best, _balance(sizes[own], degrees[own]))
     return best or 1.0
+
+
+def _balance(sizes: np.ndarray, degrees: np.ndarray) -> float:
+    """The largest size at which a term of lower degree is as large as the largest one of the highest."""
+    top = degrees.max(initial=0)
+    lead, lower = sizes[degrees == top].max(initial=0.0), degrees < top
+    if not lead > 0:
+        return 0.0
+    return float(((sizes[lower] / lead) ** (1.0 / (top - degrees[lower]))).max(initial=0.0))
 
 
 def tallest(p: Polynomial) -> Fraction:

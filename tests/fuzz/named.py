@@ -168,4 +168,13 @@ NAMED = [
     ),
     # refuted at points
     Question("x", ("x**2 == 1", "y**2 == 1", "x + y >= 2 + F(1,10**9)"), "empty", degree=6),
+    # variables in units of their own, far from 0: each has a size of its own
+    at(
+        "F(1,10**5)*((F(1,100)**2*x**2-1)**2+(F(1,100)*x*(F(1,10**6)*y-2000)-1)**2+(F(1,100)*x+1)**2)",
+        ("F(1,10**4)*x**2+(F(1,10**6)*y-2000)**2 <= 9",),
+        {"x": -100, "y": 1999 * 10**6},
+        degree=6,
+        size=3e-5,
+        sure=False,
+    ),
 ]
