@@ -34,7 +34,7 @@ RESOLVED = 1e-12  # violation, of moments of size one, that no solver in doubles
 SATISFIED = 1e-6  # the same where moments alone decide
 _DIGITS = 64 * UNIT  # relative distance of two numbers, of a few roundings
 _CLOSED = 1e-3  # size of the objective beside its large terms, above which a gap closed at points counts
-_OF_GAIN = 1e-3  # of what an optimum is better than the origin, that its bracket may be wide
+_OF_SUM = 1e-3  # of what the value of several unknowns is the sum of, that its bracket may be wide
 _SHARE = 1e-3  # of what an equation wants of a measure: what is less is nothing
 _NO_MOMENT = 1e-9  # in a program's units: there is no measure
 _MOST_REDUCED = 1e7  # rows squared times columns of equations that are reduced exactly
@@ -107,7 +107,8 @@ def tolerance(built: Built, value: float, varies: float = math.inf) -> float:
     """What counts as closed: relative to the value and to one, but never more than the objective varies: its
     constant is no reason to be content with less, but for the last digits that floats of its size have.
     ``varies``: how much the answer does (``variation_of``)."""
-    height = min(ENOUGH * min(max(abs(value), 1.0), built.height), _OF_GAIN * varies)
+    share = ENOUGH if built.statement.single else _OF_SUM
+    height = min(ENOUGH * min(max(abs(value), 1.0), built.height), share * varies)
     return max(height, _DIGITS * abs(value))
 
 
@@ -126,7 +127,7 @@ def variation_of(built: Built, raw: RawSolution, value: float) -> float:
     moved = program.value(raw.unknowns) * built.unit - first.program.value(first.settled) * first.unit
     priced = np.abs(program.objective * (raw.unknowns - built.settled)).max()
     terms = np.abs(identity.target + identity.unknown.T @ built.settled) @ np.abs(raw.moments)
-    return max(float(min(priced, terms)) * built.unit, abs(moved), RESOLVED / _OF_GAIN * built.height)
+    return max(float(min(priced, terms)) * built.unit, abs(moved), RESOLVED / _OF_SUM * built.height)
 
 
 def outwards(value: Fraction, sign: int) -> float | None:

@@ -295,3 +295,13 @@ def test_an_empty_set_leaves_a_program_with_coefficients():
     answer = program.maximize(c)
     assert answer.status in ("unbounded", "inaccurate") and not answer.bound == -np.inf
     assert sd.minimize(x, system, 4).status in ("infeasible", "inaccurate")
+
+
+@pytest.mark.parametrize("a, b, e", [(3, 8, 8), (8, 4, 9)])
+def test_an_optimum_is_relative_to_what_it_gains_on_the_origin(a, b, e):
+    """Terms in units that are too large are no measure: -9.4e-13 was an optimum of squares that are 1e-8 at
+    the origin."""
+    gain = F(1, 10**e)
+    u, v = x / 10**a, y / 10**b
+    answer = sd.minimize(gain * ((u - 1) ** 2 + (v - u) ** 2))
+    assert answer.status != "optimal" or abs(answer.bound) <= 1e-5 * gain
