@@ -369,7 +369,8 @@ def test_a_frame_has_the_numbers_that_a_bin_holds_and_columns_by_the_question_al
         (table.histogram("old"), [False, True]),
         (table.histogram("ill", 4), ["0 to 1", "2 to 3", "4 to 5"]),
         (table.histogram("ill", 5), ["0 to 1", "2 to 3", "4 to 5"]),
-        (table.histogram("ill", [0, 5]), [[0, 5]]),
+        (table.histogram("ill", [0, 1, 3]), [0, "1 to 2", "3 to 5"]),
+        (table.histogram("ill", [0, 2.5, 5]), [[0, 2.5], [2.5, 5]]),
         (table.histogram("pay", 2), [[0, 1], [1, 2]]),
         (table.histogram("ill").histogram("old"), [0, 1, 2, 3, 4, 5, False, True]),
     ):

@@ -32,6 +32,7 @@ def _held(row: dict[str, Any], starts: set[tuple[str | None, Any]], public: Mapp
     if not isinstance(ends, list) or any(type(end) is not int for end in ends):
         return ends
     low, high = public["bounds"][column]
-    last = ends[1] - 1 if (column, ends[1]) in starts else int(min(ends[1], high))  # it holds its upper edge
+    whole = (column, ends[1]) not in starts and ends[1] <= high  # the last bin holds its upper edge
+    last = ends[1] if whole else ends[1] - 1
     first, last = (bool(k) if low is False else k for k in (ends[0], last))
     return first if first == last else f"{first} to {last}"

@@ -241,7 +241,9 @@ def histogram(schema: Schema, name: str, bins: int | Sequence[float] | None = No
     if len(edges) < 2 or not ascending or not all(map(math.isfinite, edges)):
         raise ValueError("bins: a number, or at least two finite edges in ascending order")
     below, above = ([low] if low < edges[0] else []), ([high] if edges[-1] < high else [])
-    return Histogram(column, edges=(*below, *edges, *above))
+    edges = [*below, *edges, *above]
+    whole = column.type == "integer" and all(map(float.is_integer, edges))
+    return Histogram(column, edges=tuple(map(int, edges) if whole else edges))
 
 
 def groups(schema: Schema, name: str, keys: Iterable[Any] | None) -> Groups:
