@@ -18,6 +18,7 @@ from certificates.find.zeros import local_minimisers, value_to
 from certificates.identity import Claim
 from certificates.proof import Proof
 from sosdp.algebra.monomials import MONOMIAL
+from sosdp.algebra.variables import variable_name
 
 FEW_VARIABLES = 8  # up to which the points of {-1, 0, 1}^n are looked at
 LIMITS = (1, 8, 100, 2000)  # denominators of exact minimisers
@@ -151,9 +152,11 @@ def _exact_values(of: Any) -> list[tuple[Fraction, dict[int, Fraction] | None]]:
 def attained(proof: Proof, point: Mapping[int, Fraction]) -> Proof:
     """The proof with the point where its bound is attained, and uniqueness where the multipliers show it.
 
-    NotCertifiable when the point is not in the set or does not attain the bound.
+    NotCertifiable when the point is not in the set, lacks a coordinate or does not attain the bound.
     """
     coordinates = tuple(sorted((int(v), Fraction(value)) for v, value in point.items()))
+    if missing := {*proof.ids} - dict(coordinates).keys():  # free variables of for-all constraints among them
+        raise NotCertifiable(f"the point has no coordinate {variable_name(min(missing))}")
     for unique in (True, False):
         result = replace(proof, claim=replace(proof.claim, point=coordinates, unique=unique))
         if result.verdict:

@@ -86,10 +86,10 @@ def polynomial(value: Any) -> Polynomial:
     return coerce(value)
 
 
-def quadratic_form(matrix: Any, name: str) -> Polynomial:
+def quadratic_form(matrix: Any, name: str, beside: Iterable[Polynomial] = ()) -> Polynomial:
     """``y'My`` for a symmetric matrix M of polynomials, shape (k, k), in own variables ``sosdp_name0``, ...
 
-    ValueError unless M is square and symmetric, and has none of these.
+    ValueError unless M is square and symmetric, and neither M nor ``beside`` has one of these.
     """
     entries = np.asarray(matrix, dtype=object)
     if entries.ndim != 2 or entries.shape[0] != entries.shape[1]:
@@ -98,7 +98,7 @@ def quadratic_form(matrix: Any, name: str) -> Polynomial:
     rows = [[coerce(e) for e in row] for row in entries.tolist()]
     if any(rows[i][j] != rows[j][i] for i in range(side) for j in range(i)):
         raise ValueError("a matrix of polynomials must be a symmetric matrix")
-    y = own_variables(name, side, itertools.chain(*rows))
+    y = own_variables(name, side, itertools.chain(*rows, beside))
     return sum((rows[i][j] * y[i] * y[j] for i in range(side) for j in range(side)), coerce(0))
 
 

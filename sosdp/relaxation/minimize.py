@@ -319,7 +319,7 @@ def prove_sos(
     building, solving = _split("prove_sos", {**options}, "system", "degree", "zeros")
     entries = np.asarray(p, dtype=object) if isinstance(p, (list, tuple, np.ndarray)) else None
     if entries is not None and entries.ndim:
-        p = quadratic_form(entries, "y_")
+        p = quadratic_form(entries, "y_", as_system(system).variables)
         degree = None if degree is None else degree + 2
     p = coerce(p)
     relaxation = relaxation_for(as_system(system), p, degree, **building)

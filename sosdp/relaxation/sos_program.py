@@ -127,7 +127,7 @@ class SosProgram(PickledByName):
         A matrix in the unknowns alone is a linear matrix inequality. ValueError unless square and symmetric.
         """
         name = _labels(len(self.constraints))
-        form = quadratic_form(matrix, name)
+        form = quadratic_form(matrix, name, as_system(on).variables)
         if on is not None:
             self.labels[len(self.constraints)] = own_variables(name, len(matrix))
         return self.require(form, on, None if degree is None else degree + 2, cone)

@@ -47,6 +47,11 @@ def test_a_matrix_in_the_letters_of_another_answer_is_refused():
     s, t = (p for p in first.variables if "sosdp_" in str(p))
     with pytest.raises(ValueError, match="is a letter of the library"):
         sd.prove_sos([[2 * t**2, 0], [0, -(s**2)]])
+    with pytest.raises(ValueError, match="is a letter of the library"):  # nor in what describes its set
+        sd.prove_sos([[x**2, 0], [0, -1]], t == 0)
+    (y,) = own_variables("y0_", 1)
+    with pytest.raises(ValueError, match="is a letter of the library"):
+        sd.SosProgram([x]).require_psd([[-1]], on=y == 0)
 
 
 def test_own_letters_travel_in_pickles_and_files(tmp_path):

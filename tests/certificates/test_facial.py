@@ -145,3 +145,13 @@ def test_zeros_say_nothing_of_free_variables():
     system = [sd.for_all([v], q >= 0), x**2 + y**2 <= 4]
     result = certificates.extract(sd.minimize(x + 2 * y, system, degree=2))
     assert result.exact().verify()
+
+
+def test_points_of_the_problem_are_none_of_a_claim_with_free_variables():
+    """A ValueError: the claim's points have a coordinate for each free variable, which minimisers lack."""
+    x, y, u, v = sd.variables("x y u v")
+    system = [sd.for_all([u, v], u**4 + (2 * p + 1) * u**2 * v**2 + v**4 >= 0) for p in (x, y)]
+    proof = certificates.extract(sd.minimize(x + y, system, degree=4)).exact(slack=1e-2)
+    assert proof.verify() and -3.03 <= proof.bound <= -3
+    with pytest.raises(certificates.NotCertifiable, match="no coordinate sosdp_free_s0_4"):
+        certificates.attained(proof, {int(p.variable_ids[0]): Fraction(-3, 2) for p in (x, y)})
