@@ -8,6 +8,7 @@ from typing import Any
 
 from certificates.checker.words import refutes
 from certificates.kernel_words import NAME, Problem
+from sosdp.algebra.words import rewriting
 from sosdp.model.problem_file import load_problem
 from sosdp.relaxation.operators.bases import level_terms
 from sosdp.relaxation.operators.statement import read
@@ -102,6 +103,7 @@ class Claimed:
         return {self.text(w): str(c) for w, c in p}
 
 
+@rewriting()
 def differs(claim: Mapping[str, Any], problem: Any) -> str:
     """In what a claim is not what a problem file (or its object) asks; "" where the proof answers it.
 

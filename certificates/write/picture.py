@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from certificates.identity import Multiplier
+from certificates.identity import Identity, Multiplier
 from certificates.write.tables import gram_table
 from sosdp.extras import need
 from sosdp.plot.figures import BLUE, INK, VERMILION, figure, title
@@ -14,12 +14,12 @@ from sosdp.plot.figures import BLUE, INK, VERMILION, figure, title
 LABELS = 24  # basis elements up to which the axes name them
 
 
-def picture(multiplier: Multiplier) -> Any:
+def picture(multiplier: Multiplier | Identity) -> Any:
     """A matplotlib figure: Gram matrix on the left, factor on the right (column k: square k, times sqrt(d)).
 
     Blue is positive, orange negative; both panels have their own scale, symmetric about 0.  The factor is in
-    floating point and for the eye only: Q = F F^T, by eigenvectors, largest square first.  ValueError for
-    multipliers without a Gram matrix.  Needs the extra 'sosdp[plot]'.
+    floating point and for the eye only: Q = F F^T, by eigenvectors, largest square first.  What is taken and
+    refused is that of `gram_table`.  Needs the extra 'sosdp[plot]'.
     """
     table = gram_table(multiplier)
     need("matplotlib", "a picture")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from certificates.exact import monos_of
-from certificates.identity import Multiplier
+from certificates.identity import Identity, Multiplier
 from sosdp.algebra.polynomial import Polynomial
 
 SHOWN = 40  # rows and columns of a table that is displayed; `entries` has them all
@@ -68,14 +68,20 @@ def _names(monos: np.ndarray, entry: Sequence[int] | np.ndarray | None) -> tuple
 def gram_table(multiplier: Any) -> LabelledMatrix:
     """The Gram matrix of a multiplier of a proof (fractions) or of a block of ``pe.dual`` (floats), labelled.
 
-    In a matrix constraint's multiplier a label also names the row of the matrix. ValueError for a multiplier
-    without a Gram matrix.
+    In a matrix constraint's multiplier a label also names the row of the matrix. A proof stands for its only
+    Gram matrix. ValueError for a multiplier without one and a proof with several, TypeError for others.
     """
+    if isinstance(multiplier, Identity):
+        having = [m for m in multiplier.multipliers if m.basis]
+        if len(having) != 1:
+            raise ValueError(f"the proof has {len(having)} Gram matrices: give one of proof.multipliers")
+        multiplier = having[0]
     if isinstance(multiplier, Multiplier):
         if not multiplier.basis:
             raise ValueError(f"a multiplier of kind {multiplier.kind!r} has no Gram matrix to show")
         monos, entries = monos_of(list(multiplier.basis)), multiplier.matrix
     else:
+        _has(multiplier, "gram", "a Gram matrix is that of a multiplier of a proof or a block of pe.dual")
         monos, entries = np.asarray(multiplier.basis), np.asarray(multiplier.gram)
     of = f" {', '.join(map(str, multiplier.index))}" if tuple(multiplier.index) else ""
     return LabelledMatrix(_names(monos, multiplier.entry), entries, f"{multiplier.kind}{of}")
@@ -83,6 +89,7 @@ def gram_table(multiplier: Any) -> LabelledMatrix:
 
 def moment_table(pe: Any, basis: Any = None) -> LabelledMatrix:
     """The moment matrix of a solved relaxation, labelled; `basis` as in ``pe.moment_matrix``."""
+    _has(pe, "moment_matrix", "a moment matrix is that of a solved relaxation")
     matrix = pe.moment_matrix(basis)
     if basis is None:
         return LabelledMatrix(_names(np.asarray(pe.basis), None), matrix, "moments")
@@ -92,4 +99,10 @@ def moment_table(pe: Any, basis: Any = None) -> LabelledMatrix:
 
 def dual_tables(pe: Any) -> list[LabelledMatrix]:
     """The Gram matrices of the float multipliers ``pe.dual``, in monomials; empty without multipliers."""
+    _has(pe, "dual", "float multipliers are those of a solved relaxation")
     return [] if pe.dual is None else [gram_table(block) for block in pe.dual.blocks]
+
+
+def _has(value: Any, attribute: str, said: str) -> None:
+    if not hasattr(value, attribute):
+        raise TypeError(f"{said}, not of a {type(value).__name__}")

@@ -11,7 +11,9 @@ conjugates (`complex`) all letters commute: words are sorted, and nothing is rew
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
@@ -29,6 +31,27 @@ ZERO, ONE, IMAGINARY = (
     (Fraction(1), Fraction(0)),
     (Fraction(0), Fraction(1)),
 )
+
+
+_LEFT: ContextVar[tuple[list[int], ...]] = ContextVar("left", default=())
+
+
+@contextmanager
+def rewriting(most: int = 1 << 20) -> Iterator[None]:
+    """Inside, relations rewrite words in at most so many steps, each one to five microseconds;
+    ValueError then."""
+    before = _LEFT.set((*_LEFT.get(), [most]))
+    try:
+        yield
+    finally:
+        _LEFT.reset(before)
+
+
+def _spend(steps: int) -> None:
+    for left in _LEFT.get():
+        left[0] -= steps
+        if left[0] < 0:
+            raise ValueError("rewriting products of these operators by their relations takes too long")
 
 
 def times(a: Number, b: Number) -> Number:
@@ -236,6 +259,7 @@ class Words(Monoid):
                 for middle, c in self._rules[word[place:end]].items():
                     for w, d in self.reduced(word[:place] + middle + word[end:]).items():
                         add_to(result, w, times(c, d))
+                _spend(len(word) + len(result))
             self._known[word] = result
         return result
 

@@ -10,6 +10,7 @@ from typing import Any
 from sosdp.algebra import letters
 from sosdp.algebra.grammar import Grammar, ParseError, clip, read_number, tokens
 from sosdp.algebra.operator import IMAGINARY_UNIT, OperatorPolynomial, relation
+from sosdp.algebra.words import rewriting
 from sosdp.model.expectation import Expectation, expectation
 from sosdp.model.expected import require
 
@@ -38,6 +39,7 @@ class OperatorProblem:
     given: dict[str, Any] = field(repr=False)
 
 
+@rewriting()
 def read_operators(data: Mapping[str, Any], sense: str, at: Callable[[str], Any]) -> OperatorProblem:
     """The problem; ``at(key)`` is a context in which what goes wrong is a complaint about the key."""
     names: dict[str, Any] = {}

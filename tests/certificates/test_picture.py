@@ -19,6 +19,10 @@ def test_a_gram_matrix_and_its_squares():
         gram, factor = fig.axes[0].images[0].get_array(), fig.axes[1].images[0].get_array()
         assert abs(factor @ factor.T - gram).max() < 1e-9
         assert fig.axes[1].get_title(loc="left") == f"factor: {factor.shape[1]} squares"
+    assert png(certificates.picture(certificates.extract(sd.prove_sos((x - y) ** 2)).exact()))
     problem = sd.minimize(x, sd.System(x**2 == 1), degree=2)
     equality = [m for m in certificates.extract(problem).exact().multipliers if m.kind == "equality"]
-    refuse((lambda: certificates.picture(equality[0]), "no Gram matrix"))
+    refuse(
+        (lambda: certificates.picture(equality[0]), "no Gram matrix"),
+        (lambda: certificates.picture(proof.claim), "not of a Claim", TypeError),
+    )

@@ -68,3 +68,17 @@ def test_files_leave_out_what_is_zero():
     twin = certificates.Proof(proof.claim, (padded, *proof.multipliers[1:], nothing))
     assert len(json.dumps(twin.to_dict()["multipliers"])) <= len(json.dumps(proof.to_dict()["multipliers"]))
     assert twin.verify()
+
+
+def test_a_proof_stands_for_its_only_gram_matrix():
+    pe = sd.prove_sos((x - y) ** 2 + x**2)
+    proof = certificates.extract(pe).exact()
+    assert str(certificates.gram_table(proof)) == str(certificates.gram_table(proof.multipliers[0]))
+    several = certificates.extract(sd.minimize(x * y, DISC, 2)).exact()
+    refuse((lambda: certificates.gram_table(several), "2 Gram matrices: give one of proof.multipliers"))
+    for wrong in (pe, proof.claim, proof.identity()[0], proof.multipliers, None, 3, np.eye(2)):
+        refuse((lambda: certificates.gram_table(wrong), "of a multiplier of a proof", TypeError))
+    refuse(
+        (lambda: certificates.dual_tables(proof), "solved relaxation, not of a Proof", TypeError),
+        (lambda: certificates.moment_table(proof), "solved relaxation, not of a Proof", TypeError),
+    )

@@ -396,6 +396,17 @@ def test_a_proof_answers_its_problem_and_no_other(tmp_path, edit, expected):
         assert verdict.status == expected
 
 
+def test_stating_a_problem_is_paid_for():
+    """Small files hung: what a relation turns into is many words, in the engine, which states the problem."""
+    content = solved("on_states")[1].to_dict()
+    position = {"operators": {k: {"kind": "hermitian", "party": "P"} for k in "xyzt"},
+                "relations": [f"{a}*{b} == {b}*{a}{' + 1j' * (a + b in ('xy', 'zt'))}"
+                              for a, b in ("xy", "zt", "xz", "xt", "yz", "yt")],
+                "minimize": "x**20*y**20*z**20*t**20 + y**20*x**20*t**20*z**20"}  # fmt: skip
+    verdict = certificates.check_certificate(content, {"format": "sosdp-problem/1", "level": 1, **position})
+    assert verdict.status == "unreadable" and "takes too long" in verdict.reason
+
+
 def test_names_that_are_none_are_not_shown():
     proof = {"format": "sosdp-words/1", "claim": {"kind": "lower_bound", "letters": [["\ud800"]], "bound": 0},
              "lines": [["square", {}], ["settle", 0]]}  # fmt: skip

@@ -65,6 +65,14 @@ def test_every_family_can_be_written():
         ({"minimize": "(x + y + x*y + y*x)**64"}, "minimize", "100000 products of terms"),
         ({"subject_to": ["(x + y)**14 >= 0"] * 10}, "subject_to[9]", "all of a file 300000"),
         ({"minimize": "((10**64)**64)**64*x"}, "minimize", "too many digits"),
+        (
+            {
+                "operators": {"b": {"kind": "bosons", "count": 2}},
+                "minimize": "(b[0] + b[1])**12*(b[0].H + b[1].H)**12",
+            },
+            "minimize",
+            "takes too long",
+        ),
         ({"operators": {"A": {"kind": "observables", "count": 10**9}}}, "operators", "at most 500 letters"),
         ({"operators": {"c": {"kind": "fermions", "count": 501}}}, "operators", "at most 500 letters"),
         (
