@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import Any
 
 import certificates.kernel as kernel
 from certificates.checker.reading import PROBLEM_FORMAT
-from certificates.kernel import Goal, Malformed, NotProven
+from certificates.kernel import Goal, Malformed, NotProven, Polynomial
 
 _OTHER = "the claim is not about that problem: "
 
@@ -25,18 +25,7 @@ def compare(certificate: kernel.Certificate, here: Goal, problem: Any) -> None:
     except NotProven as error:
         raise Malformed(f"problem: {error}") from None
     if "measures" in problem:
-        try:
-            refuted = kernel.replay(problem, certificate).bound is None
-        except NotProven as error:
-            raise NotProven(f"{_OTHER}{error}") from None
-        polynomials, value = _dual(there, refuted)
-        if {text for text, _, _ in here.parts} - {"0"} != polynomials or f" of {value} is at " not in here.so:
-            raise NotProven(f"{_OTHER}the relations differ")
-        names = there.about.removeprefix("measures ").split(", ")
-        for _, p, mine in here.parts:
-            on = [{(f"on {name}", h) for h in mine} for name in names]
-            if any(m for m, _ in p.pairs) and not any(hs <= there.parts[0][2] for hs in on):
-                raise NotProven(f"{_OTHER}it assumes another support")
+        _compare_measures(certificate, here, there)
         return
     if bool(unknowns) != (kind == "program"):
         raise NotProven(f"{_OTHER}one has unknown coefficients, the other has none")
@@ -61,27 +50,49 @@ def compare(certificate: kernel.Certificate, here: Goal, problem: Any) -> None:
         )
 
 
-def _dual(there: Goal, refuted: bool) -> tuple[set[str], str]:
+def _compare_measures(certificate: kernel.Certificate, here: Goal, there: Goal) -> None:
+    """The same for measures: besides what the kernel proves, the claim states the dual of the problem,
+    whatever the multipliers are."""
+    claim = certificate.claim
+    try:
+        refuted = kernel.replay(there, certificate).bound is None
+    except NotProven as error:
+        raise NotProven(f"{_OTHER}{error}") from None
+    whole = {*claim.get("objectives", [])} - {kernel.ZERO}, claim.get("objective")
+    once = {relation: k for k, relation in reversed([*enumerate(there.more)])}
+    if all(whole != _dual(there, refuted, used) for used in (once.values(), range(len(there.more)))):
+        raise NotProven(f"{_OTHER}the relations differ")
+    names = there.about.removeprefix("measures ").split(", ")
+    for _, p, mine in here.parts:
+        on = [{(f"on {name}", h) for h in mine} for name in names]
+        if any(m for m, _ in p.pairs) and not any(hs <= there.parts[0][2] for hs in on):
+            raise NotProven(f"{_OTHER}it assumes another support")
+
+
+def _dual(there: Goal, refuted: bool, used: Collection[int]) -> tuple[set[Polynomial], Polynomial]:
     """What a certificate about measures states of a problem, whatever its numbers are: the polynomials that
-    are nonnegative (one a measure, the signs of multipliers), and the sum of the right sides."""
-    sign = -1 if there.question == "maximize" and not refuted else 1
-    unknowns = [f"{kernel.MULTIPLIER}{k}" for k in range(len(there.more))]
-    weighed = [(-1, [u], p) for u, (_, p) in zip(unknowns, there.more, strict=True)]
-    weighed += [] if refuted else [(1, [], there.parts[0][1])]
-    terms: dict[str, dict[tuple[str, ...], Fraction]] = {"": {}}
-    for weight, multiplier, p in weighed:
-        for moment, c in p.terms.items():
-            measure, _, inner = "".join(moment).partition("[")
-            powers = [f.partition("^") for f in inner.removesuffix("]").split() if f != "1"]
-            monomial = (*multiplier, *(n for n, _, k in powers for _ in range(int(k or 1))))
-            place = terms.setdefault(measure, {})
-            place[monomial] = place.get(monomial, Fraction(0)) + (sign if measure else 1) * weight * c
-    value = terms.pop("")
-    if refuted:
-        terms[""] = value | {(): Fraction(-1)}
-    terms |= {u: {(u,): Fraction(sign)} for u, (r, _) in zip(unknowns, there.more, strict=True) if r == ">="}
-    statement = {str(kernel.polynomial(p)) for p in terms.values()}
-    return statement - {"0"}, str(kernel.polynomial({} if refuted else value))
+    are nonnegative (one a measure, the signs of multipliers), and the sum of the right sides.  A relation
+    that is stated twice may be `used` once."""
+    sign = kernel.polynomial({(): -1 if there.question == "maximize" and not refuted else 1})
+    unknowns = [
+        kernel.polynomial({(f"{kernel.MULTIPLIER}{k}",): 1} if k in used else {})
+        for k in range(len(there.more))
+    ]
+    left = kernel.ZERO if refuted else there.parts[0][1]
+    for u, (_, p) in zip(unknowns, there.more, strict=True):
+        left -= u * p
+    of_measure: dict[str, dict[tuple[str, ...], Fraction]] = {"": {}}
+    for m, c in left.terms.items():
+        moment = next((n for n in m if "[" in n), "")
+        measure, _, inner = moment.partition("[")
+        powers = [f.partition("^") for f in inner.removesuffix("]").split() if f != "1"]
+        variables = [n for n, _, k in powers for _ in range(int(k or 1))]
+        of_measure.setdefault(measure, {})[(*(n for n in m if n != moment), *variables)] = c
+    value = kernel.polynomial(of_measure.pop(""))
+    statement = {kernel.polynomial(terms) * sign for terms in of_measure.values()}
+    statement |= {u * sign for u, (r, _) in zip(unknowns, there.more, strict=True) if r == ">="}
+    statement |= {value - kernel.ONE} if refuted else set()
+    return statement - {kernel.ZERO}, kernel.ZERO if refuted else value
 
 
 def _with_products(hypotheses: frozenset, products: str, degree: int, most: int) -> frozenset:

@@ -59,10 +59,11 @@ class Proof(Identity):
         return describe(self, self.verdict)
 
     def latex(self, largest: int = 6, environment: str = "aligned") -> str:
-        """The identity as LaTeX: weighted squares for Gram matrices of side <= `largest`, else names.
+        """The identity as LaTeX: weighted squares for Gram matrices of side <= `largest`; larger ones are
+        named Q_k, and their entries are in the certificate file.
 
         `environment`: "aligned" (inside a displayed formula), "align*" (stands alone) or "line" (one line
-        without environment; ValueError where that is too short).
+        without environment). ValueError for another name, and where one line is too short.
         """
         return proof_latex(self, largest, environment)
 

@@ -110,8 +110,6 @@ class _Path:
         rounder = Rounder(self.claim, dual)
         if any(not 1 <= len(h) <= 2 for h in rounder.equalities):
             raise NotCertifiable("higher precision needs equalities with one or two terms")
-        if any(b.kind not in ("sos", "inequality", "product") for b in rounder.blocks):
-            raise NotCertifiable("higher precision serves scalar constraints only")
         system = linear(rounder)
         one = system.rows.index(()) if () in system.rows else -1
         free = [m for m in range(len(system.rows)) if m != one]

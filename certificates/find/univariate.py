@@ -22,11 +22,13 @@ from typing import Any
 import flint
 from flint import fmpq, fmpq_poly
 
-from certificates.exact import gram_of, terms_of
+from certificates.exact import gram_of, rational
+from certificates.find.numbers import binary
 from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
-from sosdp.algebra.polynomial import Polynomial
+from sosdp.conic.multiprecision import fraction_of
+from sosdp.relaxation.univariate import real_roots, univariate
 
 Squares = list[tuple[fmpq, fmpq_poly]]  # weights > 0 and what is squared
 _LARGEST = 400  # degree
@@ -65,20 +67,13 @@ def _polynomial(claim: Claim) -> tuple[int, fmpq_poly]:
     ids = {int(v) for q in (target, *claim.inequalities) for v in q.variable_ids}
     if len(ids) != 1 or target.degree > _LARGEST // (2 if claim.inequalities else 1):
         raise NotCertifiable("this is about one variable")
-    return ids.pop(), _coefficients(target)
-
-
-def _coefficients(p: Polynomial) -> fmpq_poly:
-    coefficients = [fmpq(0)] * (p.degree + 1)
-    for row, value in terms_of(p).items():
-        coefficients[len(row)] = value
-    return fmpq_poly(coefficients)
+    return ids.pop(), univariate(target)
 
 
 def _interval(claim: Claim, variable: int) -> tuple[int, fmpq, fmpq, fmpq]:
     """(k, m, h, s): inequality k is s (h^2 - (x - m)^2) >= 0; NotCertifiable where none has rational ends."""
     for k, p in enumerate(claim.inequalities):
-        c = _coefficients(p)
+        c = univariate(p)
         if c.degree() != 2 or not c[2] < 0:
             continue
         middle = -c[1] / (2 * c[2])
@@ -103,8 +98,7 @@ def critical_points(claim: Claim) -> list[Fraction]:
     if claim.inequalities or not is_univariate(claim):
         return []
     derivative = _polynomial(claim)[1].derivative()
-    real = (z.real for z in _roots(derivative) if z.imag == 0) if derivative.degree() > 0 else ()
-    return [Fraction(int(_whole(z * (1 << 64))), 1 << 64) for z in real]
+    return [binary(fraction_of(z), 64) for z in real_roots(derivative.numer())]
 
 
 def _gram(kind: str, index: tuple[int, ...], variable: int, squares: Squares) -> list[Multiplier]:
@@ -123,7 +117,7 @@ def sum_of_squares(f: fmpq_poly) -> Squares:
     for factor, power in factors:
         outer *= factor ** (power // 2)
         rest *= factor ** (power % 2)
-    if not constant * rest.leading_coefficient() > 0 or rest.degree() % 2 or _has_real_roots(rest):
+    if not constant * rest.leading_coefficient() > 0 or rest.degree() % 2 or real_roots(rest.numer()):
         raise NotCertifiable("the polynomial is negative somewhere")
     return [(weight, p * outer) for weight, p in _positive(rest * constant)]
 
@@ -156,10 +150,6 @@ def _roots(f: fmpq_poly) -> list[flint.acb]:
     return [z for z, _ in pairs]
 
 
-def _has_real_roots(f: fmpq_poly) -> bool:
-    return any(z.imag == 0 for z in _roots(f))
-
-
 def _positive(f: fmpq_poly) -> Squares:
     """The same for a polynomial without real roots, positive."""
     half = f.degree() // 2
@@ -168,7 +158,7 @@ def _positive(f: fmpq_poly) -> Squares:
     even = fmpq_poly([1 - k % 2 for k in range(2 * half + 1)])
     little = min([f[2 * half], f[0]]) / 2
     for _ in range(_HALVINGS):
-        if not _has_real_roots(f - little * even):
+        if not real_roots((f - little * even).numer()):
             break
         little /= 2
     else:
@@ -191,9 +181,8 @@ def _rounded(f: fmpq_poly, taken: fmpq_poly, little: fmpq, half: int, bits: int)
                 product = [c - d for c, d in zip(shifted, scaled, strict=True)]
         if len(product) != half + 1:
             return None
-        unit = 1 << bits
-        s = fmpq_poly([fmpq(_whole(c.real * unit), unit) for c in product])
-        t = fmpq_poly([fmpq(_whole(c.imag * unit), unit) for c in product])
+        s = fmpq_poly([rational(binary(fraction_of(c.real), bits)) for c in product])
+        t = fmpq_poly([rational(binary(fraction_of(c.imag), bits)) for c in product])
     lead = taken.leading_coefficient()
     error = taken - lead * (s * s + t * t)
     u = [error[k] if k <= error.degree() else fmpq(0) for k in range(2 * half + 1)]
@@ -208,9 +197,3 @@ def _rounded(f: fmpq_poly, taken: fmpq_poly, little: fmpq, half: int, bits: int)
         if above:
             out.append((above, x ** (k + 1) + fmpq(1 if u[2 * k + 1] > 0 else -1, 2) * x**k))
     return [(w, p) for w, p in out if w != 0 and p != 0]
-
-
-def _whole(value: flint.arb) -> flint.fmpz:
-    """An integer near a real number."""
-    mantissa, exponent = value.mid().man_exp()
-    return mantissa << int(exponent) if exponent >= 0 else mantissa >> int(-exponent)

@@ -19,13 +19,8 @@ _DEEPEST = 2  # levels of parentheses that a formula here has
 
 
 def proof_latex(proof: Identity, largest: int = 6, environment: str = "aligned") -> str:
-    """target = summands, one environment for all targets; lines are broken where a sum allows it.
-
-    Gram matrices of side above ``largest`` are named Q_k: such a summand reads b_k^T Q_k b_k, and its entries
-    are in the certificate file. ``environment``: ``aligned`` (inside a displayed formula), ``align*``
-    (stands alone) or ``line`` (one line without environment). ValueError for another name, and where one line
-    is too short.
-    """
+    """target = summands (see `Proof.latex`), one environment for all targets; lines are broken where a sum
+    allows it."""
     if environment == "line":
         return one_line(proof, largest)
     if environment not in ENVIRONMENTS:

@@ -121,22 +121,24 @@ class MeasureProgram:
         self, objective: Integral, sense: str = "minimize", degree: int | None = None
     ) -> tuple[SosProgram, Polynomial]:
         """The dual as a ``SosProgram`` and the linear objective to maximise (to minimise for a maximum): one
-        unknown a constraint, one sum of squares a measure.
+        unknown a constraint (none for one that was required before), one sum of squares a measure.
 
         ``certificates.extract(solution).exact()`` proves it exactly, for the ``solution`` of ``minimize``.
         """
         sign = _sign(sense)
-        unknowns = own_variables("multiplier_", len(self.constraints))
-        program = SosProgram(unknowns) if len(self.constraints) else SosProgram([])
+        distinct: dict[Any, tuple[Polynomial, IntegralConstraint]] = {}
+        for u, c in zip(own_variables("multiplier_", len(self.constraints)), self.constraints, strict=True):
+            distinct.setdefault((c.kind, c.body.constant, frozenset(c.body.parts)), (u, c))
+        program = SosProgram([u for u, _ in distinct.values()])
         degree, program.options = self._degree(objective, degree)
         value = polynomial(objective.constant)
-        for u, constraint in zip(unknowns, self.constraints, strict=True):
+        for u, constraint in distinct.values():
             value = value - u * constraint.body.constant
             if constraint.kind == "inequality":
                 program.require(u * sign)
         for measure in self.measures:
             p = objective.of(measure)
-            for u, constraint in zip(unknowns, self.constraints, strict=True):
+            for u, constraint in distinct.values():
                 p = p - u * constraint.body.of(measure)
             program.require(p * sign, on=measure.support, degree=degree)
         return program, value

@@ -84,9 +84,10 @@ def _critical(coefficients: tuple[fmpq, ...], bits: int) -> tuple[list[arb], lis
     while (shared := rest.gcd(q)).degree():
         rest //= shared
     with precision(bits):
-        return _real_roots(rest.numer()), _real_roots(repeated.numer())
+        return real_roots(rest.numer()), real_roots(repeated.numer())
 
 
-def _real_roots(p: fmpz_poly) -> list[arb]:
+def real_roots(p: fmpz_poly) -> list[arb]:
+    """The real roots of a polynomial with whole coefficients, each once, in balls."""
     every: Any = p.complex_roots() if p.degree() > 0 else []  # balls and multiplicities
     return [r.real for r, _ in every if r.imag.contains(0)]

@@ -127,6 +127,22 @@ def test_relations_of_weight_zero_are_compared_too():
     assert not against(content, subject_to=[mean]) and not against(BOUND, subject_to=[mean, second])
 
 
+def test_a_relation_that_is_stated_twice_is_one():
+    twice = PROBLEM["subject_to"] * 2
+    for relations in (PROBLEM["subject_to"], twice):
+        proof = sd.load_problem({**PROBLEM, "subject_to": relations}).solve().proof().to_dict()
+        assert against(proof) and against(proof, subject_to=twice) and against(BOUND, subject_to=twice)
+        assert not against(proof, subject_to=[[{"mu": "x"}, "== 1"]])
+    content = claimed(  # of another program than the library: a multiplier for each
+        objective=[*BOUND["claim"]["objective"], ["1", [[3, 1]]]],
+        objectives=[[["1", [[MEAN, 1]]]], [*BOUND["claim"]["objectives"][1], ["-1", [[X, 1], [3, 1]]]],
+                    [["1", [[3, 1]]]]],
+        unknowns=[MASS, MEAN, 3], values=["-1/4", "1", "0"], on=[*BOUND["claim"]["on"], {}],
+    )  # fmt: skip
+    content["variables"] = [*NAMES, "sosdp_multiplier_2"]
+    assert against(content, subject_to=twice) and not against(content)
+
+
 def test_the_sign_of_a_multiplier_is_proven_without_any_set():
     # with mu(x) <= 1 the multiplier 1 has the wrong sign, and "-1 >= 0" would prove that it has not
     turned = [[{"mu": "x"}, "<= 1"]]

@@ -7,7 +7,7 @@ import numpy as np
 
 import certificates
 import sosdp as sd
-from tests.refusals import refuse
+from tests.refusals import each, refuse
 
 x, y = sd.variables("x y")
 DISC = sd.System(x**2 + y**2 <= 1)
@@ -76,9 +76,9 @@ def test_a_proof_stands_for_its_only_gram_matrix():
     assert str(certificates.gram_table(proof)) == str(certificates.gram_table(proof.multipliers[0]))
     several = certificates.extract(sd.minimize(x * y, DISC, 2)).exact()
     refuse((lambda: certificates.gram_table(several), "2 Gram matrices: give one of proof.multipliers"))
-    for wrong in (pe, proof.claim, proof.identity()[0], proof.multipliers, None, 3, np.eye(2)):
-        refuse((lambda: certificates.gram_table(wrong), "of a multiplier of a proof", TypeError))
+    wrong = (pe, proof.claim, proof.identity()[0], proof.multipliers, None, 3, np.eye(2))
     refuse(
+        *each(certificates.gram_table, wrong, "of a multiplier of a proof", TypeError),
         (lambda: certificates.dual_tables(proof), "solved relaxation, not of a Proof", TypeError),
         (lambda: certificates.moment_table(proof), "solved relaxation, not of a Proof", TypeError),
     )
