@@ -101,10 +101,10 @@ def solve(
                 solver = clarabel.DefaultSolver(quadratic, program.q, A, b, _blocks(cones, turning), settings)
             else:
                 solver.update(b=b)
-            solver.set_termination_callback(_Ends(interrupted, tolerance is None))
+            solver.set_termination_callback(_Ends(interrupted, beyond))
             result = solver.solve()
             if kept is not None and solver.is_data_update_allowed():
-                kept["clarabel"] = data, program.q, solver
+                kept["clarabel"] = data, program.q.tobytes(), solver
             return result
 
         try:
@@ -119,7 +119,7 @@ def _taken(kept: Kept, data: tuple[Any, ...], q: np.ndarray) -> Any:
     """The solver that is kept for these objects and this q, for the caller alone; None where there is none.
     It saves the analysis of the matrix, and answers as a new one does, bit for bit."""
     known = kept.pop("clarabel", None)
-    if known is None or not (all(map(is_, known[0], data)) and np.array_equal(known[1], q)):
+    if known is None or not (all(map(is_, known[0], data)) and known[1] == q.tobytes()):
         return None
     return known[2]
 
@@ -157,16 +157,18 @@ def _blocks(cones: Cones, turning: bool) -> list[Any]:
 
 
 class _Ends:
-    """Whether to end after an iteration: asked to, or (``judging``) solved and the value moved by next to
-    nothing."""
+    """Whether to end after an iteration: asked to, or (``judging``, where Clarabel's own tolerance is beyond
+    that) solved and the value moved by next to nothing."""
 
     def __init__(self, interrupted: Callable[[], bool], judging: bool) -> None:
         self.interrupted, self.judging = interrupted, judging
         self.value = np.nan
 
     def __call__(self, info: Any) -> bool:
+        if not self.judging:
+            return self.interrupted()
         before, self.value = self.value, info.cost_primal
-        still = self.judging and abs(self.value - before) <= _MOVES * max(0.1, abs(self.value))
+        still = abs(self.value - before) <= _MOVES * max(0.1, abs(self.value))
         gap = min(info.gap_abs, info.gap_rel)
         return self.interrupted() or still and max(gap, info.res_primal, info.res_dual) <= _SOLVED
 

@@ -26,10 +26,7 @@ from ..conic.clock import otherwise, reserve
 from ..model.expectation import ExpectationConstraint
 from ..reduction.bounds import VariableBounds
 from .assemble.identity import GramProgram, Identity
-from .assemble.program_units import (
-    objective_sizes,
-    program_scalings,
-)
+from .assemble.program_units import objective_sizes, program_scalings
 from .assemble.scaling import Scaling, find_scaling, power_of_two, scale
 from .assemble.stack import stack
 from .descent import MOVE, centre_of_forms, in_floats, low_points, moved_polynomial, near
@@ -405,15 +402,22 @@ def _units(
         result = [find_scaling(p, b, wanted=u) for p, b, u in zip(pieces, bounds, known, strict=True)]
     else:
         result = program_scalings(pieces, bounds, known)
-    values = [1.0] if single else [s.value for s in result]
-    height, power = objective_sizes(result, values, pieces, statement.curves)
-    if not single:  # the limits of unknowns are 0 or none, so that all may be multiplied together
-        return [replace(s, value=s.value * power) for s in result], 1.0
+    if single:
+        scaling, height = with_factor(result[0], pieces[0], statement.curves, given)
+        return [scaling], height
+    # the limits of unknowns are 0 or none, so that all may be multiplied together
+    _, power = objective_sizes(result, [s.value for s in result], pieces, statement.curves)
+    return [replace(s, value=s.value * power) for s in result], 1.0
+
+
+def with_factor(
+    scaling: Scaling, piece: Identity, curves: Sequence[Fraction] = (), given: float | None = None
+) -> tuple[Scaling, float]:
+    """The units of variables with those of the bound, and the size of the objective, which may be given."""
+    height, power = objective_sizes([scaling], [1.0], [piece], curves)
     height = (height if given is None else given) or 1.0
-    size = min(1.0, height) * power
-    return [
-        replace(result[0], value=power, size=size, unknown=pieces[0].derive(_unknown_factors, result[0]))
-    ], height
+    unknown = piece.derive(_unknown_factors, scaling)
+    return replace(scaling, value=power, size=min(1.0, height) * power, unknown=unknown), height
 
 
 def _unknown_factors(piece: Identity, scaling: Scaling) -> np.ndarray | None:

@@ -97,8 +97,10 @@ def proven(
             reason = reason or shown.reason or "no coefficients strictly inside every constraint were found"
         else:
             total -= Fraction(shown.loss) / Fraction(scaling.value) * demand.price
-    absorbed = np.concatenate([c.gram for c in result])
-    settled = np.concatenate([c.free for c in result])
+    absorbed, settled = result[0].gram, result[0].free
+    if len(result) > 1:
+        absorbed = np.concatenate([c.gram for c in result])
+        settled = np.concatenate([c.free for c in result])
     value = None if reason else total
     return Theorem(value, reason, absorbed, settled, unknowns, tuple(result), final, tuple(exact))
 
@@ -154,14 +156,12 @@ def violations(built: Built, raw: RawSolution) -> np.ndarray:
     y, objective = raw.moments / one, program.objective / one
     identity, tables = program.identity, program.identity.tables
     values, size = times(tables.gram, y), np.abs(y)
-    if not (np.isfinite(largest).all() and np.isfinite(values).all()):
-        return np.full(largest.shape, np.inf)
     slopes = objective + times(tables.unknown, y)
     free = ~np.isfinite(program.upper)
     if program.quadratic is not None:
         free &= program.quadratic == 0
         slopes = np.where(program.quadratic > 0, 0.0, slopes)
-    terms, floor = np.abs(objective) + times(tables.unknown_size, size), np.ones(1)
+    terms, floor = np.abs(objective) + times(tables.unknown_size, size), np.array(1.0)
     missed = np.where(free, np.abs(slopes), np.maximum(-slopes, 0.0))
     if built.statement.kind == MEASURES and len(built.scaled) > 1:
         own = _own_sizes(built, raw, float(one[0]))
@@ -186,10 +186,10 @@ def violations(built: Built, raw: RawSolution) -> np.ndarray:
             worst = np.maximum(worst, most(-here / np.maximum(terms, 1.0), axis=(-2, -1)))
             continue
         matrix = smat(here, side)
-        length = np.sqrt(np.maximum(np.abs(np.diagonal(matrix, axis1=-2, axis2=-1)), 1.0))
+        length = np.sqrt(np.maximum(np.abs(matrix.diagonal(axis1=-2, axis2=-1)), 1.0))
         least = least_of_each(matrix / (length[..., :, None] * length[..., None, :]))
         worst = np.maximum(worst, -np.minimum.reduce(least, axis=-1))
-    return np.asarray(worst)
+    return np.where(np.isnan(worst), np.inf, worst)
 
 
 def _own_sizes(built: Built, raw: RawSolution, one: float) -> np.ndarray:
@@ -266,8 +266,6 @@ def shortfalls(program: GramProgram, target: np.ndarray, raw: RawSolution) -> np
     """``shortfall``, also of many targets and solutions: arrays of one row each."""
     identity, tables, upper, total = program.identity, program.identity.tables, program.upper, np.add.reduce
     y, unknowns = raw.moments, raw.unknowns
-    if not np.isfinite(y).all():
-        return np.full(y.shape[:-1], np.inf)
     # what a solver in doubles leaves is not zero, however small the numbers are that are compared
     lacking = np.maximum(-least_eigenvalues(identity, y), RESOLVED)
     missed = total(lacking * np.abs(traces(identity, raw.gram)), axis=-1)

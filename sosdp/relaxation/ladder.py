@@ -126,7 +126,7 @@ def begin_together(states: list[State]) -> None:
     if lead.candidates[0].built.given is not alike or alike.demands[0].shared is None:
         return
     for state in others:
-        state.statement = alike.about(state.statement.demands[0].parts[0])
+        state.statement = alike.with_target(state.statement.demands[0].parts[0])
         state.judging, state.running, state.at = _judged, run, state.started
     solved = first_of_each(others, lead.candidates[0].built)
     for state, known in zip(others, solved, strict=True):

@@ -103,7 +103,7 @@ class Demand:
         """What is remembered of demands of this structure."""
         return None if self.key is None else recalled(self.key)
 
-    def about(self, target: Polynomial) -> Demand:
+    def with_target(self, target: Polynomial) -> Demand:
         """The same about a polynomial of the same monomials: all is known of it but what depends on its
         coefficients."""
         result = object.__new__(type(self))
@@ -242,10 +242,10 @@ class Statement:
     sign: int = 1
     curves: tuple[Fraction, ...] = ()
 
-    def about(self, target: Polynomial) -> Statement:
-        """The same about another polynomial of the same monomials, of one demand (``Demand.about``)."""
+    def with_target(self, target: Polynomial) -> Statement:
+        """The same about another polynomial of the same monomials, of one demand (``Demand.with_target``)."""
         result = object.__new__(type(self))
-        result.__dict__.update(self.__dict__, demands=(self.demands[0].about(target),))
+        result.__dict__.update(self.__dict__, demands=(self.demands[0].with_target(target),))
         return result
 
     def value(self, unknowns: list[Fraction]) -> Fraction:

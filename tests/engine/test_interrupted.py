@@ -5,6 +5,7 @@ import pytest
 
 import sosdp as sd
 from sosdp.conic import clarabel
+from sosdp.relaxation.assemble import structure
 from tests.engine.programs import random_program
 from tests.refusals import refuse
 
@@ -42,10 +43,14 @@ def test_a_keyboard_interrupt_keeps_a_certified_bound(monkeypatch, interrupts_ra
         def solve(self):
             return self.real.solve()
 
+        def is_data_update_allowed(self):
+            return False
+
     solver_class = solver.DefaultSolver
     x, y = sd.variables("kix kiy")
     objective, system = x**4 + y**4 - 3 * x * y + x, sd.System(x**2 + y**2 <= 4)
     known = sd.minimize(objective, system)
+    structure.forget()
     monkeypatch.setattr(solver, "DefaultSolver", Interrupted)
     before = signal.getsignal(signal.SIGINT)
     raw = clarabel.solve(random_program(0))

@@ -121,8 +121,9 @@ def least_eigenvalues(identity: Identity, moments: np.ndarray) -> np.ndarray:
     values = times(identity.tables.gram, moments)
     if identity.dominance is None:
         least = np.zeros((*values.shape[:-1], len(identity.blocks)))
-        for side, (blocks, rows) in identity.derive(by_side).items():
-            least[..., blocks] = least_of_each(smat(values.take(rows, axis=-1), side))
+        for side, (blocks, places) in identity.derive(by_side).items():
+            here = values.take(places, axis=-1)
+            least[..., blocks] = here[..., 0] if side == 1 else least_of_each(smat(here, side))
         return least
     result, pieces = [], identity.dominance.pieces(identity)
     for k, (block, rows) in enumerate(zip(identity.blocks, identity.slices(), strict=True)):
@@ -140,10 +141,12 @@ def least_eigenvalues(identity: Identity, moments: np.ndarray) -> np.ndarray:
 def least_of_each(stack: np.ndarray) -> np.ndarray:
     """The least eigenvalue of each matrix, shape (..., side, side) -> (...); minus infinity where its numbers
     are too large."""
-    side, good = stack.shape[-1], np.abs(stack).max(axis=(-2, -1), initial=0.0) < _OVERFLOW
+    side, shape = stack.shape[-1], stack.shape[:-2]
     if stack.size == side**2:
-        least = least_eigenvalue(stack.reshape(side, side)) if good.all() else -np.inf
-        return np.full(good.shape, least)
+        small = np.abs(stack).max(initial=0.0) < _OVERFLOW
+        least = least_eigenvalue(stack.reshape(side, side)) if small else -np.inf
+        return np.array(least).reshape(shape)
+    good = np.abs(stack).max(axis=(-2, -1), initial=0.0) < _OVERFLOW
     if good.all():
         return np.asarray(np.linalg.eigvalsh(stack)[..., 0])
     return np.where(good, np.linalg.eigvalsh(np.where(good[..., None, None], stack, 0.0))[..., 0], -np.inf)

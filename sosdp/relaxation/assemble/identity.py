@@ -271,12 +271,12 @@ class Identity(PickledByName):
 
 
 def times(table: Table, vectors: np.ndarray) -> np.ndarray:
-    """The product with every vector (last axis), each computed as it is alone, bit for bit."""
+    """The product with a vector, or with each of many, one row each, computed as it is alone, bit for bit."""
+    if vectors.ndim == 1:
+        return np.asarray(table @ vectors)
     if isinstance(table, np.ndarray):
         product: np.ndarray = np.matmul(table, vectors[..., None])[..., 0]
         return product
-    if vectors.ndim == 1:
-        return np.asarray(table @ vectors)
     return np.array([table @ v for v in vectors]).reshape(len(vectors), table.shape[0])
 
 

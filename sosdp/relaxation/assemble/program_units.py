@@ -21,12 +21,12 @@ from scipy.sparse.linalg import spsolve
 from ...algebra.coefficients import TOO_LARGE, to_float
 from ...reduction.bounds import VariableBounds
 from .identity import Identity
-from .scaling import Scaling, constraint_terms, find_scaling, powers_of_two
+from .scaling import Scaling, constraint_terms, find_scaling, power_of_two
 
 DISTANT = 10.0  # powers of two: coefficients that are nearer one are left alone
 _PULL = 1e-6  # of exponents towards zero, where the coefficients say nothing
 _MOST_ENTRIES = 1_000_000  # of the table of least squares
-LARGE = 1000  # moments
+_LARGE = 1000  # moments
 _COUNTED = 1e-3  # of the largest coefficient of an objective: what counts for its unit
 
 _Term = tuple[int, int, np.ndarray, float]  # what multiplies it, its unknown, its monomial, log2 of its size
@@ -53,17 +53,19 @@ def farthest(identities: list[Identity], scalings: list[Scaling]) -> float:
 
 def distances(identity: Identity, scaling: Scaling, target: np.ndarray) -> np.ndarray:
     """The same of one identity with each of these targets, one row each."""
-    unknown = identity.unknown
-    every = unknown.data
-    if scaling.unknown is not None:
-        every = every * np.repeat(scaling.unknown, np.diff(unknown.indptr))
-    own, sizes = (
-        np.abs(every * scaling.column[unknown.indices]),
-        np.abs(target * scaling.column * scaling.value),
-    )
-    high = np.maximum(sizes.max(axis=1, initial=1.0), own.max(initial=1.0))
-    low = np.minimum(np.where(sizes > 0, sizes, 1.0).min(axis=1, initial=1.0), own[own > 0].min(initial=1.0))
+    least, most = identity.derive(_ends, scaling.column, scaling.unknown)
+    sizes = np.abs(target * (scaling.column * scaling.value))
+    high, low = sizes.max(axis=1, initial=most), np.where(sizes > 0, sizes, 1.0).min(axis=1, initial=least)
     return np.maximum(np.log2(high), -np.log2(low))
+
+
+def _ends(identity: Identity, column: np.ndarray, factors: np.ndarray | None) -> tuple[float, float]:
+    """The least and the largest coefficient of unknowns in these units, or one."""
+    unknown = identity.unknown
+    every = np.abs(unknown.data) * column[unknown.indices]
+    if factors is not None:
+        every = every * np.repeat(factors, np.diff(unknown.indptr))
+    return float(every[every > 0].min(initial=1.0)), float(every.max(initial=1.0))
 
 
 def _balanced(
@@ -144,38 +146,20 @@ def objective_sizes(
     one (networks of 89 to 500 buses: 1e-5 of the value)."""
     counted = np.concatenate(
         [
-            np.abs(p.target * s.column * value)[p.derive(not_constant)]
+            np.abs(p.target * s.column * value)[p.columns.any(axis=1)]
             for s, value, p in zip(result, values, pieces, strict=True)
         ]
         + [_of_square(k, c, result[0], pieces[0]) for k, c in enumerate(curves) if c]
     )
-    bounded = counted.size > LARGE and all(_is_bounded(s, p) for s, p in zip(result, pieces, strict=True))
-    height, power = sizes_of_rows(counted[None], bounded)
-    if not math.isfinite(height[0]):
+    top = float(counted.max(initial=0.0)) or 1.0
+    height = top * float(np.linalg.norm(counted / top))
+    if not math.isfinite(height):
         raise ValueError(TOO_LARGE)
-    return float(height[0]), float(power[0])
-
-
-def not_constant(identity: Identity) -> np.ndarray:
-    """Which columns are not that of the monomial 1, boolean."""
-    return np.asarray(identity.columns.any(axis=1))
-
-
-def sizes_of_rows(counted: np.ndarray, bounded: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """``objective_sizes`` of the absolute values of what objectives have, a row each; ``bounded``: whether
-    they are large ones on bounded sets."""
-    top = counted.max(axis=1, initial=0.0)
-    top = np.where(top > 0, top, 1.0)
-    height = top * np.sqrt(((counted / top[:, None]) ** 2).sum(axis=1))
-    if bounded:
-        return height, 1.0 / powers_of_two(top)
-    kept, last = (counted > _COUNTED * top[:, None]).sum(axis=1), counted.shape[1] - 1
-    if last < 0:
-        return height, np.ones(len(counted))
-    # of those that count, in order, the last of the first tenth
-    place = np.minimum(last + 1 - kept + np.maximum(kept - 1, 0) // 10, last)
-    tenth = np.sort(counted, axis=1)[np.arange(len(counted)), place]
-    return height, np.where(kept > 0, 4.0 / powers_of_two(tenth), 1.0)
+    if counted.size > _LARGE and all(_is_bounded(s, p) for s, p in zip(result, pieces, strict=True)):
+        return height, 1.0 / power_of_two(top)
+    counted = np.sort(counted[counted > _COUNTED * top])
+    power = 4.0 / power_of_two(float(counted[(counted.size - 1) // 10])) if counted.size else 1.0
+    return height, power
 
 
 def _of_square(k: int, curve: Fraction, scaling: Scaling, piece: Identity) -> np.ndarray:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -133,8 +133,8 @@ def is_scaled_alike(
     """For which targets, one row each, ``find_scaling`` returns this scaling, which it returned last; none
     where that is another one."""
     _, exponent, constraints, even = identity.derive(_settled, bounds)
-    known, size = identity.derived.get(find_scaling), np.abs(target)
-    own = known is not None and known[0] == _alike(identity, exponent.copy()).tobytes() and known[1] is bounds
+    known: Any = identity.derived.get(find_scaling) or (b"", None, None)
+    own, size = known[0] == _alike(identity, exponent.copy()).tobytes() and known[1] is bounds, np.abs(target)
     if not own or known[2] is None or known[2].column is not scaling.column or _is_wide(identity):
         return np.zeros(len(target), dtype=bool)
     smallest = np.where(size > 0, size, 1.0).min(axis=1, initial=1.0)
@@ -348,11 +348,6 @@ def _growth_exponent(identity: Identity, free: np.ndarray) -> int:
 def power_of_two(value: float) -> float:
     """The power of two next to a size; one for nothing."""
     return float(np.exp2(np.rint(np.log2(value)))) if value > 0 else 1.0
-
-
-def powers_of_two(values: np.ndarray) -> np.ndarray:
-    """``power_of_two`` of each."""
-    return np.exp2(np.rint(np.log2(np.where(values > 0, values, 1.0))))
 
 
 def _scaled_bounds(bounds: VariableBounds, exponent: np.ndarray) -> VariableBounds:

@@ -104,8 +104,9 @@ def certify_each(
     least_of = [_least_after(group, absorbing, broad) for group in parts.squares]
     unpaid, result = uncertain[:, parts.unreached], []
     known = np.isfinite(uncertain)
+    if not known.all():
+        reasons = [r or ("" if row.all() else _TOO_LARGE) for r, row in zip(reasons, known, strict=True)]
     for k, reason in enumerate(reasons):
-        reason = reason or ("" if known[k].all() else _TOO_LARGE)
         if reason:
             result.append(Certified(gram[k], free[k], np.inf, -np.inf, reason))
         else:
@@ -119,7 +120,9 @@ def in_cones(identity: Identity, gram: np.ndarray) -> tuple[np.ndarray, np.ndarr
     semidefinite, how far exact ones of for-all blocks are from these, and why there are none, or nothing."""
     parts, gram = identity.derive(make_parts), gram.copy()
     inexact, reasons = np.zeros(len(gram)), [""] * len(gram)
-    for k in range(len(gram)) if parts.null is not None else ():
+    for k in range(len(gram)):
+        if parts.null is None:
+            break
         moved = parts.null.settle(identity, gram[k])
         if moved is None:
             reasons[k] = "the multipliers of a for-all constraint could not be moved into their cone"

@@ -12,13 +12,13 @@ from dataclasses import replace
 import numpy as np
 
 from ..assemble.identity import RawSolution
-from ..assemble.program_units import DISTANT, LARGE, distances, not_constant, sizes_of_rows
+from ..assemble.program_units import DISTANT, distances
 from ..assemble.scaling import is_scaled_alike
 from ..candidate import Measured, State
 from ..certify.bound import Certified, certify_each
 from ..certify.multipliers import has_nothing_to_pay_with
 from ..certify.shift_constant import lift_constants
-from ..change import Built, centre_of_data, lighter, program_of
+from ..change import Built, centre_of_data, lighter, program_of, with_factor
 from ..judge import shortfalls, violations
 from ..solve.solve import solve_program, unproducible
 from ..statement import Statement
@@ -68,15 +68,11 @@ def _programs(statements: Sequence[Statement], like: Built) -> list[Built | None
     target = np.array([pieces[k].target for k in same])
     base = replace(like.scalings[0], value=1.0, unknown=None)
     alike = is_scaled_alike(piece, bounds, base, target) & (distances(piece, base, target) <= DISTANT)
-    counted = np.abs(target * base.column)[:, piece.derive(not_constant)]
-    height, power = sizes_of_rows(counted)
-    alike &= np.isfinite(height) & (counted.shape[1] <= LARGE)
-    for k, able, tall, value in zip(same, alike.tolist(), height.tolist(), power.tolist(), strict=True):
+    for k, able in zip(same, alike.tolist(), strict=True):
         if able:
-            tall = tall or 1.0
-            scaling = replace(like.scalings[0], value=value, size=min(1.0, tall) * value)
+            scaling, height = with_factor(base, pieces[k])
             known = statements[k], statements[k], like.change, like.multiples
-            result[k] = program_of(known, [pieces[k]], [scaling], tall, None)
+            result[k] = program_of(known, [pieces[k]], [scaling], height, None)
     return result
 
 
