@@ -52,7 +52,7 @@ def monomials_of(monos: np.ndarray) -> list[Monomial]:
 
 def terms_of(polynomial: Polynomial) -> Terms:
     """The terms of a polynomial; floats are the binary numbers that they are."""
-    exact = polynomial if polynomial.is_exact else polynomial.as_exact()
+    exact = polynomial.as_exact()
     return {row: rational(c) for row, c in zip(monomials_of(exact.monos), exact.coefs.tolist(), strict=True)}
 
 

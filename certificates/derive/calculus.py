@@ -30,7 +30,6 @@ from certificates.exact import (
     Rules,
     fraction,
     gram_of,
-    monomials_of,
     polynomial_of,
     rational,
     terms_of,
@@ -316,10 +315,8 @@ def from_proof(proof: Proof, target: int = 0) -> Derivation:
 
 def in_kernel(p: Polynomial) -> kernel.Polynomial:
     """The polynomial in the kernel's form; NotDerived for names that the kernel does not have."""
-    exact = p if p.is_exact else p.as_exact()
-    rows = zip(monomials_of(exact.monos), exact.coefs.tolist(), strict=True)
     try:
-        return kernel.polynomial({tuple(map(variable_name, row)): Fraction(c) for row, c in rows})
+        return kernel.polynomial({tuple(map(variable_name, m)): fraction(c) for m, c in terms_of(p).items()})
     except kernel.NotProven as error:
         raise NotDerived(str(error)) from None
 
@@ -373,7 +370,7 @@ class Upper:
     def to(self, polynomial: Any, equalities: Sequence[Polynomial] = ()) -> Upper:
         """Restate the current polynomial; NotDerived when the equalities (those used so far and these) do
         not turn one into the other."""
-        target = polynomial if isinstance(polynomial, Polynomial) else Polynomial(_exact(polynomial))
+        target = _exact_polynomial(polynomial)
         grounds = self.derivation
         for h in equalities:
             grounds = grounds + assume(h, equality=True).times(0)
@@ -396,9 +393,7 @@ def _exact(value: Any) -> Fraction:
 
 
 def _exact_polynomial(value: Any) -> Polynomial:
-    if not isinstance(value, Polynomial):
-        return Polynomial(_exact(value))
-    return value if value.is_exact else value.as_exact()
+    return value.as_exact() if isinstance(value, Polynomial) else Polynomial(_exact(value))
 
 
 def same(p: Polynomial, q: Polynomial) -> bool:

@@ -14,7 +14,7 @@ from certificates.find.numbers import dyadic, exact_number
 from certificates.find.program import MeasureCertificate, ProgramCertificate
 from certificates.find.rounding import CertificateError, NotCertifiable
 from certificates.find.series import of_chebyshev, of_circle
-from certificates.find.univariate import critical_points
+from certificates.find.univariate import local_minima
 from certificates.find.ways import Outcome, outcome
 from certificates.find.words import WordCertificate
 from certificates.identity import Claim, InExpectation
@@ -101,7 +101,7 @@ def extract(result: Any) -> Any:
         kind = "lower_bound" if sense == "minimize" else "upper_bound"
         value = float(result.bound)
         claim = Claim(kind, (_exact_polynomial(objective),), Fraction(0), **parts)
-        ends = [float(claim.objectives[0].evaluate({result.variables[0]: z})) for z in critical_points(claim)]
+        ends = [float(claim.objectives[0].evaluate({result.variables[0]: z})) for z in local_minima(claim)]
         value = (min if sense == "minimize" else max)(ends, default=value)  # of one variable: the optimum
         return FloatCertificate(result, claim, value, squares, with_products)
     if sense == "feasible" and status != "optimal":

@@ -30,7 +30,7 @@ from certificates.exact import (
 )
 from certificates.find.numbers import binary
 from certificates.find.rounding import NotCertifiable
-from certificates.find.univariate import critical_points
+from certificates.find.univariate import local_minima
 from certificates.identity import Claim
 from certificates.proof import Proof
 from sosdp.algebra.polynomial import Polynomial
@@ -128,7 +128,7 @@ def _rounded(result: Any, claim: Claim, monomials: list[Monomial]) -> Proof:
 def _points(result: Any, claim: Claim) -> Iterator[dict[int, Fraction]]:
     """Rational points where the target may be negative: evaluation there is a functional, if in the set."""
     ids = sorted({int(v) for p in claim.polynomials() for v in p.variable_ids})
-    rows = [[z] for z in critical_points(claim)]
+    rows = [[z] for z in local_minima(claim)]
     if result.moments is not None and ids == [int(v) for v in result.variable_ids]:
         rows += [[Fraction(v).limit_denominator(1 << 20) for v in row] for row in result.atoms().tolist()]
     for row in rows:

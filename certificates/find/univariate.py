@@ -28,7 +28,7 @@ from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.conic.multiprecision import fraction_of
-from sosdp.relaxation.univariate import real_roots, univariate
+from sosdp.relaxation.univariate import real_roots, univariate, wells
 
 Squares = list[tuple[fmpq, fmpq_poly]]  # weights > 0 and what is squared
 _LARGEST = 400  # degree
@@ -92,13 +92,12 @@ def is_univariate(claim: Claim) -> bool:
         return False
 
 
-def critical_points(claim: Claim) -> list[Fraction]:
-    """Rational numbers near the real zeros of the derivative of the target of a claim in one variable without
-    constraints, to 64 bits; none for other claims."""
+def local_minima(claim: Claim) -> list[Fraction]:
+    """Rational numbers near the points where the target of a claim in one variable without constraints is
+    locally least, to 64 bits; none for other claims."""
     if claim.inequalities or not is_univariate(claim):
         return []
-    derivative = _polynomial(claim)[1].derivative()
-    return [binary(fraction_of(z), 64) for z in real_roots(derivative.numer())]
+    return [binary(x, 64) for x in wells(_polynomial(claim)[1])]
 
 
 def _gram(kind: str, index: tuple[int, ...], variable: int, squares: Squares) -> list[Multiplier]:

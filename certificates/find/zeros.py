@@ -18,7 +18,7 @@ from flint import arb, arb_mat, fmpz_mat
 from certificates.exact import Terms, fraction, terms_of, value_at
 from certificates.identity import Claim
 from sosdp.algebra.monomials import MONOMIAL
-from sosdp.algebra.polynomial import Polynomial
+from sosdp.algebra.polynomial import variable
 from sosdp.conic.multiprecision import fraction_of, precision
 from sosdp.relaxation.descent import local_search
 
@@ -118,8 +118,8 @@ def refined(claim: Claim, start: dict[int, float], digits: int) -> dict[int, Fra
     functions = [claim.objectives[0], *claim.equalities, *tight]
     if any(int(v) not in start for p in functions for v in p.variable_ids):
         return None
-    slopes = [[_slope(p, v) for v in ids] for p in functions]
-    curves = [[[terms_of(_slope(d, v)) for v in ids] for d in row] for row in slopes]
+    slopes = [[p.diff(variable(v)) for v in ids] for p in functions]
+    curves = [[[terms_of(d.diff(variable(v))) for v in ids] for d in row] for row in slopes]
     first = [[terms_of(d) for d in row] for row in slopes]
     jacobian = np.array([[_value(d, start) for d in row] for row in first])
     n, m = len(ids), len(functions) - 1
@@ -154,11 +154,6 @@ def refined(claim: Claim, start: dict[int, float], digits: int) -> dict[int, Fra
                 distant = max((abs(float(result[v]) - start[v]) for v in ids), default=0.0)
                 return result if distant <= 0.05 * max(1.0, *map(abs, start.values())) else None
     return None
-
-
-def _slope(p: Polynomial, variable: int) -> Polynomial:
-    exact = p if p.is_exact else p.as_exact()
-    return exact.diff(Polynomial.from_arrays(np.array([[variable]], dtype=np.int32), [Fraction(1)]))
 
 
 def _value(terms: Terms, point: dict[int, float]) -> float:
