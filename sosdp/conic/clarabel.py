@@ -99,7 +99,7 @@ def solve(
             solver = None if kept is None else _taken(kept, data, program.q)
             if solver is None:
                 solver = clarabel.DefaultSolver(quadratic, program.q, A, b, _blocks(cones, turning), settings)
-            else:
+            if solver.is_data_update_allowed():  # a new one too, whose scaled b may differ in the last digit
                 solver.update(b=b)
             solver.set_termination_callback(_Ends(interrupted, beyond))
             result = solver.solve()

@@ -69,6 +69,8 @@ def centre_of_forms(p: Polynomial) -> dict[int, Fraction] | None:
     if not np.isfinite(table).all():
         return None
     centre = np.linalg.lstsq(table[:, :-1], -table[:, -1], rcond=1e-12)[0]
+    if not np.isfinite(centre).all():
+        return None
     unit = Fraction(2) ** (math.floor(math.log2(np.abs(centre).max() or 1.0)) - _FINER)
     simple = {v: Fraction(c).limit_denominator(_SIMPLE) for v, c in zip(ids, centre.tolist(), strict=True)}
     here = {
@@ -104,7 +106,9 @@ def _lowest(p: Polynomial, start: dict[int, Fraction]) -> dict[int, Fraction] | 
 
 
 def _near_by(p: Polynomial, v: int, place: Fraction) -> dict[int, Fraction] | None:
-    """A point with few digits near this one; None where the polynomial is none about it."""
+    """A point with few digits near this one; None where it, or the polynomial about it, is beyond floats."""
+    if math.isinf(near(place)):
+        return None
     here = {v: _with_digits(place, abs(near(place)))}
     q = moved_polynomial(p, here)
     return _shortest(p, {v: _with_digits(here[v], _own_size(q))}) if in_floats(q) else None

@@ -101,6 +101,8 @@ def proven(
     if len(result) > 1:
         absorbed = np.concatenate([c.gram for c in result])
         settled = np.concatenate([c.free for c in result])
+    if not reason and math.isinf(near(total)):
+        reason = "what is proven is beyond the largest float"
     value = None if reason else total
     return Theorem(value, reason, absorbed, settled, unknowns, tuple(result), final, tuple(exact))
 

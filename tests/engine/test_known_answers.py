@@ -261,6 +261,12 @@ def many_orders() -> Iterator[Known]:
     for system in (S(x >= 1e6, x <= 2e6), S(x >= 1e6)):
         yield least((x - 1) ** 2, system, value=(10**6 - 1) ** 2, off=1e7)
     yield least(1e300 * x**2 - x, S(), value=-2.5e-301, off=1e-306)
+    # constants, some by their set, are no larger than they are
+    yield least(F(1, 10**12) * (x**2 - x + 1), S(x**2 == x, y**2 == y), value=F(1, 10**12), off=1e-17)
+    yield least(sd.polynomial(1e-9), S(x**2 <= 1), value=F(1e-9), off=1e-14)
+    # what is least, or proven, is beyond the largest float
+    yield most(1e200 * x - 1e-200 * x**2, S(), status=DECLINED)
+    yield least(y - 1e300 * x**2, S(x**2 + y**2 <= 2e16), status=DECLINED)
     for scale in (1e6, 1e9):
         steep = scale * x**2 + x**4 / scale - y + y**2
         yield least(steep, S(x >= -scale), 4, -0.25, off=1e-6, declines=True)

@@ -62,6 +62,13 @@ def test_answers_do_not_depend_on_what_is_remembered():
     assert together == [str(facts(alone(p, system, **o))) for p, system, o in wanted]
 
 
+def test_a_new_solver_answers_as_one_that_was_kept():
+    """Clarabel scales the right side of a new program in other steps than that of a known one."""
+    p = -89.56409003895887 * x**2 * y + 2068.863622015453 * y**2 + 8.516509530957971e-12 * x**4
+    p = p - 2.2170405585565333e-13 * y**3 - 3.797431728930578e-13 * x**2 * y**2
+    assert str(facts(alone(p, SETS[9]))) == str(facts(sd.minimize(p, SETS[9])))
+
+
 @pytest.mark.parametrize(
     ("first", "other"),
     [
