@@ -312,14 +312,18 @@ def find_point(program: ConicProgram, solve: Solve) -> tuple[Restricted, Point] 
     return False
 
 
-def is_empty_within(program: ConicProgram, relative: float, solve: Solve) -> bool:
-    """Whether it is proven that no program has a point whose entries of A and b are off by at most
-    ``relative``, beside their size."""
+def find_point_within(program: ConicProgram, relative: float, solve: Solve) -> np.ndarray | bool:
+    """A point near which every program has one whose entries of A and b are off by at most ``relative``,
+    beside their size; True where it is proven that none of them has any, False where nothing is."""
     if program.A.shape[0] * program.q.size > _GUESSED:
         return False
     errors = abs(program.A).toarray() * relative, np.abs(program.b) * relative
-    answers = _margins(program, solve)
-    return any(is_empty(program, np.delete(a.z, program.cones.zero), errors) for a in answers)
+    for answer in _margins(program, solve):
+        if upper_bound(program, answer.x[:-1], errors) < np.inf:
+            return np.asarray(answer.x[:-1])
+        if is_empty(program, np.delete(answer.z, program.cones.zero), errors):
+            return True
+    return False
 
 
 def _margins(program: ConicProgram, solve: Solve) -> Iterator[ConicSolution]:

@@ -1,6 +1,7 @@
 """Programs whose points have no interior: equations, faces, weak infeasibility, unattained values."""
 
 import time
+from dataclasses import replace
 from fractions import Fraction as F
 
 import numpy as np
@@ -13,7 +14,7 @@ from sosdp.conic.exact import guesses
 from sosdp.conic.exact.integers import rounded
 from sosdp.conic.exact.restriction import Face, restrict
 from sosdp.conic.program import Cones, ConicProgram
-from sosdp.conic.strategies import _Side, find_point, is_empty_within
+from sosdp.conic.strategies import _Side, find_point, find_point_within
 from sosdp.conic.svec import svec
 from tests.engine.programs import lmi, unit
 
@@ -170,7 +171,10 @@ def test_a_program_with_rounded_entries_is_empty_by_more_than_they_are_off(gap, 
         b=np.array([1.0 - gap, 0.0, np.sqrt(2), 1.0]),
         cones=Cones(0, 1, (2,)),
     )
-    assert is_empty_within(program, relative, clarabel.solve) is empty
+    assert (find_point_within(program, relative, clarabel.solve) is True) is empty
+    inside = find_point_within(replace(program, b=program.b + [1, 0, 0, 0]), relative, clarabel.solve)
+    assert 1 < inside[0] < 2
+    assert find_point_within(replace(program, b=program.b + [1, 0, 0, 0]), 0.5, clarabel.solve) is False
 
 
 @pytest.mark.few(1)

@@ -25,8 +25,8 @@ from ...conic.strategies import (
     Solve,
     dual_bound,
     find_point,
+    find_point_within,
     is_dual_infeasible,
-    is_empty_within,
     is_unbounded,
 )
 from ...conic.svec import SQRT2, triangle, unstored
@@ -70,8 +70,8 @@ def exact(state: State) -> Candidate | None:
 
 
 def _point(conic: ConicProgram, solve: Solve, exact: ExactData) -> Any:
-    """A point, or True: there is none, whatever the numbers are of which these entries are roundings."""
-    return is_empty_within(conic, exact.off, solve) if exact.off else find_point(conic, solve)
+    """A point, or True: there is none; whatever the numbers are of which these entries are roundings."""
+    return find_point_within(conic, exact.off, solve) if exact.off else find_point(conic, solve)
 
 
 def may_decide(state: State) -> bool:
