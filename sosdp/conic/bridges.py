@@ -35,8 +35,9 @@ def from_cvxpy(problem: cvxpy.Problem) -> ConicProgram:
     A maximisation becomes the minimisation of minus its objective, so the value of its solution is minus the
     maximum (``solve_cvxpy`` writes the maximum into the problem); a second-order cone of size k becomes a
     matrix inequality of side k, so its cost grows with the square of k. cvxpy's own auxiliary variables are
-    part of x. Raises ValueError for a problem that is not convex by cvxpy's rules, that has integer
-    variables, or that needs exponential or power cones; the message names the cone.
+    part of x. Raises ValueError for a problem that is not convex by cvxpy's rules, that has no variables,
+    integer variables or parameters without a value, or that needs exponential or power cones; the message
+    names the cone.
     """
     return _read_cvxpy(problem)[0]
 
@@ -87,6 +88,11 @@ def _read_cvxpy(problem: cvxpy.Problem) -> tuple[ConicProgram, sp.csr_matrix, Ca
 
     if problem.is_mixed_integer():
         raise ValueError("the cvxpy problem has integer variables; only continuous conic programs are taken")
+    if not problem.variables():
+        raise ValueError("the cvxpy problem has no variables")
+    missing = [str(p) for p in problem.parameters() if p.value is None]
+    if missing:
+        raise ValueError(f"the cvxpy problem has parameters without a value: {', '.join(missing)}")
     try:
         data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={})
     except cp.error.DCPError as error:

@@ -64,7 +64,7 @@ def integers(lines: Lines, words: list[str], what: str) -> list[int]:
     """The words as integers; FormatError otherwise."""
     result = []
     for word in words:
-        digits = word.lstrip("+-")
+        digits = word[1:] if word[0] in "+-" else word
         if not (digits.isascii() and digits.isdigit()) or len(digits) > 18:
             raise lines.error(f"{what}: {word[:40]!r} is not an integer")
         result.append(int(word))
@@ -76,6 +76,8 @@ def numbers(lines: Lines, words: list[str], what: str) -> list[float]:
     result = []
     for word in words:
         try:
+            if "_" in word or not word.isascii():  # Python takes 1_0 for 10
+                raise ValueError
             value = float(word)
         except ValueError:
             raise lines.error(f"{what}: {word[:40]!r} is not a number") from None

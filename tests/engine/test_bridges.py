@@ -104,6 +104,8 @@ def test_from_cvxpy_names_the_cone_it_cannot_take():
             lambda: from_cvxpy(cp.Problem(cp.Minimize(cp.sum(cp.Variable(2, integer=True))))),
             "integer variables",
         ),
+        (lambda: solve_cvxpy(cp.Problem(cp.Minimize(3))), "no variables"),
+        (lambda: solve_cvxpy(cp.Problem(cp.Minimize(x[0]), [x >= cp.Parameter(name="low")])), "value: low"),
         (lambda: from_cvxpy(cp.Problem(cp.Maximize(cp.sum_squares(x)))), "does not find the problem convex"),
     )
 

@@ -160,7 +160,11 @@ BAD_SDPA = [
     (SDPA_HEAD + "1 1 1 2 1.0\n1 1 2 1 2.0\n", 6, "was given in line 5"),
     (SDPA_HEAD + "1 1 1 2 inf\n", 5, "not a finite number"),
     ("2\n1\n-2\n1 1\n1 1 1 2 1.0\n", 5, "off the diagonal"),
-    ('"add five to the optimal value"\n2\n', 1, "'five' in the comment is not a number"),
+    ('"add five to the optimal value"\n2\n', 1, "the comment: 'five' is not a number"),
+    ('"add 1e400 to the optimal value"\n2\n', 1, "not a finite number"),
+    ('"add nan to the optimal value"\n2\n', 1, "not a finite number"),
+    ("--2\n", 1, "'--2' is not an integer"),
+    ("2\n1\n2\n1 1_0\n", 4, "'1_0' is not a number"),
 ]
 
 
@@ -190,6 +194,7 @@ BAD_CBF = [
     (CBF_HEAD + "OBJACOORD\n2\n0 1.0\n0 2.0\n", 11, "was given in line 10"),
     (CBF_HEAD + "OBJACOORD\n2\n0 1.0\n", 10, "the file ends where"),
     (CBF_HEAD + "OBJACOORD\n1\n0 x\n", 10, "'x' is not a number"),
+    (CBF_HEAD + "OBJACOORD\n1\n+-0 1.0\n", 10, "'[+]-0' is not an integer"),
     (CBF_HEAD + "ACOORD\n1\n0 0 1.0\n", 10, "index 0 outside the 0 constraints"),
     (CBF_HEAD + "OBJFCOORD\n1\n0 0 0 1.0\n", 10, "index 0 outside the 0 matrix variables"),
     (CBF_HEAD + "PSDCON\n1\n2\nHCOORD\n1\n0 0 2 0 1.0\n", 13, r"entry \(2, 0\) outside a matrix of side 2"),
@@ -224,6 +229,18 @@ def test_no_mutation_of_a_file_raises_anything_but_a_format_error(tmp_path, endi
         except FormatError:
             refused += 1
     assert refused > 100
+
+
+@pytest.mark.parametrize("ending", ["dat-s", "cbf"])
+def test_a_program_without_rows_is_read_back(tmp_path, ending):
+    program = ConicProgram(
+        q=np.arange(2.0), A=sp.csc_matrix((0, 2)), b=np.zeros(0), cones=Cones(), constant=1.5
+    )
+    write_program(program, tmp_path / f"p.{ending}")
+    back = read_program(tmp_path / f"p.{ending}")
+    assert (back.q.tolist(), back.constant, back.A.nnz, back.b.any()) == ([0, 1], 1.5, 0, False)
+    empty = ConicProgram(q=np.zeros(0), A=sp.csc_matrix((0, 0)), b=np.zeros(0), cones=Cones())
+    refuse((lambda: write_program(empty, tmp_path / "p.dat-s"), "without variables"))
 
 
 def test_the_constant_of_the_command_line_s_export_is_read_back(tmp_path):

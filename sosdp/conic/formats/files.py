@@ -32,7 +32,8 @@ def read_program(path: str | Path) -> ConicProgram:
 def write_program(program: ConicProgram, path: str | Path, *, comment: str = "sosdp") -> None:
     """Write a linear conic program to a ``.dat-s`` or ``.cbf`` file.
 
-    Raises ValueError for another ending and for a quadratic objective, OSError for a file that cannot be
+    Raises ValueError for another ending, for a quadratic objective and, of SDPA files, for a program without
+    variables, OSError for a file that cannot be
     written.
     """
     writers = {"dat-s": write_sdpa, "cbf": write_cbf}

@@ -30,14 +30,16 @@ def write_sdpa(
     """Write a linear conic program; a comment notes what must be added to the file's optimal value.
 
     That is the program's own constant and ``constant``. Numbers are written in full (17 digits).  Raises
-    ValueError for a program with a quadratic objective.
+    ValueError for a program with a quadratic objective or without variables.
     """
     constant += program.constant
+    if not program.q.size:
+        raise ValueError("the SDPA format has no programs without variables")
     if program.P is not None and program.P.nnz:
         raise ValueError("the SDPA format has linear objectives only; this program has a quadratic one")
     cones = program.cones
     scalars = 2 * cones.zero + cones.nonnegative
-    blocks = ([-scalars] if scalars else []) + list(cones.psd)
+    blocks = ([-scalars] if scalars else []) + list(cones.psd) or [-1]  # 0 >= 0: no block is no SDPA file
     lines = [
         f'"{" ".join(comment.split())}: add {constant!r} to the optimal value (read_program does)"',
         f"{program.q.size} = mDIM",
@@ -93,10 +95,7 @@ def _header(lines: Lines) -> float:
     while lines.more() and lines.peek()[:1] in ('"', "*"):
         note = _NOTE.search(lines.next())
         if note:
-            try:
-                constant = float(note.group(1))
-            except ValueError:
-                raise lines.error(f"{note.group(1)!r} in the comment is not a number") from None
+            (constant,) = numbers(lines, [note[1]], "the comment")
     return constant
 
 
