@@ -29,6 +29,12 @@ class Combination(ABC):
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError("polynomials are immutable")
 
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
     @classmethod
     @abstractmethod
     def _of(cls, value: Any) -> Self | None:

@@ -121,7 +121,10 @@ class OperatorPolynomial(WordPolynomial):
         return OperatorPolynomial(terms)
 
     def __reduce__(self) -> tuple:
-        raise TypeError("polynomials in operators belong to their process: letters are numbered in it")
+        raise TypeError(
+            "polynomials in operators belong to their process, in which letters are numbered: they and what "
+            "holds them do not pickle, but their exact proofs (certificates) do"
+        )
 
 
 IMAGINARY_UNIT = OperatorPolynomial({(): IMAGINARY})

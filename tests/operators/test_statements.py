@@ -1,7 +1,9 @@
 """What is refused with a sentence, relations and their completion, norms, symmetries, and what answers
 say."""
 
+import copy
 import math
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -273,7 +275,18 @@ def test_answers_read_like_other_answers(letters):
         (lambda: r(A[0] * A[1] * A[0] * A[1] * A[0] * B[0]), "raise the level"),
         (lambda: r(sd.operators("elsewhere")), "not part of this problem"),
         (lambda: r.moment_matrix([A[0] + A[1]]), "basis of words"),
+        (lambda: pickle.dumps(r), "their exact proofs", TypeError),
     )
+
+
+def test_answers_are_copied_and_proofs_pickle(letters):
+    A, B = letters
+    chsh = A[0] * (B[0] + B[1]) + A[1] * (B[0] - B[1])
+    r = sd.maximize(chsh, level="1+AB")
+    assert copy.copy(chsh) is chsh is copy.deepcopy(chsh)
+    assert copy.deepcopy(r)(chsh) == r(chsh)
+    proof = certificates.extract(copy.deepcopy(r)).exact()
+    assert pickle.loads(pickle.dumps(proof)).bound == proof.bound
 
 
 def test_a_basis_is_closed_under_the_suffixes_that_proofs_need():
