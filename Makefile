@@ -66,11 +66,13 @@ test: $(VENV)/installed-dev
 # The answers may not depend on the processor: the same tests, once more each, with OpenBLAS told that it runs on
 # an older one. The kernels take turns, one process each, side by side.
 KERNELS ?= Haswell Prescott
-# of the engine what is about numbers, not about files, words and processes
-WORDS = formats interrupted key_collisions other_solvers pickles plot_blocks plugins progress refusals
-NUMERICAL = $(filter-out $(WORDS:%=tests/engine/test_%.py),$(wildcard tests/engine/test_*.py)) tests/fuzz tests/ledger tests/sos_cone tests/structured \
+# what solves, factors or bounds in floats: not files, words, processes, exact arithmetic and accounting
+WORDS = allowances bracket_allowances charges clock conic_units formats interrupted key_collisions leading_form literal_systems \
+  only_the_ladder_solves other_solvers pickles plot_blocks plugins progress quotient_groebner refusals
+NUMERICAL = $(filter-out $(WORDS:%=tests/engine/test_%.py),$(wildcard tests/engine/test_*.py)) tests/ledger tests/sos_cone tests/structured \
+  $(addprefix tests/fuzz/test_,doors.py engine.py stopped.py verdicts.py) \
   $(addprefix tests/certificates/test_,cases.py claims.py convex.py facial.py refine.py rounding.py zeros.py) \
-  $(addprefix tests/privacy/test_,accept.py agreement.py combinators.py exponential.py integer_queries.py projection.py stability.py) \
+  $(addprefix tests/privacy/test_,adversary_gaussian.py allowances.py projection.py) \
   tests/sbm/test_certificate_exact.py tests/gaussian/test_pipelines.py
 test-kernels: $(VENV)/installed-dev
 	@set -- $(KERNELS); logs=$$(mktemp -d); runs=(); for kernel; do \
