@@ -299,4 +299,5 @@ def _joined(state: State) -> Candidate:
     if points:
         lowest = min(points, key=lambda c: c.above)
         best = replace(best, above=lowest.above, point=lowest.point)
-    return closed(best)
+    joined = closed(best)
+    return joined if joined.status == best.status else _nonempty(state, joined)

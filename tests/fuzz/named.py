@@ -177,4 +177,6 @@ NAMED = [
         size=3e-5,
         sure=False,
     ),
+    # two ends that close an answer together ask for a point of the set, as one that is closed by itself does
+    Question("x+y", ("(x-40000)**2+y**2 == 1", "(x-40000)*y >= F(500001,1000000)"), "empty"),
 ]
