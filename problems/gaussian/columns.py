@@ -14,6 +14,7 @@ import numpy as np
 
 from sosdp.privacy.calibrate import shown
 from sosdp.privacy.inputs import check_schema, entries, floats, number
+from sosdp.privacy.rows import numbers
 
 UNREADABLE = {
     "M": "dates: count days since a public one",
@@ -174,11 +175,12 @@ def public_columns(bounds: Any, tight: Any, d: int, log: Any = False) -> Columns
     return Columns(low, high, flags, logs)
 
 
-def read_table(X: Any, least: int = 2) -> tuple[np.ndarray, list[str] | None]:
+def read_table(X: Any, least: int = 2, width: int | None = None) -> tuple[np.ndarray, list[str] | None]:
     """(n, d) float64 entries, NaN for what is no number, and column names of a data frame.
 
     Arrays, lists of rows, sparse matrices and data frames whose columns are numbers or booleans, nullable
-    types included. One column may come as a vector.
+    types included. One column may come as a vector. Of lists, `width` is the number of columns where it is
+    public, else it is counted (`sosdp.privacy.rows`).
 
     Raises:
         TypeError: column types that are no numbers (`check_schema`), arrays of dates or structures.
@@ -192,9 +194,7 @@ def read_table(X: Any, least: int = 2) -> tuple[np.ndarray, list[str] | None]:
     if hasattr(X, "iloc"):  # nullable columns hold no float that stands for a missing entry
         entries = np.asarray(X.to_numpy(dtype=np.float64, na_value=np.nan))
     else:
-        if hasattr(X, "toarray"):
-            X = X.toarray()
-        entries = floats(X)
+        entries = numbers(X) if width is None else floats(X, (width,))
     entries = entries[:, None] if entries.ndim == 1 else entries
     if entries.ndim != 2 or entries.shape[0] < least or entries.shape[1] < 1:
         raise ValueError(f"X must have shape (n, d) with n >= {least} and d >= 1, got {entries.shape}")

@@ -18,6 +18,7 @@ from sosdp.estimator.records import as_records, column_names
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED, Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import integer
+from sosdp.privacy.rows import counted_width
 from sosdp.privacy.silence import no_warnings
 from sosdp.privacy.terms import Terms
 from sosdp.progress import announced
@@ -73,7 +74,7 @@ class ReleasingEstimator(FitFirst, Parameters, ABC):
         if steps:
             warnings.warn(OUTSIDE.format(steps=", ".join(steps)), FittedBefore, stacklevel=2)
         with announced(f"{type(self).__name__}: fit"), no_warnings():  # private data are being computed on
-            release = self._release(self._read(X))
+            release = self._release(self._read(X)).resting_on(self._rests(X))
         self.release_ = release
         self.guarantee_ = release.guarantee
         self.released_ = release.released
@@ -122,6 +123,10 @@ class ReleasingEstimator(FitFirst, Parameters, ABC):
     def _read(self, X: Any) -> Any:
         """The data on the one path on which they become numbers; raises for their public form only."""
 
+    def _rests(self, X: Any) -> tuple[str, ...]:
+        """What the reading of data of this type rested on; nothing by default."""
+        return ()
+
     @abstractmethod
     def _release(self, data: Any) -> Release:
         """The mechanism."""
@@ -151,7 +156,7 @@ class RecordEstimator(ReleasingEstimator):
 
     def _read(self, X: Any) -> np.ndarray:
         """Checked records, (n, d) float64; ValueError for another shape, never because of an entry."""
-        records = as_records(X)
+        records = self._records(X)
         if records.shape[0] < self.least_records:
             raise ValueError(
                 f"X must have shape (n, d) with n >= {self.least_records} and d >= 1, got {records.shape}, "
@@ -163,6 +168,12 @@ class RecordEstimator(ReleasingEstimator):
         if names is not None:
             self.feature_names_in_ = names
         return records
+
+    def _records(self, X: Any) -> np.ndarray:
+        return as_records(X)
+
+    def _rests(self, X: Any) -> tuple[str, ...]:
+        return counted_width(X, self.n_features_in_)
 
 
 # ------------------------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy.entries import listed
-from sosdp.privacy.inputs import check_schema, floats, table
+from sosdp.privacy.inputs import check_schema
+from sosdp.privacy.rows import numbers
 from sosdp.privacy.silence import no_warnings
 
 Array = npt.NDArray[np.float64]
@@ -20,8 +20,17 @@ LARGEST_RECORD = 2.0**40
 def as_records(data: Any) -> Array:
     """(n, d) float64 records; one that holds anything but numbers below 2^40 in size is the zero record.
 
-    A map of each record by itself, whatever the record is; d is the length of more than half of them. A
-    vector is read as n records of one coordinate.
+    A map of each record by itself, whatever the record is. Raises as `as_numbers` does.
+    """
+    records = np.array(as_numbers(data))
+    with no_warnings():
+        usable = (np.abs(records) < LARGEST_RECORD).all(axis=1)
+    records[~usable] = 0.0
+    return np.ascontiguousarray(records)
+
+
+def as_numbers(data: Any) -> Array:
+    """(n, d) float64 entries, NaN for what is no number; d as `sosdp.privacy.rows.numbers` says.
 
     Raises:
         ValueError: not a table (two dimensions, at least one row and column): the shape is public.
@@ -31,20 +40,10 @@ def as_records(data: Any) -> Array:
     shape = getattr(data, "shape", None)
     if isinstance(shape, tuple) and 0 in shape:
         raise ValueError(_empty(shape))
-    data = listed(data)
-    if type(data) is np.ndarray and data.dtype.kind in "biuf":
-        result = floats(data)
-    else:
-        result = floats(table(data, vector=True))
-    if result.ndim == 1 and result.size:
-        result = result[:, None]
+    result = numbers(data)
     if result.ndim != 2 or result.size == 0:
         raise ValueError(_empty(result.shape))
-    records = np.array(result)
-    with no_warnings():
-        usable = (np.abs(records) < LARGEST_RECORD).all(axis=1)
-    records[~usable] = 0.0
-    return np.ascontiguousarray(records)
+    return result
 
 
 def column_names(data: Any) -> npt.NDArray[np.object_] | None:

@@ -13,11 +13,10 @@ import numpy.typing as npt
 from sosdp.estimator.base import RecordEstimator
 from sosdp.estimator.field import Field, Fitted, budget
 from sosdp.estimator.not_fitted import check_fitted
-from sosdp.estimator.records import check_width
+from sosdp.estimator.records import as_numbers, check_width
 from sosdp.extras import need
 from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import check_schema, floats
 from sosdp.privacy.mechanisms.basic.quantile import private_quantile
 from sosdp.privacy.terms import join
 
@@ -78,15 +77,14 @@ class PrivateScaler(RecordEstimator):
         value = {"center": result[:, 1], "scale": spread}
         return join(parts, value, mechanism="private scaler", public={"bounds": pairs.tolist()})
 
-    def _read(self, X: Any) -> npt.NDArray[np.float64]:
+    def _records(self, X: Any) -> npt.NDArray[np.float64]:
         """(n, d) numbers, NaN for what is none: it counts in no quantile."""
-        super()._read(X)
-        return _numbers(X)
+        return as_numbers(X)
 
     def transform(self, X: Any) -> Any:
         """(n, d) records by the released numbers; what is no number stays NaN. As private as X is."""
         check_fitted(self, "center_")
-        rows = _numbers(X)
+        rows = as_numbers(X)
         check_width(rows, len(self.center_), type(self).__name__)
         scaled = (rows - self.center_) / self.scale_
         if vars(self).get("_output") != "pandas":
@@ -116,9 +114,3 @@ class PrivateScaler(RecordEstimator):
         if transform is not None:
             self._output = transform
         return self
-
-
-def _numbers(X: Any) -> npt.NDArray[np.float64]:
-    check_schema(X)
-    rows = floats(X)
-    return rows[:, None] if rows.ndim == 1 else rows

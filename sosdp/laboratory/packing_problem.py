@@ -16,6 +16,7 @@ import numpy as np
 from sosdp.conic.rigorous import UNIT, least_eigenvalue_bound
 from sosdp.estimator.records import LARGEST_RECORD
 from sosdp.privacy.calibrate import between, one_of
+from sosdp.privacy.inputs import floats
 from sosdp.structured.packing import dual_parts
 from sosdp.structured.packing_bound import Limit
 
@@ -141,11 +142,9 @@ def clean(X: Any, dimension: int, clip: float = CLIP) -> np.ndarray:
     Raises:
         ValueError: the shape is not (n, dimension) with n >= 1; never because of what a record holds.
     """
-    rows = np.asarray(X, dtype=np.float64)
-    if rows.ndim == 1 and dimension == 1:
-        rows = rows[:, None]
+    rows = floats(X, (dimension,))
     if rows.ndim != 2 or rows.shape[1] != dimension or rows.shape[0] < 1:
-        raise ValueError(f"records must have shape (n, {dimension}) with n >= 1, got {np.shape(X)}")
+        raise ValueError(f"records must have shape (n, {dimension}) with n >= 1, got {rows.shape}")
     return np.clip(np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0), -clip, clip)
 
 

@@ -23,6 +23,7 @@ from sosdp.privacy.guarantee.adjacency import (
 )
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.inputs import LEFT_OUT, canonical, check_schema, column, floats, integer
+from sosdp.privacy.rows import counted_width, numbers
 from sosdp.privacy.silence import no_warnings
 
 
@@ -94,7 +95,7 @@ ONE_ROW_A_USER = Fact("the table has one row a user (averaged_by_user)")
 """What `averaged_by_user` makes true, for `composition.for_users`."""
 
 
-def averaged_by_user(X: Any, users: Any) -> npt.NDArray[np.float64]:
+def averaged_by_user(X: Any, users: Any, *, dimension: int | None = None) -> npt.NDArray[np.float64]:
     """One row a user: the average of the user's records, for an estimator that expects one record a person.
 
     The table of averages has as many rows as there are users, ordered by the users' ids, not by the records.
@@ -105,25 +106,30 @@ def averaged_by_user(X: Any, users: Any) -> npt.NDArray[np.float64]:
 
     Args:
         X: (n, d) table; users: (n,) ids (texts, integers, ...); rows without a usable id are left out.
+        dimension: public d; needed where X is a list, which does not state it.
 
     Raises:
-        ValueError: not a table, not one user a record, or no user at all. TypeError: see `check_schema`.
+        ValueError: not a table, a list without `dimension`, not one user a record, or no user at all.
+        TypeError: see `check_schema`.
     """
     check_schema(X)
-    table = floats(X)
-    table = table[:, None] if table.ndim == 1 else table
-    if table.ndim != 2:
+    if dimension is None and counted_width(X, 1):
+        raise ValueError(
+            "X is a list, which does not say how many columns it has: state dimension=, or give an array"
+        )
+    table = numbers(X) if dimension is None else floats(X, (integer(dimension, "dimension"),))
+    if table.ndim != 2 or dimension not in (None, table.shape[1]):
         raise ValueError(f"X must have shape (n, d), got {table.shape}")
-    rows: dict[Hashable, list[int]] = {}
+    owned: dict[Hashable, list[int]] = {}
     for place, owner in enumerate(_owners(users, len(table))):
         if owner is not LEFT_OUT:
-            rows.setdefault(owner, []).append(place)
-    if not rows:
+            owned.setdefault(owner, []).append(place)
+    if not owned:
         raise ValueError("there is no user: users holds one text or number a record")
-    order = sorted(rows, key=lambda owner: (type(owner).__name__, ascii(owner)))
+    order = sorted(owned, key=lambda owner: (type(owner).__name__, ascii(owner)))
     with no_warnings():
         # sums of one user's records do not depend on their order in the table
-        return np.array([np.sort(table[rows[owner]], axis=0).mean(axis=0) for owner in order])
+        return np.array([np.sort(table[owned[owner]], axis=0).mean(axis=0) for owner in order])
 
 
 def _owners(users: Any, count: int) -> list[Hashable]:

@@ -1,9 +1,9 @@
 """The one path on which private data become numbers: record by record, whatever a record is, one meaning.
 
-A record's own code never runs: types are looked up, not asked, and values are read by the methods of the
+No method of a record's own runs: types are looked up, not asked, and values are read by the methods of the
 plain types (`float.__float__`, `numpy.ndarray.tolist`), so a subclass that raises is the number it holds.
 What is no number is None, or NaN, or a public constant of the mechanism. Where the length of a record is not
-given, it is that of most records: one odd row in a table changes nothing about the shape.
+given, it is that of more than half of them, and what is released is conditional on this (`rows.py`).
 
 Proof that the choice made here is the exponential mechanism: docs/proofs/noisy_max.md
 """
@@ -30,6 +30,9 @@ from sosdp.privacy.silence import no_warnings
 LONGEST = 1 << 12
 """Integers of more bits count as infinite: no arithmetic on one record may take the machine."""
 
+DEEPEST = 8
+"""What is nested deeper is no number and no key."""
+
 # ------------------------------------------------------------------------------------------------------------
 # One entry
 
@@ -49,7 +52,7 @@ def plain(value: Any) -> Any:
         if np.ndarray.shape.__get__(value) != ():  # type: ignore[attr-defined]
             return None
         held = np.ndarray.item(value)
-        return None if isinstance(held, np.ndarray) else plain(held)
+        return None if issubclass(type(held), np.ndarray) else plain(held)
     if issubclass(kind, float):
         return float.__float__(value)
     if issubclass(kind, int):
@@ -72,7 +75,8 @@ def number(value: Any) -> Fraction | float | None:
 
     Never raises, for any object.
     """
-    if issubclass(type(value), Fraction):
+    # a class may have a metaclass with code of its own, which `issubclass` of an abstract base would run
+    if any(base is Fraction for base in type.__dict__["__mro__"].__get__(type(value))):
         return _fraction(value)
     result = plain(value)
     if type(result) is float:
@@ -84,7 +88,10 @@ def number(value: Any) -> Fraction | float | None:
 
 def _fraction(value: Any) -> Fraction | float | None:
     """A `Fraction`, rebuilt from the two integers it holds (numpy's would overflow later)."""
-    parts = [plain(Fraction.__dict__[name].__get__(value)) for name in ("_numerator", "_denominator")]
+    try:
+        parts = [plain(Fraction.__dict__[name].__get__(value)) for name in ("_numerator", "_denominator")]
+    except AttributeError:  # it was made without its integers
+        return None
     if not all(type(part) is int for part in parts) or parts[1] <= 0:
         return None
     if max(part.bit_length() for part in parts) > LONGEST:
@@ -286,7 +293,7 @@ LEFT_OUT: Hashable = object()
 _LARGEST_INTEGER = 1 << 256
 
 
-def canonical(value: Any, depth: int = 8) -> Hashable:
+def canonical(value: Any, depth: int = DEEPEST) -> Hashable:
     """One object for all objects that Python holds equal, so that no count depends on who came first.
 
     Total: integers beyond 2^256 and tuples nested deeper than 8 are left out, as other objects are.
@@ -305,37 +312,12 @@ def canonical(value: Any, depth: int = 8) -> Hashable:
     return LEFT_OUT if result != result else result
 
 
-def table(values: Any, dimension: int | None = None, *, vector: bool = False) -> list[list[Any]]:
-    """Records of `dimension` entries each; whatever is no list of that length is a record of Nones.
-
-    Args:
-        values: container of records (`members`).
-        dimension: public; by default the length of more than half of the records.
-        vector: where most records are no lists, each is a record of one entry.
-
-    Raises:
-        ValueError: no dimension is given and no length is that of more than half of the records.
-    """
-    whole_records = members(values, text=False)
-    records = [entries(record) for record in whole_records]
-    if dimension is None:
-        lengths = Counter(None if record is None else len(record) for record in records)
-        dimension, count = lengths.most_common(1)[0] if lengths else (None, 0)
-        if vector and 2 * count > len(records) and dimension is None:
-            return [[record] for record in whole_records]
-        if not dimension or 2 * count <= len(records):
-            raise ValueError("vectors come as a table (n, d): most records must be lists of one length")
-    return [
-        record if record is not None and len(record) == dimension else [None] * dimension
-        for record in records
-    ]
-
-
 def floats(values: Any, row: tuple[int, ...] | None = None) -> npt.NDArray[np.float64]:
     """The array as float64, each entry by itself: NaN for what is no number, for any entry whatever.
 
-    Of nested lists, the shape of a member is `row`, where that is public, else that of most members; a member
-    of another shape is NaN all over. Where `row` is (1,), a record may be its entry or a list of it,
+    Of nested lists, the shape of a member is `row`, where that is public, else that of most members, which is
+    for answers and matrices, not for records (`rows.numbers`). A member of another shape is NaN all over, and
+    what is nested deeper than 8 is no number. Where `row` is (1,), a record may be its entry or a list of it,
     in arrays, frames and lists alike. A copy where a conversion was needed.
     """
     if type(values) is np.ndarray and values.dtype.kind in "biuf":
@@ -346,11 +328,15 @@ def floats(values: Any, row: tuple[int, ...] | None = None) -> npt.NDArray[np.fl
     nested = values
     if hasattr(values, "__iter__") and type(values) not in (list, tuple, np.ndarray, str, bytes):
         nested = members(values, text=False)
-    shape = _shape(nested)
-    if row is not None and shape and not isinstance(nested, np.ndarray):
+    members_of = None if isinstance(nested, np.ndarray) else entries(nested)
+    if isinstance(nested, np.ndarray):
+        shape = nested.shape
+    elif row is None or members_of is None:
+        shape = _shape(nested)
+    else:
         one = row == (1,)
-        nested = [_alone(record) for record in entries(nested) or ()] if one else nested
-        shape = shape[:1] if one else (shape[0], *row)
+        nested = [_alone(record) for record in members_of] if one else nested
+        shape = (len(members_of),) if one else (len(members_of), *row)
     flat: list[float] = []
     _flatten(nested, shape, flat)
     return _records(np.array(flat, dtype=np.float64).reshape(shape), row)
@@ -374,10 +360,17 @@ def _records(array: npt.NDArray[np.float64], row: tuple[int, ...] | None) -> npt
 
 
 def _shape(value: Any) -> tuple[int, ...]:
-    if type(value) is np.ndarray:
-        return value.shape
-    parts = entries(value)
-    return () if parts is None else (len(parts), *(_most_common(map(_shape, parts)) or ()))
+    """The lengths of most lists at each depth, at most `DEEPEST`; a list of another length is not opened."""
+    shape: list[int] = []
+    layer = [value]
+    while len(shape) < DEEPEST:
+        opened = [entries(part) for part in layer]
+        length = _most_common(None if parts is None else len(parts) for parts in opened)
+        if length is None:
+            break
+        shape.append(length)
+        layer = [part for parts in opened if parts is not None and len(parts) == length for part in parts]
+    return tuple(shape)
 
 
 def _flatten(value: Any, shape: tuple[int, ...], flat: list[float]) -> None:

@@ -78,7 +78,7 @@ def test_costs_add_up_to_the_budget(table, monkeypatch):
     """Theorems 1 and 2 with the sensitivity measured by brute force."""
     rho, rounds, points = 0.8, 5, 7
     records = np.array(list(itertools.product((-1, 1), repeat=4)), dtype=np.int8)
-    sums = np.array([parities._sums(record[None], 4, parities._masks(4, 3)) for record in records])
+    sums = np.array([parities._sums(record[None] < 0, parities._masks(4, 3)) for record in records])
     moved = int((sums.max(axis=0) - sums.min(axis=0)).max())
     assert moved == 2
     rates, variances = recorded(monkeypatch, lambda: parity_weights(table, 2, rounds=rounds, rho=rho))

@@ -216,17 +216,25 @@ def test_truncation_is_by_user_and_in_order():
 
 def test_one_row_a_user():
     X = [[1.0, 0.0], [5.0, 5.0], [3.0, 2.0], [9.0, 9.0]]
-    rows = averaged_by_user(X, ["b", "a", "b", None])
+    rows = averaged_by_user(X, ["b", "a", "b", None], dimension=2)
     assert rows.tolist() == [
         [9.0, 9.0],
         [5.0, 5.0],
         [2.0, 1.0],
     ]  # by ids, of which None is one
     # what one user holds moves one row, wherever the records stand
-    other = averaged_by_user([X[1], X[3], [7.0, 7.0]], ["a", None, "b"])
+    other = averaged_by_user([X[1], X[3], [7.0, 7.0]], ["a", None, "b"], dimension=2)
     assert (rows != other).any(axis=1).tolist() == [False, False, True]
-    assert np.isnan(averaged_by_user([["x"], [1.0]], [1, 2])[0, 0])
-    refuse((lambda: averaged_by_user(X, [math.nan] * 4), "no user"))
+    assert np.isnan(averaged_by_user([["x"], [1.0]], [1, 2], dimension=1)[0, 0])
+    refuse(
+        (lambda: averaged_by_user(X, [math.nan] * 4, dimension=2), "no user"),
+        (lambda: averaged_by_user(X, ["b", "a", "b", None]), "dimension="),
+        (lambda: averaged_by_user(np.array(X), ["b", "a", "b", None], dimension=3), r"\(4, 2\)"),
+    )
+    # a user with most of the records decides nothing about the others
+    for width in (2, 3):
+        longer = averaged_by_user([[1.0] * width, [2.0] * width, [5.0, 6.0]], ["a", "a", "b"], dimension=2)
+        assert longer.shape == (2, 2) and longer[1].tolist() == [5.0, 6.0]
 
 
 def test_conversions_between_units():

@@ -16,10 +16,13 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from problems.gaussian import PrivateMean
+from problems.gaussian import PackingProblem, PrivateMean
+from problems.gaussian.columns import read_table
+from problems.gaussian.published.localised_lift import LocalisedLiftScore
 from problems.gmm import PrivateGaussianMixture
 from problems.sbm import CertificateRecovery, EdgeList, MajorityVoteRecovery
 from sosdp.estimator.records import as_records
+from sosdp.estimator.scaler import PrivateScaler
 from sosdp.estimator.score_program import ScoreProgram
 from sosdp.privacy import (
     pure_exponential,
@@ -28,7 +31,7 @@ from sosdp.privacy import (
     release_with_margin,
     truncated_exponential,
 )
-from sosdp.privacy.inputs import as_float, floats, members, number, plain, table, whole
+from sosdp.privacy.inputs import as_float, floats, members, number, plain, whole
 from sosdp.privacy.mechanisms import (
     SparseVector,
     above_threshold,
@@ -40,7 +43,9 @@ from sosdp.privacy.mechanisms import (
     report_noisy_max,
 )
 from sosdp.privacy.mechanisms.output_perturbation import release_symmetric, release_vector
+from sosdp.privacy.mechanisms.parities import parity_weights
 from sosdp.privacy.mechanisms.propose_test_release.stability import release_if_stable
+from sosdp.privacy.rows import table
 from sosdp.privacy.scores.depth import TukeyDepth
 from sosdp.privacy.scores.location import coordinate_max, l_statistic, median_weights
 from sosdp.privacy.scores.score import Lattice, cube
@@ -83,6 +88,25 @@ class Holder:
         return 0.5
 
 
+class Unhashable(type):
+    __hash__ = __eq__ = __instancecheck__ = __subclasscheck__ = _raise
+
+
+def nested(depth=600):
+    """A list in lists, deeper than Python's stack."""
+    return [nested(depth - 1)] if depth else 1.0
+
+
+def holding(value):
+    """An array of no dimension of this object, of which numpy asks nothing."""
+    result = np.empty(1, dtype=object)
+    result[0] = value
+    return result.reshape(())
+
+
+ITSELF: list = []
+ITSELF.append(ITSELF)
+
 # kind -> (record, what it counts as: a number, or None for no number)
 KINDS = {
     "None": (None, None),
@@ -120,6 +144,11 @@ KINDS = {
     "masked": (np.ma.masked, None),
     "time": (np.timedelta64(5, "s"), None),
     "object array": (np.array(Holder(), dtype=object), None),
+    "array of a liar": (holding(Liar()), None),
+    "nested list": (nested(), None),
+    "list of itself": (ITSELF, None),
+    "fraction without integers": (object.__new__(Fraction), None),
+    "class of a raising class": (Unhashable("Odd", (), {})(), None),
 }
 
 
@@ -238,6 +267,24 @@ VECTORS = {
         ).value.tolist(),
         [0.0, 0.0],
     ),
+    "parities": (
+        lambda r: parity_weights(
+            [[1.0, -1.0], r, [-1.0, 1.0], [-1.0, -1.0]], 2, rounds=1, rho=0.5, **SEED
+        ).value.to_dict(),
+        [0.0, 0.0],
+    ),
+    "packing": (
+        lambda r: PackingProblem("identity", 2, 0.3).records([[0.1, 0.2], r], Fraction(1, 8)).tolist(),
+        [0.0, 0.0],
+    ),
+    "scaler": (
+        lambda r: PrivateScaler(insecure_seed=2).fit([[0.1, 0.2], r, [0.3, 0.1]]).center_.tolist(),
+        [math.nan, math.nan],
+    ),
+    "table": (
+        lambda r: np.nan_to_num(read_table([[0.1, 0.2], r, [0.3, 0.1]])[0], nan=7.0).tolist(),
+        [math.nan, math.nan],
+    ),
     "records": (lambda r: as_records([[0.1, 0.2], r, [0.3, 0.1], [1.0, 1.0]]).tolist(), [0.0, 0.0]),
     "friendly core": (
         lambda r: release_by_friends(
@@ -326,6 +373,19 @@ def test_estimators(kind):
         ]
         assert np.array_equal(*released)
     CertificateRecovery(1.0, 1e-3, weight_bound=1.0, insecure_seed=2).fit(edges)
+
+
+def test_the_published_lift_reads_records_one_by_one():
+    lift = LocalisedLiftScore(2, 2, 4.0)
+    for record in ("x", nested(), [SECRET, 0.0], [1j, None], [10**400, 0.0], [0.0]):
+        assert lift.bracket([[0.1, 0.2], record], [0.0, 0.0], 0.5)
+
+
+def test_lists_that_are_deep_are_opened_so_far():
+    """Where most members are such lists, too: of an answer whose shape nobody stated."""
+    for deep in (nested(), ITSELF):
+        assert floats([deep, deep]).shape == (2, *[1] * 7) and np.isnan(floats([deep, deep])).all()
+        assert floats([deep, [0.5], [0.25]]).shape == (3, 1) and np.isnan(floats([deep, 1.0, 2.0])[0])
 
 
 def test_the_harness_sees_an_escape():

@@ -14,6 +14,7 @@ from sosdp.estimator.field import Field, Fitted
 from sosdp.estimator.not_fitted import check_fitted
 from sosdp.estimator.planner import Forecasts
 from sosdp.estimator.records import check_width
+from sosdp.privacy.rows import counted_width
 
 from ..budgets import Budget, checked_budget
 from ..columns import (
@@ -114,6 +115,9 @@ class TableEstimator(ReleasingEstimator):
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
         return entries
+
+    def _rests(self, X: Any) -> tuple[str, ...]:
+        return counted_width(X, self.n_features_in_)
 
     def _entries(self, X: Any, least: int = 2) -> tuple[np.ndarray, list[str] | None]:
         """(n, d) entries of at least so many records, and names of the columns where they have some."""

@@ -66,7 +66,7 @@ class _OnRegressors(TableEstimator):
 
     def _given(self, y: Any) -> np.ndarray:
         """The target as numbers (n, 1)."""
-        target, _ = read_table(y)
+        target, _ = read_table(y, width=1)
         if target.shape[1] != 1:
             raise ValueError(f"y must have shape (n,), got {target.shape}")
         return target
@@ -86,6 +86,9 @@ class _OnRegressors(TableEstimator):
     def _entries(self, X: Any, least: int = 2) -> tuple[np.ndarray, list[str] | None]:
         table = self._by_schema(X)
         return read_table(X, least) if table is None else (table.values, table.names)
+
+    def _rests(self, X: Any) -> tuple[str, ...]:
+        return super()._rests(X) if self.schema is None else ()
 
     def _bounds_of(self, d: int) -> Any:
         table = self._by_schema(None)

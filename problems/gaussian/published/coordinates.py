@@ -23,6 +23,7 @@ from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats
 from sosdp.privacy.mechanisms.exponential import pure_exponential
+from sosdp.privacy.rows import counted_width, numbers
 from sosdp.privacy.scores.score import Lattice, Levels, Point, ScoreFunction
 
 from ..planning import NotOffered
@@ -130,10 +131,10 @@ class CoordinateScore(ScoreFunction):
     def table(self, data: Any) -> np.ndarray:
         """(n,) cells, of every record the nearest, by itself; what is no finite number counts as 0."""
         search = self.search
-        rows, unit, reach = floats(data), float(search.spacing), search.reach
-        if rows.shape != (search.n, search.d):
-            raise ValueError(f"expected shape {(search.n, search.d)}, got {rows.shape}")
-        near = np.clip(np.where(np.isfinite(rows), rows, 0.0), -reach * unit, reach * unit)
+        table, unit, reach = floats(data, (search.d,)), float(search.spacing), search.reach
+        if table.shape != (search.n, search.d):
+            raise ValueError(f"expected shape {(search.n, search.d)}, got {table.shape}")
+        near = np.clip(np.where(np.isfinite(table), table, 0.0), -reach * unit, reach * unit)
         digits = np.rint(near / unit).astype(np.int64) + reach
         return digits @ (2 * reach + 1) ** np.arange(search.d)[::-1]
 
@@ -172,14 +173,15 @@ def published_coordinate_mean(
 
     Raises NotOffered where there are more tables than can be looked at, from public numbers.
     """
-    rows = floats(X)
-    if rows.ndim != 2:
-        raise ValueError(f"X must have shape (n, d), got {rows.shape}")
-    search = Search(rows.shape[0], rows.shape[1], reach, Fraction(spacing), wrong, float(alpha))
+    records = numbers(X)
+    if records.ndim != 2:
+        raise ValueError(f"X must have shape (n, d), got {records.shape}")
+    search = Search(records.shape[0], records.shape[1], reach, Fraction(spacing), wrong, float(alpha))
     return pure_exponential(
         CoordinateScore(search, finer=2),
-        rows,
+        records,
         epsilon=epsilon,
         mechanism="gaussian.published.coordinates",
+        assumptions=counted_width(X, records.shape[1]),
         insecure_seed=insecure_seed,
     )

@@ -110,7 +110,7 @@ class LineScore(ScoreFunction):
 
     def on(self, data: Any) -> LineLevels:
         """Levels of (n,) or (n, 1) records; what is no finite number counts as 0."""
-        rows = floats(data).reshape(-1)
+        rows = floats(data, (1,)).reshape(-1)
         if rows.size != self.records:
             raise ValueError(f"{self.records} records were announced, {rows.size} given")
         return LineLevels(self, rows)

@@ -20,6 +20,7 @@ import numpy as np
 from sosdp.algebra import variables
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.privacy.guarantee.condition import Fact
+from sosdp.privacy.inputs import floats
 from sosdp.privacy.scores.lifted import BracketScore
 from sosdp.privacy.scores.score import Lattice
 
@@ -64,8 +65,7 @@ class LocalisedLiftScore:
             ValueError: shapes other than the public ones.
         """
         n, d = self.records, self.dimension
-        rows = np.asarray(X, dtype=np.float64)
-        rows = rows[:, None] if rows.ndim == 1 and d == 1 else rows
+        rows = floats(X, (d,))
         theta = np.asarray(candidate, dtype=np.float64).reshape(-1)
         if rows.shape != (n, d) or theta.shape != (d,):
             raise ValueError(f"expected {n} records and a candidate of {d} coordinates")

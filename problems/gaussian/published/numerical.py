@@ -110,7 +110,7 @@ class NumericalScore:
         return spread <= self.records * self.lam
 
     def _read(self, X: Any, candidate: Any) -> tuple[np.ndarray, float]:
-        rows = floats(X).reshape(-1)
+        rows = floats(X, (1,)).reshape(-1)
         theta = np.asarray(candidate, dtype=np.float64).reshape(-1)
         if rows.size != self.records or theta.size != 1:
             raise ValueError(f"expected {self.records} records and one coordinate of a candidate")

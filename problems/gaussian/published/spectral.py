@@ -23,6 +23,7 @@ from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats
 from sosdp.privacy.mechanisms.exponential import pure_exponential
+from sosdp.privacy.rows import counted_width, numbers
 from sosdp.privacy.scores.sampling import FiniteGrid
 from sosdp.privacy.scores.score import Lattice, Levels, Point, ScoreFunction
 
@@ -111,10 +112,12 @@ class SpectralScore(ScoreFunction):
 
     def on(self, data: Any) -> SpectralLevels:
         """Levels of (n, d) records; an entry that is no finite number counts as 0."""
-        rows = floats(data)
-        if rows.shape != (self.records, self.dimension):
-            raise ValueError(f"expected {self.records} records of {self.dimension} columns, got {rows.shape}")
-        return SpectralLevels(self, rows)
+        table = floats(data, (self.dimension,))
+        if table.shape != (self.records, self.dimension):
+            raise ValueError(
+                f"expected {self.records} records of {self.dimension} columns, got {table.shape}"
+            )
+        return SpectralLevels(self, table)
 
 
 class SpectralLevels(Levels):
@@ -150,16 +153,17 @@ def published_spectral_covariance(
 
     Raises NotOffered where there are too many candidates to list, from public numbers.
     """
-    rows = floats(X)
-    if rows.ndim != 2 or min(rows.shape) < 1:
-        raise ValueError(f"X must have shape (n, d), got {rows.shape}")
-    score = spectral_score(rows.shape[1], rows.shape[0], float(condition), int(steps))
+    records = numbers(X)
+    if records.ndim != 2 or min(records.shape) < 1:
+        raise ValueError(f"X must have shape (n, d), got {records.shape}")
+    score = spectral_score(records.shape[1], records.shape[0], float(condition), int(steps))
     result = pure_exponential(
         score,
-        rows,
+        records,
         epsilon=epsilon,
         sampler=FiniteGrid(MOST_CANDIDATES),
         mechanism="gaussian.published.spectral",
+        assumptions=counted_width(X, records.shape[1]),
         insecure_seed=insecure_seed,
     )
     point = tuple(round(x * steps) for x in np.asarray(result.value).tolist())

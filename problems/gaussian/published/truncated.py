@@ -281,7 +281,7 @@ def _pairs(rows: np.ndarray) -> np.ndarray:
 
 def _column(x: Any) -> np.ndarray:
     """(n,) floats, NaN for what is no number; ValueError for another shape."""
-    rows = floats(x)
+    rows = floats(x, (1,))
     if max(rows.shape, default=0) < 2 or rows.size != len(rows):
         raise ValueError(f"one column of at least two records is needed, got shape {rows.shape}")
     return rows.reshape(-1)

@@ -25,6 +25,7 @@ from sosdp.privacy.inputs import integer
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.randomness.choice import softmax_rows
+from sosdp.privacy.rows import counted_width, numbers
 from sosdp.privacy.terms import Terms, on_terms
 from sosdp.structured.parities import gibbs, mask, walsh_hadamard
 from sosdp.structured.parity_oracle import best_point
@@ -68,7 +69,7 @@ class SyntheticSigns:
 @on_terms("parity-weights", needs="", takes="epsilon delta rho", adjacency=ONE_RECORD_REPLACED)
 def parity_weights(
     terms: Terms,
-    table: Signs,
+    table: Any,
     order: int,
     *,
     rounds: int,
@@ -82,7 +83,8 @@ def parity_weights(
 
     Args:
         terms: rho; or epsilon, delta > 0, converted.
-        table: (n, p) signs; n and p are public.
+        table: (n, p) signs; n and p are public. What is no number below 0 counts as +1. Of lists, p is the
+            length of more than half of them, on which the release is then conditional.
         order, rounds: public. rate: public step of the multiplicative update.
         refit: the distribution of largest entropy with the measured parities, which is free, instead of the
             average over the rounds.
@@ -95,7 +97,8 @@ def parity_weights(
 
     Source: Hardt, Ligett and McSherry 2012. Cost: rounds * p 2^p.
     """
-    n, p = _checked(table, order, rounds)
+    negative = _negative(table, order, rounds)
+    n, p = negative.shape
     if p > 20:
         raise ValueError(f"all 2^p states are listed: p <= 20, got {p}; see `parity_points`")
     budget, bits = terms.concentrated, terms.bits()
@@ -103,7 +106,7 @@ def parity_weights(
     choice = root_down(8 * share) / (2 * SENSITIVITY)
     variance = Fraction(SENSITIVITY**2) / (2 * share)
     masks = _masks(p, order)
-    sums = _sums(table, p, masks)
+    sums = _sums(negative, masks)
     log_weights, total = np.zeros(1 << p), np.zeros(1 << p)
     measured = []
     for _ in range(rounds):
@@ -120,14 +123,16 @@ def parity_weights(
     final = _refitted(p, n, measured) if refit else total / rounds
     value = SyntheticSigns(_states(np.arange(1 << p), p), final, tuple(measured))
     public = {"n": n, "dimension": p, "order": order, "rounds": rounds}
-    promise = terms.guarantee(epsilon=terms.epsilon, delta=terms.delta, rho=budget)
+    promise = terms.assuming(*counted_width(table, p)).guarantee(
+        epsilon=terms.epsilon, delta=terms.delta, rho=budget
+    )
     return terms.seal(value, promise, bits, public=public)
 
 
 @on_terms("parity-points", needs="", takes="epsilon delta rho", adjacency=ONE_RECORD_REPLACED)
 def parity_points(
     terms: Terms,
-    table: Signs,
+    table: Any,
     order: int,
     *,
     rounds: int,
@@ -151,27 +156,30 @@ def parity_points(
 
     Source: Vietri, Tian, Bun, Steinke and Wu 2020 (sepFEM); Zhang et al. 2020, section 4.2.
     """
-    n, p = _checked(table, order, rounds)
+    negative = _negative(table, order, rounds)
+    n, p = negative.shape
     points = integer(points, "points")
     scale = calibrate.check_positive(perturbation, "perturbation")
     budget, bits = terms.concentrated, terms.bits()
     # scores are points * sum - n * (sum over the points): a replaced record moves them by 2 points
     choice = root_down(8 * Fraction(budget) / rounds) / (2 * SENSITIVITY * points)
     masks = _masks(p, order)
-    sums = _sums(table, p, masks)
+    sums = _sums(negative, masks)
     leader: dict[int, float] = {}
     codes: list[int] = []
     for _ in range(rounds):
         drawn = [oracle(p, _perturbed(leader, p, scale, bits)) for _ in range(points)]
         codes += drawn
-        errors = points * sums - n * _sums(_states(np.array(drawn), p), p, masks)
+        errors = points * sums - n * _sums(_states(np.array(drawn), p) < 0, masks)
         chosen = int(softmax_rows(-np.concatenate([errors, -errors])[None], choice, source=bits)[0])
         place, sign = int(masks[chosen % len(masks)]), 1.0 if chosen < len(masks) else -1.0
         leader[place] = leader.get(place, 0.0) + sign
     distinct, counts = np.unique(np.array(codes, dtype=np.int64), return_counts=True)
     value = SyntheticSigns(_states(distinct, p), counts / len(codes), ())
     public = {"n": n, "dimension": p, "order": order, "rounds": rounds, "points": points}
-    promise = terms.guarantee(epsilon=terms.epsilon, delta=terms.delta, rho=budget)
+    promise = terms.assuming(*counted_width(table, p)).guarantee(
+        epsilon=terms.epsilon, delta=terms.delta, rho=budget
+    )
     return terms.seal(value, promise, bits, public=public)
 
 
@@ -192,14 +200,15 @@ def _perturbed(leader: Mapping[int, float], p: int, scale: float, bits: RandomBi
     return weights
 
 
-def _checked(table: Signs, order: int, rounds: int) -> tuple[int, int]:
-    shape = np.shape(table)
-    if len(shape) != 2 or 0 in shape or shape[1] > 62:
-        raise ValueError(f"table must be (n, p) with 1 <= p <= 62, got shape {shape}")
+def _negative(table: Any, order: int, rounds: int) -> npt.NDArray[np.bool_]:
+    """(n, p): which entries are numbers below 0; ValueError for public facts."""
+    signs = numbers(table)
+    if signs.ndim != 2 or 0 in signs.shape or signs.shape[1] > 62:
+        raise ValueError(f"table must be (n, p) with 1 <= p <= 62, got shape {signs.shape}")
     integer(rounds, "rounds")
-    if integer(order, "order") > shape[1]:
-        raise ValueError(f"order must be at most p = {shape[1]}, got {order}")
-    return shape[0], shape[1]
+    if integer(order, "order") > signs.shape[1]:
+        raise ValueError(f"order must be at most p = {signs.shape[1]}, got {order}")
+    return signs < 0
 
 
 def _masks(p: int, order: int) -> npt.NDArray[np.int64]:
@@ -211,12 +220,11 @@ def _states(codes: npt.NDArray[np.int64], p: int) -> Signs:
     return (1 - 2 * (codes[:, None] >> np.arange(p) & 1)).astype(np.int8)
 
 
-def _sums(table: Signs, p: int, masks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _sums(negative: npt.NDArray[np.bool_], masks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Sums of the parities over the rows, exact integers."""
     out = np.empty(len(masks), dtype=np.int64)
-    negative = np.asarray(table) < 0
     for k, place in enumerate(masks.tolist()):
-        members = [i for i in range(p) if place >> i & 1]
+        members = [i for i in range(negative.shape[1]) if place >> i & 1]
         odd = np.logical_xor.reduce(negative[:, members], axis=1)
         out[k] = len(odd) - 2 * int(odd.sum())
     return out

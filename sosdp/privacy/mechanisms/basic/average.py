@@ -18,8 +18,9 @@ from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_near
-from sosdp.privacy.inputs import column, interval, number, table, wholes
+from sosdp.privacy.inputs import column, interval, number, wholes
 from sosdp.privacy.randomness import exact
+from sosdp.privacy.rows import counted_width, table
 from sosdp.privacy.terms import Terms, on_terms
 
 RESOLUTION = 1 << 20
@@ -48,8 +49,9 @@ def bounded_average(
         values: (n,) numbers, or (n, d) vectors.
         low, high: public interval; or
         radius: public radius, and
-        dimension: public d; by default the length of more than half of the records. A record that is no
-            list of d entries is the zero vector.
+        dimension: public d; by default the second side of an array or frame, of a list the length of more
+            than half of the records, on which the release is then conditional. A record that is no list of
+            d entries is the zero vector.
 
     Returns:
         Release of a float, or of a (d,) float64 array.
@@ -63,28 +65,30 @@ def bounded_average(
     if (radius is None) == (low is None or high is None):
         raise ValueError("give either low and high (numbers) or radius (vectors)")
     if radius is not None:
-        return _ball(terms, table(values, dimension), radius)
+        records = table(values, dimension)
+        rests = () if dimension is not None or not records else counted_width(values, len(records[0]))
+        return _ball(terms.assuming(*rests), records, radius)
     if terms.epsilon is None or terms.delta is not None or terms.rho is not None:
         raise ValueError("an average of numbers in an interval takes epsilon alone")
     epsilon = terms.pure
     least, most = interval(low, high)
     if dimension is not None:
         raise ValueError("a dimension is for vectors in a ball")
-    records = column(values)
-    if not records:
+    entries = column(values)
+    if not entries:
         raise ValueError("there must be at least one record")
     step = (most - least) / RESOLUTION
     bits = terms.bits()
-    counted = sum(wholes(records, step, least, 0, RESOLUTION))
+    counted = sum(wholes(entries, step, least, 0, RESOLUTION))
     noisy = counted + exact.discrete_laplace(Fraction(RESOLUTION) / Fraction(epsilon), bits)
     return terms.seal(
-        float_near(least + step * Fraction(noisy, len(records))),
+        float_near(least + step * Fraction(noisy, len(entries))),
         terms.guarantee(),
         bits,
         evidence=proven_by(
             "bounded_average", Law("discrete laplace", (RESOLUTION / Fraction(epsilon), RESOLUTION))
         ),
-        public={"n": len(records), "low": low, "high": high},
+        public={"n": len(entries), "low": low, "high": high},
     )
 
 
