@@ -290,7 +290,8 @@ def checked_pairs(graph: EdgeList) -> tuple[int, np.ndarray]:
         edges = pairs_of_rows(edges, n)
     if edges is None or edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
         raise GraphInputError("the edges of an EdgeList must be rows, or an (m, 2) array, of integers")
-    return n, edges
+    # what is no int64 becomes negative, and so no vertex; numpy has no sums of both types
+    return n, edges.astype(np.int64) if edges.dtype == np.uint64 else edges
 
 
 def _from_edge_list(graph: EdgeList, bound: float | None) -> CanonicalGraph:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy.files import InputFileError, physical_lines, require_file
+from sosdp.privacy.files import LONGEST_LINE, InputFileError, physical_lines, require_file
 from sosdp.privacy.guarantee.condition import Condition, Fact
 from sosdp.privacy.inputs import LEFT_OUT, LONGEST, canonical, entries, number_in
 
@@ -153,7 +153,7 @@ def _of_pairs(pairs: npt.NDArray[Any], nodes: int | None) -> Edges:
     shown = nodes is None
     if nodes is None:
         nodes = int(pairs[usable(pairs, LARGEST)].max(initial=-1)) + 1
-    kept = usable(pairs, nodes)
+    kept = usable(pairs, min(nodes, LARGEST))
     pairs = pairs if kept.all() else pairs[kept]
     return Edges(pairs, None, range(nodes), (VERTICES_SHOWN if shown else VERTICES_STATED,))
 
@@ -192,7 +192,8 @@ _BLANKS = bytes.maketrans(b",\t\r\n", b"    ")
 
 
 def plain_pairs(source: str | Path, header: bool = False) -> npt.NDArray[np.int32] | None:
-    """The pairs of a file of two numbers a line, (m, 2) int32; None where any line is something else.
+    """The pairs of a file of two numbers a line, (m, 2) int32; None where any line is something else, or so
+    long that it is no edge.
 
     Tens of millions of lines in seconds; the meaning is that of `_row`. Lines before the first pair may be
     comments. Memory: 8 bytes an edge twice, and a block.
@@ -205,6 +206,8 @@ def plain_pairs(source: str | Path, header: bool = False) -> npt.NDArray[np.int3
         with open(source, "rb") as file:
             rest = file.read(_BLOCK)
             long = len(rest) == _BLOCK
+            if _has_long_line(rest[:LONGEST_LINE]):
+                return None
             rest = rest.removeprefix(b"\xef\xbb\xbf")
             if header:
                 rest = rest.partition(b"\n")[2]
@@ -228,8 +231,19 @@ def plain_pairs(source: str | Path, header: bool = False) -> npt.NDArray[np.int3
 
 
 def _pairs_of_block(block: bytes) -> npt.NDArray[np.int32] | None:
-    """The pairs (k, 2) of whole lines, or None if a line is neither blank nor two numbers."""
-    if not _PLAIN.fullmatch(block):
+    """The pairs (k, 2) of whole lines, or None if a line is too long, or neither blank nor two numbers."""
+    if _has_long_line(block) or not _PLAIN.fullmatch(block):
         return None
     numbers = block.translate(_BLANKS).strip()
     return np.fromstring(numbers, np.int32, sep=" ").reshape(-1, 2) if numbers else np.zeros((0, 2), np.int32)
+
+
+def _has_long_line(block: bytes) -> bool:
+    """Whether a line of the block is one that `physical_lines` does not keep."""
+    start = 0
+    while start + LONGEST_LINE <= len(block):
+        end = block.rfind(b"\n", start, start + LONGEST_LINE)
+        if end < 0:
+            return True
+        start = end + 1
+    return False

@@ -90,3 +90,24 @@ def test_the_header_is_the_first_line_and_nothing_else(tmp_path):
     path = tmp_path / "h.csv"
     path.write_bytes(b"# no names\nzoe,adam\nadam,bob\n")
     assert edges_of_file(str(path), header=True).nodes == ("adam", "bob", "zoe")
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["plain", "byte order mark"])
+@pytest.mark.parametrize("end", [b"", b"\n"], ids=["no end", "end"])
+@pytest.mark.parametrize("over", [-1, 0, 1, 3])
+def test_a_line_decides_nothing_about_long_ones(tmp_path, over, end, mark):
+    """Among plain lines, beside one that is none, first or last: a long line is the same edge, or none."""
+    line = mark + b"0" + b" " * (edges.LONGEST_LINE - len(mark) - 2 + over) + b"1"
+    both = []
+    for other in (b"2 3\n", b"x y\n"):
+        for text in (line + b"\n" + other, other + line + end):
+            (tmp_path / "edges.txt").write_bytes(text)
+            both.append((0, 1) in map(tuple, edges_of_file(str(tmp_path / "edges.txt"), 10).pairs.tolist()))
+    assert both[:2] == both[2:]
+
+
+def test_what_is_no_vertex_is_none_on_both_ways(tmp_path):
+    for other in ("2 3", "x y"):
+        (tmp_path / "edges.txt").write_text(f"0 {edges.LARGEST}\n1 {edges.LARGEST - 1}\n{other}\n")
+        pairs = edges_of_file(str(tmp_path / "edges.txt"), edges.LARGEST + 5).pairs.tolist()
+        assert pairs[:1] == [[1, edges.LARGEST - 1]]

@@ -75,6 +75,10 @@ def test_a_row_is_an_edge_or_none(end):
     assert result.nodes == (0, 1, 2, 3)
     assert np.array_equal(result.adjacency.toarray(), clean)  # (True, 2) is (1, 2), which is there
     rows = [(0, 1), (1, 2), (2, 3), (3, 2)]
+    for kind in (np.uint64, np.uint32, np.uint8, np.int8):
+        array = np.array([*rows, (np.iinfo(kind).max, 2)], dtype=kind)
+        for graph in (EdgeList(4, array), frame(*np.array(rows, dtype=kind).T)):
+            assert np.array_equal(canonical_edges(graph).adjacency().toarray(), clean)
     for graph in (odd, EdgeList(4, [*rows, (end, 2)]), EdgeList(4, [end, *rows])):
         assert np.array_equal(canonical_edges(graph).adjacency().toarray(), clean)
 
