@@ -153,6 +153,17 @@ def test_release_by_vote():
             "one vote",
         ),
     )
+    pandas = pytest.importorskip("pandas")
+    labelled = pandas.Series([*range(11), 99], index=[*range(11), 0])  # two records with the label 0
+    parts = agreement.split_blocks(12, 4)
+    assert agreement.run_blocks(list, labelled, parts) == agreement.run_blocks(list, [*range(11), 99], parts)
+    refuse(
+        (
+            lambda: release_by_vote(len, labelled.to_frame(), blocks=4, epsilon=1.0, delta=1e-6),
+            "frame",
+            TypeError,
+        )
+    )
     parts = agreement.split_blocks(10, 3)
     assert [len(part) for part in parts] == [3, 3, 3] and len(set().union(*parts)) == 9
 

@@ -24,7 +24,7 @@ from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED, Adjacency
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import LEFT_OUT, canonical, integer, number, positive
+from sosdp.privacy.inputs import LEFT_OUT, canonical, integer, members, number, positive
 from sosdp.privacy.mechanisms.propose_test_release import acceptance as accept
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
@@ -58,10 +58,16 @@ def run_blocks(function: Callable[[Any], Any], records: Any, blocks: Sequence[Se
     Args:
         function: gets an array (or list) of the block's records, a deep copy. It must not use other blocks:
             no shared state, no warm start, no wall-clock limit. Block b then decides the result of block b.
-        records: array (rows are records) or list.
+        records: array (rows are records) or list; of a series, whose labels are not read, a block is a list.
         blocks: index lists, disjoint.
+
+    Raises:
+        TypeError: a frame, a mapping or a text.
     """
-    return [_run_one(function, records, block) for block in blocks]
+    if hasattr(type(records), "columns"):
+        raise TypeError("a list or an array of records is expected, got a frame: pass frame.to_numpy()")
+    by_position = records if isinstance(records, np.ndarray) else members(records)
+    return [_run_one(function, by_position, block) for block in blocks]
 
 
 def _run_one(function: Callable[[Any], Any], records: Any, block: Sequence[int]) -> Any:
@@ -125,6 +131,7 @@ def release_by_vote(terms: Terms, function: Callable[[Any], Any], records: Any, 
 
     Raises:
         ValueError: public arguments out of range; never because of the records or of what the function does.
+        TypeError: a frame, a mapping or a text.
 
     Source: Lemma 6.1 of the private Markov-random-field paper with an explicit curve (proof page).
     """
