@@ -3,8 +3,8 @@
 A line ends at the byte 10 and nowhere else; a carriage return before it is a blank at the end of the last
 entry. Separator, header, decimal mark, encoding and the number of columns are stated, never guessed. A line
 that cannot be decoded, has an open quote, or has another number of fields than there are columns is a record
-of missing entries. Of columns that are stored as such (Parquet, Excel) every entry is read by itself. No
-exception carries a byte of a line.
+of missing entries. Of columns that are stored as such (Parquet, Excel) every entry is read by itself. A sheet
+has no record in a blank row, wherever that is. No exception carries a byte of a line.
 
 Proof that neighbours look alike: docs/proofs/inputs.md; docs/proofs/tables.md, "Reading"
 """
@@ -231,17 +231,22 @@ def _parquet(source: str) -> tuple[list[str], list[str], Batches]:
 
 
 def _sheet(source: str) -> tuple[list[str], list[str], Batches]:
-    """Every row of the sheet after the first is one record; a formula is the value that it had last."""
+    """Every row after the first that has a value in a named column is one record; a formula is the value that
+    it had last. Cells in columns that the first row does not name are not read: how far the rows of a sheet
+    reach, and how many it has, depends on the records."""
     excel = need("openpyxl", "an Excel file")
     book = attempt(lambda: excel.load_workbook(source, read_only=True, data_only=True))
     rows = attempt(lambda: list(book.worksheets[0].iter_rows(values_only=True)))
     if not rows:
         raise InputFileError(source, "file", "not an Excel file whose first sheet can be read here")
-    names = ["" if name is None else str(name).strip() for name in rows[0]]
+    heading = ["" if name is None else str(name).strip() for name in rows[0]]
+    places = [place for place, name in enumerate(heading) if name]
+    cells = [[row[place] if place < len(row) else None for place in places] for row in rows[1:]]
+    records = [record for record in cells if any(cell is not None for cell in record)]
+    names = [heading[place] for place in places]
 
     def batches(wanted: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-        taken = {name: [dict(zip(names, row)).get(name) for row in rows[1:]] for name in wanted}
-        yield len(rows) - 1, taken
+        yield len(records), {name: [record[names.index(name)] for record in records] for name in wanted}
 
     return names, [], batches
 

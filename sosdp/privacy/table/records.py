@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dates
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +22,7 @@ import numpy.typing as npt
 from sosdp.privacy.files import (
     ROWS,
     InputFileError,
+    attempt,
     form_of,
     headed,
     listed,
@@ -29,6 +31,7 @@ from sosdp.privacy.files import (
     stored,
     suffix_of,
 )
+from sosdp.privacy.guarantee.condition import Condition
 from sosdp.privacy.inputs import as_float, plain
 from sosdp.privacy.schema import EPOCH, Column, days
 from sosdp.privacy.silence import no_warnings
@@ -36,6 +39,10 @@ from sosdp.privacy.table.question import Question
 
 TEXTS = (".csv", ".tsv", ".txt", "")
 STDIN = "-"
+COMPUTED = Condition(
+    "condition: what Dask computes fails for neither of the neighbouring tables (read columns as texts: one "
+    "record that is no number of a stated type fails)"
+)
 _PER_DAY = {"D": 1, "h": 24, "m": 1440, "s": 86400} | {
     unit: 86400 * 1000**k for k, unit in enumerate(("ms", "us", "ns", "ps", "fs", "as"), 1)
 }
@@ -94,7 +101,8 @@ def chunks(source: Any, question: Question) -> Iterator[Chunk]:
             none is a record without entries), or a computation of Dask.
 
     Raises:
-        InputFileError: no such file or format, or no such column. TypeError: none of these.
+        InputFileError: no such file or format, no such column, or a computation that fails. TypeError: none
+            of these.
     """
     if isinstance(source, str | Path):
         name = str(source)
@@ -103,16 +111,27 @@ def chunks(source: Any, question: Question) -> Iterator[Chunk]:
         for count, taken in (_lines if suffix_of(name) in TEXTS else _stored)(name, question):
             yield from _columns(taken, count, question)
         return
-    if hasattr(source, "compute"):  # Dask's, of whatever it is
-        source = source.compute()
+    if is_computed(source):
+        source = attempt(source.compute)
+        if source is None:
+            raise InputFileError("the table", "Dask", "the computation of a part failed")
     if isinstance(source, list | tuple) and not isinstance(source, Parts):
-        columns = {
-            name: [dict.get(one, name) if issubclass(type(one), dict) else None for one in source]
-            for name in _wanted(question)
-        }
+        records = [_by_plain_names(one) for one in source]
+        columns = {name: [record.get(name) for record in records] for name in _wanted(question)}
         yield from _columns(columns, len(source), question)
         return
     yield from _frame(source, question)
+
+
+def is_computed(source: Any) -> bool:
+    """Whether this part is a computation of Dask, of whatever it is."""
+    return hasattr(source, "compute")
+
+
+def _by_plain_names(record: Any) -> dict[Any, Any]:
+    """The entries of a dictionary by its texts; a key's own code would run in a look-up among its keys."""
+    items = dict.items(record) if issubclass(type(record), dict) else ()
+    return {plain(key): value for key, value in items if issubclass(type(key), str)}
 
 
 def _wanted(question: Question) -> list[str]:
@@ -230,7 +249,7 @@ def _days(value: Any) -> float:
     kind = type(value)
     if kind is np.datetime64:
         return float(_in_days(np.asarray(value)))
-    if kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "Timestamp":
+    if kind is getattr(sys.modules.get("pandas"), "Timestamp", None):
         return float(_in_days(np.asarray(value.to_datetime64())))
     if kind is dates.datetime:
         try:

@@ -15,6 +15,7 @@ from typing import Any
 from sosdp.privacy.files import form_of
 from sosdp.privacy.guarantee.adjacency import Adjacency
 from sosdp.privacy.guarantee.budget import Budget, BudgetExceeded
+from sosdp.privacy.guarantee.condition import Condition
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_down, root_down
 from sosdp.privacy.inputs import integer
@@ -24,9 +25,10 @@ from sosdp.privacy.table import synthetic as synthesis
 from sosdp.privacy.table.answers import EVERY_LINE, priced, release_table
 from sosdp.privacy.table.plan import Plan, planned
 from sosdp.privacy.table.question import Question
-from sosdp.privacy.table.records import all_chunks, chunks, parts
+from sosdp.privacy.table.records import COMPUTED, all_chunks, chunks, is_computed, parts
 from sosdp.privacy.table.state import State, fold, merge_into, require_question
 from sosdp.privacy.table.statistics import Histogram, column_of
+from sosdp.privacy.table.whole import rests_of
 from sosdp.privacy.terms import Terms
 from sosdp.progress import announced
 
@@ -139,6 +141,8 @@ class Asked:
         """
         terms = self._budgeted()
         priced(self.question, terms)
+        if state is None:
+            terms = terms.assuming(*self._computed())
         whole = self._read(executor) if state is None else state
         require_question(whole, self.question)
         if self.budget is not None:
@@ -174,14 +178,16 @@ class Asked:
             A schema with owners, or no such column.
         """
         count = None if rows is None else integer(rows, "rows")
-        whole, parts, terms = self._synthesis(columns, bins)
-        names, sizes = [column_of(part).name for part in parts], [part.width + 1 for part in parts]
-        codes = synthesis.encoded(all_chunks(self.source, whole), parts)
+        whole, binned, terms = self._synthesis(columns, bins)
+        names, sizes = [column_of(one).name for one in binned], [one.width + 1 for one in binned]
+        codes = synthesis.encoded(all_chunks(self.source, whole), binned)
+        rests = [sentence for part in parts(self.source) for sentence in rests_of(part)]
+        terms = terms.assuming(*dict.fromkeys(rests), *self._computed())
         if self.budget is not None:
-            nothing = synthesis.encoded([], parts)
+            nothing = synthesis.encoded([], binned)
             self.budget.spend(synthesis.release_tree(replace(terms, insecure_seed=None), nothing, sizes))
         release = synthesis.release_tree(terms, codes, sizes)
-        made = synthesis.rows_of(release.value, len(codes) if count is None else count, parts, terms.bits())
+        made = synthesis.rows_of(release.value, len(codes) if count is None else count, binned, terms.bits())
         tree = [[names[parent], names[child]] for parent, child, _ in release.value.pairs]
         return release.postprocess({"rows": made}, public={"columns": names, "tree": tree, "bins": int(bins)})
 
@@ -217,6 +223,10 @@ class Asked:
             terms = Terms(**left, assumptions=terms.assumptions, insecure_seed=terms.insecure_seed)
         terms.concentrated  # noqa: B018  a budget out of range is refused before anything is read
         return whole, parts, terms
+
+    def _computed(self) -> tuple[Condition, ...]:
+        """What a release rests on whose source is computed when it is read."""
+        return (COMPUTED,) if any(map(is_computed, parts(self.source))) else ()
 
     def _read(self, executor: Any) -> State:
         if executor is None:

@@ -9,6 +9,7 @@ from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from sosdp.privacy.inputs import floats, no_numbers, number_in
 from sosdp.privacy.schema import Schema
 from sosdp.privacy.silence import no_warnings
 from sosdp.privacy.table.question import Question, unit_in
-from sosdp.privacy.table.records import chunks
+from sosdp.privacy.table.records import STDIN, TEXTS, chunks
 from sosdp.privacy.table.statistics import Count
 
 LARGEST = 50_000_000
@@ -44,6 +45,11 @@ LAST_LINE = Condition(
     "condition: in both neighbouring files the last line, which has no end, holds a byte (end every line)"
 )
 """An empty line at the end of a file without a last line end is no record."""
+
+BLANK_ROWS = Condition(
+    "condition: in both neighbouring sheets every record has a value (a blank row of a sheet is no record)"
+)
+"""How many rows a sheet has is said by its last one that is not blank."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,8 +136,9 @@ def read_table(
     wanted = _chosen(source, names, columns)
     if wrong := [name for name in wanted if name in texts]:
         raise InputFileError(source, "columns", no_numbers(wrong))
-    parts = [np.column_stack([floats(taken[name]) for name in wanted]) for _, taken in batches(wanted)]
-    return Table(_numbers(source, np.concatenate(parts) if parts else None, "a table with records"), wanted)
+    parts = [np.column_stack([floats(taken[name], ()) for name in wanted]) for _, taken in batches(wanted)]
+    values = _numbers(source, np.concatenate(parts) if parts else None, "a table with records")
+    return Table(values, wanted, rests_of(source))
 
 
 def _chosen(source: str, names: Sequence[str], columns: Sequence[str] | None) -> list[str]:
@@ -170,9 +177,8 @@ def by_schema(source: Any, schema: Schema, columns: Sequence[str] | None = None)
             raise InputFileError(path, "file", f"more than {LARGEST} entries")
     if not count and source is not None:
         raise InputFileError(path, "file", "no lines of data")
-    rests = _rests(path, COLUMNS_STATED) if isinstance(source, str) and suffix_of(path) in SEPARATORS else ()
     bounds, texts = [column.bounds for column in chosen], [column.values for column in chosen]
-    return Table(np.concatenate(parts), wanted, rests, bounds, texts)
+    return Table(np.concatenate(parts), wanted, rests_of(source), bounds, texts)
 
 
 def _text(source: str, form: Form, columns: Sequence[str] | int | None) -> Table:
@@ -205,7 +211,7 @@ def _text(source: str, form: Form, columns: Sequence[str] | int | None) -> Table
     if not count:
         raise InputFileError(source, "file", "no lines of data")
     values = np.frombuffer(flat, dtype=np.float64).reshape(count, len(places)).copy()
-    return Table(values, names, _rests(source, rests))
+    return Table(values, names, (rests, *rests_of(source)[1:]))
 
 
 def counted_columns(width: int, form: Form) -> Condition:
@@ -230,13 +236,21 @@ def _usual_width(source: str, form: Form) -> int:
     return width
 
 
-def _rests(source: str, width_from: str) -> tuple[str, ...]:
-    """What the reading of lines rests on; whether the last byte of a file is a line end is public."""
+def rests_of(source: Any) -> tuple[str, ...]:
+    """What it rests on that the number of records in a part of a table is public; whether the last byte of a
+    file is a line end is public."""
+    kind = suffix_of(source) if isinstance(source, str | Path) else None
+    if kind == ".xlsx":
+        return (BLANK_ROWS,)
+    if kind not in TEXTS:
+        return ()
+    if str(source) == STDIN:  # it was read, and cannot be read again
+        return (COLUMNS_STATED, LAST_LINE)
     last = b"\n"
     with opened(source) as file:
         while block := file.read(LONGEST_LINE):
             last = block[-1:]
-    return (width_from,) if last == b"\n" else (width_from, LAST_LINE)
+    return (COLUMNS_STATED,) if last == b"\n" else (COLUMNS_STATED, LAST_LINE)
 
 
 def _numbers(source: str, loaded: npt.NDArray[np.float64] | None, what: str) -> npt.NDArray[np.float64]:
