@@ -1,4 +1,7 @@
-"""The rows of a released table as people read them."""
+"""The rows of a released table as people read them, from the release alone.
+
+Proof of what is released: docs/proofs/tables.md
+"""
 
 from __future__ import annotations
 
