@@ -163,8 +163,8 @@ def check_schema(values: Any, *, text: bool = False) -> None:
         text: texts are records here.
 
     Raises:
-        TypeError: a text or a mapping where records are expected, a table whose members are its columns, or
-            a frame with columns that are no numbers.
+        TypeError: a text or a mapping where records are expected, a table whose members are its columns, a
+            computation that is not done, or a frame with columns that are no numbers.
         ValueError: an array of complex numbers.
     """
     if isinstance(values, np.ndarray) and values.dtype.kind == "c":
@@ -178,6 +178,8 @@ def check_schema(values: Any, *, text: bool = False) -> None:
             "records are expected, got a mapping, whose members are its keys: pass a column of it"
         )
     if not hasattr(values, "to_numpy"):
+        if hasattr(type(values), "compute"):
+            raise TypeError(f"{type(values).__name__} is a computation: pass compute() of it")
         if hasattr(type(values), "column_names") or hasattr(type(values), "columns"):
             kind = type(values).__name__
             raise TypeError(

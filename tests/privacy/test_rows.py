@@ -51,6 +51,21 @@ def test_a_stated_number_of_columns_is_no_condition():
         assert release.guarantee.kind == "exact" and release.value.shape == (2,)
 
 
+class Lazy(list):
+    """An array of Dask: its members are computations, no numbers."""
+
+    shape, dtype = (2, 2), np.dtype("float64")
+
+    def compute(self):
+        return np.zeros(self.shape)
+
+
+def test_what_is_not_computed_yet_is_refused():
+    """All its records would count as missing."""
+    for door in (ON_TABLES["mean"], ON_TABLES["ball"], ON_TABLES["parities"]):
+        refuse((lambda door=door: door(Lazy([[0.5, 0.5]] * 2)), "compute", TypeError))
+
+
 def test_a_generator_is_read_once():
     table = [[k / 100, k / 50] for k in range(100)]
     for estimator in (PrivateScaler(100.0, insecure_seed=1), MomentsIsing(1.0, epsilon=1.0, insecure_seed=1)):
