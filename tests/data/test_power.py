@@ -225,6 +225,7 @@ def test_statements_after_the_tables_are_run(network, statements, table, column,
 
 def test_the_last_of_two_tables_counts_and_entries_are_expressions(network):
     result = network(
+        ("function mpc", "\ufefffunction mpc"),
         ("mpc.gen = [", "mpc.gen = [];\nmpc.gen = ["),
         ("mpc.baseMVA = 100;", "mpc.baseMVA = 10;\nmpc.baseMVA = 50/3;"),
         (" 5 1  90 30", " 5 1  135/sqrt(9) -30"),
