@@ -57,7 +57,7 @@ def power_flow(case: PowerCase, *, line_limits: bool = True) -> PowerFlow:
         A base that is not positive; costs that are piecewise linear, of degree above 2, not convex, of
         reactive power, or fewer coefficients than stated; a branch from a bus to itself, or without
         impedance; limits of an angle between half a turn and a whole one apart, which are no convex cone; no
-        reference bus; limits that are infinite for a voltage.
+        reference bus; limits of a voltage that are infinite or negative, and lower limits above upper ones.
     """
     if not 0 < case.base < np.inf:
         raise ValueError(f"baseMVA is a positive number, not {case.base:g}")
@@ -69,8 +69,15 @@ def power_flow(case: PowerCase, *, line_limits: bool = True) -> PowerFlow:
     branch = case.branch[(case.branch[:, 10] > 0) & np.isin(case.branch[:, :2], bus[:, 0]).all(axis=1)]
     if not (bus[:, 1] == 3).any():
         raise ValueError("no bus is the reference (type 3 in the second column of mpc.bus)")
-    if not np.isfinite(bus[:, 11:13]).all():
-        raise ValueError("every bus wants finite limits of its voltage (columns 12 and 13 of mpc.bus)")
+    if not (np.isfinite(bus[:, 11:13]) & (bus[:, 11:13] >= 0)).all():
+        raise ValueError(
+            "every bus wants finite limits of its voltage, at least 0 (columns 12 and 13 of mpc.bus)"
+        )
+    for name, table, least, most in (("bus", bus, 12, 11), ("gen", gen, 4, 3), ("gen", gen, 9, 8)):
+        if (table[:, least] > table[:, most]).any():
+            raise ValueError(
+                f"a row of mpc.{name} has a least value (column {least + 1}) above the largest ({most + 1})"
+            )
     e, f, p = (_named(name, count) for name, count in (("e", len(bus)), ("f", len(bus)), ("p", len(gen))))
     network = _Network(np.array([(_id(a), _id(b)) for a, b in zip(e, f, strict=True)]))
     rows: dict[int, Terms] = defaultdict(lambda: defaultdict(complex))
@@ -100,7 +107,8 @@ def power_flow(case: PowerCase, *, line_limits: bool = True) -> PowerFlow:
     cost = Polynomial(0)
     for g, row in enumerate(gen):
         low, high = row[9] / case.base, row[8] / case.base
-        constraints += [p[g] == low] if low == high else [(p[g] - low) * (high - p[g]) >= 0]
+        both = low < high and np.isfinite([low, high]).all()
+        constraints += [(p[g] - low) * (high - p[g]) >= 0] if both else _between(p[g], low, high)
         square, slope, constant = costs[g]
         cost = cost + square * case.base**2 * p[g] ** 2 + slope * case.base * p[g] + constant
     constraints.append(f[int(np.argmax(bus[:, 1] == 3))] == 0)
@@ -181,11 +189,11 @@ def _costs(case: PowerCase, on: np.ndarray) -> np.ndarray:
 
 
 def _between(p: Polynomial, low: float, high: float) -> list:
-    """Limits in either order; equal ones are an equation, infinite ones none."""
-    low, high = min(low, high), max(low, high)
+    """Limits; equal ones are an equation, infinite ones none."""
     if low == high:
         return [p == low]
-    return [p >= low] * bool(np.isfinite(low)) + [p <= high] * bool(np.isfinite(high))
+    above = [p >= low] if np.isfinite(low) else []
+    return [*above, p <= high] if np.isfinite(high) else above
 
 
 def _named(name: str, count: int) -> list[Polynomial]:

@@ -147,6 +147,13 @@ def test_a_whole_turn_limits_nothing(network, limits):
     assert len(power_flow(network(change)).constraints) == len(power_flow(network()).constraints)
 
 
+def test_infinite_limits_of_a_generator_are_none(network):
+    flow = power_flow(network(("300 -300 1.04  100 1 250 10", "Inf -Inf 1.04  100 1 Inf 10")))
+    assert len(flow.constraints) == len(power_flow(network()).constraints) - 2
+    answer = sd.minimize(flow.cost, flow.constraints, degree=2)
+    assert answer.certified_bound == pytest.approx(5296.69, abs=0.02)  # none of the three was active
+
+
 def test_what_is_out_of_service_is_no_part(network):
     case = network(
         ("1.025 100 1 270 10", "1.025 100 0 270 10"),
@@ -176,6 +183,14 @@ def test_what_is_out_of_service_is_no_part(network):
         ("2 1500 0 3 0.11 ", "2 1500 0 3 -0.11 ", "convex"),
         (" 1 4 0      0.0576", " 1 4 0      0", "impedance"),
         (" 2 2   0  0 0 0 1 1 0 345 1 1.1 0.9;", " 2 2   0  0 0 0 1 1 0 345 1 Inf 0.9;", "finite"),
+        (" 2 2   0  0 0 0 1 1 0 345 1 1.1 0.9;", " 2 2   0  0 0 0 1 1 0 345 1 1.1 -0.9;", "at least 0"),
+        (
+            " 2 2   0  0 0 0 1 1 0 345 1 1.1 0.9;",
+            " 2 2   0  0 0 0 1 1 0 345 1 0.9 1.1;",
+            "mpc.bus has a least",
+        ),
+        ("1.04  100 1 250 10", "1.04  100 1 10 250", "mpc.gen has a least"),
+        ("300 -300 1.04", "-300 300 1.04", "mpc.gen has a least"),
         (" 2 2   0  0 0 0", " 1 2   0  0 0 0", "bus 2"),
         ("mpc.baseMVA = 100;", "mpc.baseMVA = -100;", "positive"),
         ("2 1500 0 3 0.11   5   150;", "2 1500 0 3 0.11   5;", "3 coefficients"),
