@@ -114,16 +114,11 @@ def test_there_are_ten_and_each_is_five_lines_at_most():
     } == {}
 
 
-@pytest.mark.slow
-def test_they_run(tmp_path):
-    out = run(TASKS, [], tmp_path)
-    assert "FAILED" not in out, out
-    assert "proved" in out and "valid" in out
-
-
-def test_the_core_runs_them_without_any_optional_package(tmp_path):
-    core = {name: script for name, script in TASKS.items() if name not in BEYOND_THE_CORE}
-    out = run(core, sorted(EXTRAS), tmp_path)
+@pytest.mark.parametrize("blocked", [pytest.param([], marks=pytest.mark.slow), sorted(EXTRAS)], ids=len)
+def test_they_run_with_all_packages_and_with_the_core_alone(tmp_path, blocked):
+    out = run(
+        {k: task for k, task in TASKS.items() if not blocked or k not in BEYOND_THE_CORE}, blocked, tmp_path
+    )
     assert "FAILED" not in out, out
     assert "proved" in out and "valid" in out
 
