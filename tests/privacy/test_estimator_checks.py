@@ -36,7 +36,7 @@ ESTIMATORS = [
     problems.gaussian.PrivateLinearRegression(**REGRESSION),
     problems.gaussian.PrivateLogisticRegression(**REGRESSION),
     problems.gaussian.PrivatePoissonRegression(**REGRESSION),
-    problems.gmm.PrivateGaussianMixture(2, solver="kmeans"),
+    problems.gmm.PrivateGaussianMixture(2, solver="kmeans", block_size=10, radius=0.7),
     problems.tuples.PrivateKMeans(2),
     problems.tuples.PrivateGaussianMixtureFit(2),
     problems.mrf.MomentsIsing(1.0, **BUDGET),
@@ -146,18 +146,10 @@ EXPECTED = {
     "CorrelationGraph": OBJECTS | PAIRS,
     "VotedStructure": OBJECTS | PAIRS | REFUSED | {"check_fit2d_1sample": FEW},
 }
-# twenty seconds of planning
-SLOW = ("PrivateGaussianMixture",)
-
-
-def cases():
-    for made in ESTIMATORS:
-        name = type(made).__name__
-        yield pytest.param(made, id=name, marks=[pytest.mark.slow] if name in SLOW else [])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("made", list(cases()))
+@pytest.mark.parametrize("made", ESTIMATORS, ids=lambda made: type(made).__name__)
 def test_what_fails_is_listed_and_what_is_listed_fails(made):
     listed = EXPECTED.get(type(made).__name__, GRAPHS)
     with warnings.catch_warnings():
