@@ -6,7 +6,7 @@ Proof: docs/proofs/tables.md
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -42,7 +42,7 @@ class Asked:
         budget: what is drawn from, None where an epsilon was given.
     """
 
-    source: Any = field(repr=False)
+    source: Any
     question: Question
     terms: Terms
     budget: Budget | None = None
