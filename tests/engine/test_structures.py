@@ -52,6 +52,13 @@ def alone(p, system, **options):
     return sd.minimize(p, system, **options)
 
 
+@pytest.mark.parametrize("cone", ["dsos", "sdsos"])
+def test_many_programs_in_smaller_cones(cone):
+    relax = sd.Relaxation([x**2 <= 1, y**2 <= 1], 4, cone=cone)
+    wanted = [x**2 - y**2 + 3, x**2 - 2 * y**2, 3 * x**2 - y**2]
+    assert relax.minimize_many(wanted).bounds.tolist() == [relax.minimize(p).bound for p in wanted]
+
+
 def test_answers_do_not_depend_on_what_is_remembered():
     wanted = [
         (p, SETS[k % len(SETS)], {"symmetry": "auto"} if k % 7 == 3 else {})
@@ -60,6 +67,16 @@ def test_answers_do_not_depend_on_what_is_remembered():
     structure.forget()
     together = [str(facts(sd.minimize(p, system, **o))) for p, system, o in wanted]
     assert together == [str(facts(alone(p, system, **o))) for p, system, o in wanted]
+
+
+@pytest.mark.parametrize("terms", [(-1, Fraction(-5, 6)), (Fraction(1, 10), Fraction(2, 10))])
+def test_terms_that_rules_merge_are_added_exactly(terms):
+    """Those of a known structure were added in floats, and the sum was not said to be rounded."""
+    system = [x**2 == x, y**2 == y]
+    p = terms[0] * x**2 + 3 * x * y + y**2 + terms[1] * x + y / 3
+    expected = str(facts(alone(p, system, degree=4)))
+    alone(2 * x**2 + 3 * x * y + y**2 + x + y, system, degree=4)
+    assert str(facts(sd.minimize(p, system, degree=4))) == expected
 
 
 def test_a_new_solver_answers_as_one_that_was_kept():

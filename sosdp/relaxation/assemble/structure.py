@@ -44,7 +44,7 @@ class Structure:
         places = np.where(signs != 0, mono.Index(self.identity.columns).find(normal), -1)
         kept = np.argsort(places, kind="stable")[np.count_nonzero(places < 0) :]
         columns, starts = np.unique(places[kept], return_index=True)
-        return kept, signs[kept], columns, starts
+        return kept, signs[kept].astype(np.int64), columns, starts
 
     def assembled(self, target: Polynomial) -> tuple[Identity, Plan] | None:
         """Identity and plan for another polynomial of the same monomials; None where it is not known whether

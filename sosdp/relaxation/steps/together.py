@@ -32,7 +32,7 @@ def first_of_each(states: Sequence[State], like: Built) -> list[Solved | None]:
     made, in the coefficients of what is bounded: the program, its solution, and what this is worth. None for
     those that are built another way."""
     result: list[Solved | None] = [None] * len(states)
-    if in_cliques(states[0].statement) is not None:
+    if in_cliques(states[0].statement) is not None or like.pieces[0].dominance is not None:
         return result
     some: list[tuple[int, Built, RawSolution]] = []
     for k, built in enumerate(_programs([s.statement for s in states], like)):
