@@ -54,6 +54,7 @@ _SMALL = (1e-6, 1e-4, 1e-3)  # eigenvalues below this may belong to a kernel; tr
 _GAP = 30.0  # and those on the two sides of the cut differ by this factor at least
 _BITS = (16, 24, 34, 46)
 _DENOMINATORS = (12, 60, 840)  # tried first on small faces: proofs that a person would print
+_NEGATIVE = 1e-9  # an eigenvalue of a matrix of entries up to 1 that no rounding in floats explains
 _SHORT = 400  # entries up to which that is worth a few exact linear solves
 
 
@@ -197,7 +198,10 @@ class Faces:
             side = w.ncols()
             if not side:
                 continue
-            small = fmpq_mat(square([next(left) for _ in range(svec_length(side))], side))
+            entries = square([next(left) for _ in range(svec_length(side))], side)
+            if _is_indefinite(entries):
+                raise NotCertifiable("a Gram matrix that was rounded is not positive semidefinite")
+            small = fmpq_mat(entries)
             whole, common = over_common(fmpq_mat(w) * small * fmpq_mat(w.transpose()))
             result = rounder.multiplier(k, whole, common)
             if result is not None:
@@ -210,6 +214,15 @@ class Faces:
                 add_to(rest, multiply({row: value}, rounder.equalities[j]), -1)
         rounder.rules.divide(rest, cofactors)  # what is left, if anything, the checker finds
         return checked(self.claim, [*multipliers, *rounder.others(cofactors)])
+
+
+def _is_indefinite(entries: list[list[fmpq]]) -> bool:
+    """Whether floats see a negative eigenvalue that is no rounding of theirs. The checker, which reads the
+    whole certificate to say so, is asked about the others."""
+    largest = max(abs(v) for row in entries for v in row)
+    if not largest:
+        return False
+    return bool(la.eigvalsh([[float(v / largest) for v in row] for row in entries])[0] < -_NEGATIVE)
 
 
 def _integral(values: list[fmpq]) -> list[int]:

@@ -4,10 +4,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import fmpq
 
 import certificates
 import sosdp as sd
 from certificates.find.extract import with_products
+from certificates.find.facial import _is_indefinite
 from certificates.find.rounding import NotCertifiable
 from tests.certificates.solved import path_of
 from tests.refusals import refuse
@@ -155,3 +157,21 @@ def test_points_of_the_problem_are_none_of_a_claim_with_free_variables():
     assert proof.verify() and -3.03 <= proof.bound <= -3
     with pytest.raises(certificates.NotCertifiable, match="no coordinate sosdp_free_s0_4"):
         certificates.attained(proof, {int(p.variable_ids[0]): Fraction(-3, 2) for p in (x, y)})
+
+
+HUGE = fmpq(10**400, 3)
+
+
+@pytest.mark.parametrize(
+    ("entries", "indefinite"),
+    [
+        ([[fmpq(1), fmpq(0)], [fmpq(0), fmpq(-1)]], True),
+        ([[HUGE, 2 * HUGE], [2 * HUGE, HUGE]], True),
+        ([[1 / HUGE, 2 / HUGE], [2 / HUGE, 1 / HUGE]], True),
+        ([[HUGE, HUGE], [HUGE, HUGE]], False),
+        ([[fmpq(0)]], False),
+        ([[fmpq(1), fmpq(0)], [fmpq(0), fmpq(-1, 10**12)]], False),  # the checker decides
+    ],
+)
+def test_floats_refuse_only_what_no_rounding_of_theirs_explains(entries, indefinite):
+    assert _is_indefinite(entries) == indefinite
