@@ -15,7 +15,7 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 OUT ?= sosdp-demo
 NAME ?= all
-# Where everything runs once (CI is set), half of what is installed is never imported, and compiled where it is.
+# Where everything runs once (CI is set): two thirds of the modules are never imported, the others compile then.
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet install $(if $(CI),--no-compile) --editable
 
 # One thread a process: the tests run JOBS processes, and BLAS threads on top of that only get in each other's way.
