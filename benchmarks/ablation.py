@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+import sosdp as sd
 from benchmarks.harness import Table
 
 SHOWN = 6  # names of lost cases in the table
@@ -56,7 +57,9 @@ def without(name: str) -> Iterator[None]:
 
 
 def questions(quick: bool) -> list[Any]:
-    """The ledger without the peers, and the named questions at every door."""
+    """The ledger without the peers, the named questions at every door, and a block of side 66 that was asked
+    for."""
+    from benchmarks.regret import rosenbrock
     from tests.fuzz import doors
     from tests.fuzz.named import NAMED
     from tests.ledger import entries
@@ -72,6 +75,10 @@ def questions(quick: bool) -> list[Any]:
             }
             truth = known.get(q.truth, value)
             some.append(entries.Entry(f"named {k} {door}", partial(doors.ask, q, door), truth))
+    p, box, degree = rosenbrock(10, True)
+    some.append(
+        entries.Entry("dense rosenbrock", partial(sd.minimize, p, box, degree, sparsity="dense"), 0.0)
+    )
     return some[::10] if quick else some
 
 

@@ -71,7 +71,7 @@ STEPS = (
         lambda s: len(s.statement.demands) == 1,
         other_method,
         "values at points, or an interior point",
-        "signs that miss an inequality by 1e-9: named 85",
+        "a block of side 66 at which Newton's method fails: dense rosenbrock",
     ),
     Step(
         "small",

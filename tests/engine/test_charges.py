@@ -127,6 +127,9 @@ def test_bounds_of_a_scaled_constraint(power):
     assert low <= 0 and 1.5 <= high <= 1.5000001
     (low, high) = deduce_bounds((), (g * 2.0**-490,)).ranges[int(x.variable_ids[0])]
     assert low <= 0 and 1.5 <= high <= 1.5000001
+    disc = 1 - x**2 - x + y - y**2  # about (-1/2, 1/2)
+    low, high = deduce_bounds((), (disc * F(2) ** power,)).ranges[int(x.variable_ids[0])]
+    assert -1.72475 < low < -0.5 - 1.5**0.5 and 1.5**0.5 - 0.5 < high < 0.72475
 
 
 def test_propagation_rounds_outward():

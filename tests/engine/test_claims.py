@@ -8,6 +8,7 @@ import sosdp as sd
 
 x, y, c, d = sd.variables("x y c d")
 z = sd.complex_variables("z")
+SIGNS = sd.variables("sign", 22)
 GAPS = [F(1, 10**6), F(1, 10**7), F(1, 10**8)]
 
 
@@ -97,6 +98,9 @@ def empty(gap):
         "symmetric": lambda: sd.minimize(x**2 + y**2, disc, symmetries=[{x: y, y: x}]),
         "boolean": lambda: sd.minimize(x - y, [x**2 == x, y**2 == y, x + y >= 1 + gap, x + y <= 1]),
         "signs": lambda: sd.minimize(x - y, [x**2 == 1, y**2 == 1, x * y >= 1 + gap]),
+        "many signs": lambda: sd.minimize(
+            SIGNS[0] + SIGNS[1], [*(v**2 == 1 for v in SIGNS), sum(SIGNS) >= len(SIGNS) + gap]
+        ),
         "double root": lambda: sd.minimize(x - y, [(x - 1) ** 2 == 0, y**2 <= 1, x * y >= 1 + gap]),
         "double zero": lambda: sd.minimize(x - y, [x**2 == 0, y**2 <= 1, x + y >= 1 + gap]),
         "matrix": lambda: sd.minimize(x - y, [sd.PSD([[x, 1], [1, y]]), x + y <= 2 - gap]),

@@ -193,6 +193,12 @@ def test_points_that_nearly_satisfy_are_charged(p, power):
         assert result.status != "optimal" or abs(result.bound) <= 1e-5
 
 
+@pytest.mark.parametrize("p", [-x, -100 * x])
+def test_what_a_point_misses_is_charged(p):
+    built, raw = solved(bound_on(p, -(x**2) >= 0))
+    assert attained(built, raw, theorem(built, raw))[0] >= 0
+
+
 def test_a_point_below_what_is_proven_is_discarded():
     built, raw = solved(bound_on(x, x >= 0, x <= 1))
     shown = theorem(built, raw)
