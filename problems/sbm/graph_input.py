@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sosdp.privacy.edges import VERTICES_STATED, Edges, pairs_of_rows, read_edges, usable
-from sosdp.privacy.entries import listed
+from sosdp.privacy.entries import listed, require_computed
 from sosdp.privacy.inputs import as_float, entries, floats, members
 
 WEIGHT_UNITS = 1 << 20
@@ -188,6 +188,7 @@ def canonical_graph(graph: Any, weight_bound: float | None = None) -> CanonicalG
         for row in rows:
             _require_square((len(rows), *([] if row is None else [len(row)])))
         graph = floats(rows, (len(rows),))
+    require_computed(graph)
     try:
         array = np.asarray(graph)
     except ValueError as error:

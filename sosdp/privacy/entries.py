@@ -31,11 +31,13 @@ def listed(values: Any, unread: Callable[[Any], Any] | None = None) -> Any:
         unread: what becomes of a column of Arrow whose type is none of numbers, truths, texts, dates and
             times; by default its entries are objects of Python.
     """
-    # a series of pandas has its labels as attributes, but not its class
-    kind: Any = getattr(values, "dtype", None)
-    if hasattr(type(values), "levels"):  # pandas' index of several columns, which are coded
+    require_computed(values)
+    # a series of pandas has its labels as attributes, a frame its columns, but not their class
+    offers = type(values)
+    kind: Any = values.dtype if hasattr(offers, "dtype") else None
+    if hasattr(offers, "levels"):  # pandas' index of several columns, which are coded
         return list(zip(*map(_coded, values.levels, values.codes), strict=True))
-    stored, offers = getattr(values, "array", values), type(values)
+    stored = values.array if hasattr(offers, "array") else values
     if isinstance(values, np.ma.MaskedArray):
         return values.astype(object).tolist()
     if hasattr(offers, "toarray"):  # scipy's sparse matrices
@@ -58,6 +60,18 @@ def listed(values: Any, unread: Callable[[Any], Any] | None = None) -> Any:
     if hasattr(values, "to_numpy"):
         return values.to_numpy() if isinstance(kind, np.dtype | None) else values.to_numpy(dtype=object)
     return values if isinstance(values, np.ndarray) else list(values)
+
+
+def require_computed(values: Any) -> None:
+    """Refuse, by its type, what may be a computation that is not done, as Dask's are: it would run where
+    entries are read, and what it raises quotes them.
+
+    Raises:
+        TypeError: it is one.
+    """
+    if hasattr(type(values), "compute"):
+        kind = type(values).__name__
+        raise TypeError(f"{kind} is a computation: pass what it holds, as an array (compute(), to_numpy())")
 
 
 def _coded(names: Any, codes: Any) -> list[Any]:

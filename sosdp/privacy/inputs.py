@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sosdp.privacy.calibrate import shown
-from sosdp.privacy.entries import are_numbers, listed
+from sosdp.privacy.entries import are_numbers, listed, require_computed
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.silence import no_warnings
@@ -177,9 +177,8 @@ def check_schema(values: Any, *, text: bool = False) -> None:
         raise TypeError(
             "records are expected, got a mapping, whose members are its keys: pass a column of it"
         )
+    require_computed(values)
     if not hasattr(values, "to_numpy"):
-        if hasattr(type(values), "compute"):
-            raise TypeError(f"{type(values).__name__} is a computation: pass compute() of it")
         if hasattr(type(values), "column_names") or hasattr(type(values), "columns"):
             kind = type(values).__name__
             raise TypeError(

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,8 @@ import pytest
 from problems.gaussian import PrivateCovariance, PrivateGaussian, PrivateLinearRegression, PrivateMean
 from problems.gaussian.columns import boolean_columns, public_columns, read_table
 from problems.gaussian.frame import spread_missing
+from sosdp.privacy.schema import Schema
+from sosdp.privacy.table.whole import by_schema
 from tests.refusals import each, refusals, refuse
 
 N = 2000
@@ -135,6 +138,40 @@ def test_a_schema_may_state_more_columns_than_the_records_have():
     model.fit(table[["x"]], y)
     assert model.coef_.shape == (1,) and model.predict(table).shape == (20000,)
     refuse((lambda: model.predict(table[["side"]]), "x: no such column"))
+
+
+def test_a_regression_rests_on_what_the_reading_of_its_table_does(tmp_path):
+    """By a schema it takes whatever tables are made of: one blank row of a sheet, or one record for which
+    Dask fails, is an error, where the promise had no condition."""
+    columns = {"x": {"type": "number", "low": -3, "high": 3}}
+    ask = {"delta": 1e-6, "contamination": 0.0, "bounds": None, "y_bounds": (-9, 9)}
+    model = PrivateLinearRegression(9.0, schema={"format": "sosdp-schema/1", "columns": columns}, **ask)
+    x = np.random.default_rng(0).normal(size=3000)
+    frame = pd.DataFrame({"x": x})
+    (tmp_path / "ended.csv").write_text("\n".join(map(str, ["x", *x, ""])))
+    (tmp_path / "open.csv").write_text("\n".join(map(str, ["x", *x])))
+    sources = [(frame, 0), (str(tmp_path / "ended.csv"), 0), (str(tmp_path / "open.csv"), 1)]
+    if find_spec("openpyxl"):
+        frame.to_excel(tmp_path / "t.xlsx", index=False)
+        sources.append((str(tmp_path / "t.xlsx"), 1))
+    if find_spec("dask"):
+        sources.append((pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=1), 1))
+    for source, count in sources:
+        release = model.fit(source, x).release_
+        rests = by_schema(source, Schema.of(model.schema)).assumptions
+        assert set(rests) <= set(release.guarantee.assumptions), source
+        assert len(release.guarantee.conditions) == count, source
+
+
+def test_targets_are_read_in_silence():
+    """One that is too large for its type was warned of, where columns of such a type are read."""
+    x = np.random.default_rng(0).normal(size=3000)
+    linear = PrivateLinearRegression(9.0, 1e-6, bounds=(-3, 3), contamination=0.0, y_bounds=(-9, 9))
+    y = pd.Series(np.array([*["1"] * 2999, "1e4000"], dtype=np.longdouble))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for target in (y, y.to_frame()):
+            linear.fit(x[:, None], target)
 
 
 @pytest.mark.parametrize("bounds", [None, {"smoker": (0, 1)}])

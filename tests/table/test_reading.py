@@ -1,7 +1,9 @@
 """No record decides how another one is read: whatever one is, it moves every integer by what it may add."""
 
 import datetime
+import itertools
 import math
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -10,9 +12,10 @@ import numpy as np
 import pytest
 
 from sosdp.cli import main
-from sosdp.privacy import Parts, Table
+from sosdp.privacy import Budget, Parts, Table
 from sosdp.privacy.files import InputFileError
 from sosdp.privacy.inputs import LEFT_OUT, canonical, floats, members
+from sosdp.privacy.rows import counted_width, numbers
 from sosdp.privacy.table.records import all_chunks
 from sosdp.privacy.table.state import fold, totals
 from tests.refusals import each, refuse
@@ -89,11 +92,47 @@ class Computed:
 def test_a_computation_that_fails_quotes_nothing(recwarn):
     """Whether it fails may depend on one record: a release rests on its not failing."""
     table = Table(Computed(["1", "2"]), schema(NUMBER), 1.0, adjacency="replace", delta=1e-6)
-    for release in (table.count().release(), table.synthetic()):
+    asked = table.count()
+    one, two = asked.fold(table.source), asked.fold({"x": ["1", "2"]})
+    with ThreadPoolExecutor(1) as pool:
+        releases = [asked.release(), asked.release(executor=pool), table.synthetic()]
+    drawn = Table(table.source, schema(NUMBER), Budget(epsilon=1.0, adjacency="one record (replace)"))
+    releases += [asked.release(asked.merge(*states)) for states in ((one, two), (two, one))]
+    for release in (*releases, drawn.count().release()):
         assert "Dask" in release.guarantee.conditions[0]
+    assert not asked.release(two).guarantee.conditions
     with pytest.raises(InputFileError) as failed:
         Table(Computed(["1", "secret"]), schema(NUMBER), 1.0).count().release()
     assert "secret" not in str(failed.value) and failed.value.__context__ is None and not recwarn.list
+
+
+def test_a_column_that_is_a_computation_is_refused():
+    class Lazy(Computed):
+        shape = (2,)
+
+        def __len__(self):
+            return len([int(text) for text in self.texts])
+
+        def __iter__(self):
+            return iter([int(text) for text in self.texts])
+
+    for texts in (["1", "2"], ["1", "secret"]):
+        table = Table({"x": Lazy(texts)}, schema(NUMBER), 1.0)
+        for asked in (table.count(), table.count("x")):  # how many there are is asked of the first column
+            refuse((asked.release, "is a computation", TypeError))
+
+
+def test_a_frame_may_have_any_names_for_columns_and_rows():
+    """Attributes of a frame are its columns, those of a column its labels: its class says what it is."""
+    for name, labels in itertools.product(
+        ("compute", "to_delayed", "dtype", "array", "shape", "levels", "toarray", "to_pylist"),
+        (None, ["a", "tz"], ["categories", "a"], ["pyarrow_dtype", "storage"]),
+    ):
+        frame = pandas.DataFrame({name: [1.0, 2.0], "z": [3.0, 4.0]}, index=labels)
+        assert numbers(frame).tolist() == [[1, 3], [2, 4]] and not counted_width(frame, 2)
+        said = {"format": "sosdp-schema/1", "columns": {name: NUMBER}}
+        (row,) = Table(frame, said, 1e9).sum(name).release().value["rows"]
+        assert round(row["value"], 6) == 3
 
 
 def test_a_list_is_one_of_records_whatever_they_are():

@@ -58,7 +58,7 @@ class _OnRegressors(TableEstimator):
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         self._check_parameters()
-        self._target = self._given(y)
+        self._target = y  # read where X is, in silence
         try:
             return super().fit(X)
         finally:
@@ -85,10 +85,13 @@ class _OnRegressors(TableEstimator):
 
     def _entries(self, X: Any, least: int = 2) -> tuple[np.ndarray, list[str] | None]:
         table = self._by_schema(X)
-        return read_table(X, least) if table is None else (table.values, table.names)
+        if table is None:
+            return read_table(X, least)
+        self._assumed = table.assumptions
+        return table.values, table.names
 
     def _rests(self, X: Any) -> tuple[str, ...]:
-        return super()._rests(X) if self.schema is None else ()
+        return super()._rests(X) if self.schema is None else self._assumed
 
     def _bounds_of(self, d: int) -> Any:
         table = self._by_schema(None)
@@ -131,10 +134,10 @@ class _OnRegressors(TableEstimator):
 
     def _read(self, X: Any) -> np.ndarray:
         self._used = None if self.schema is None else named_in(X, Schema.of(self.schema))
-        entries = super()._read(X)
-        if len(entries) != len(self._target):
-            raise ValueError(f"X has {len(entries)} records and y {len(self._target)}: inconsistent numbers")
-        return np.column_stack([entries, self._target])
+        entries, target = super()._read(X), self._given(self._target)
+        if len(entries) != len(target):
+            raise ValueError(f"X has {len(entries)} records and y {len(target)}: inconsistent numbers")
+        return np.column_stack([entries, target])
 
     def _facts(self, n: int, d: int) -> tuple[Columns, MeanTask]:
         """Public facts of the regressors and, last, the target."""

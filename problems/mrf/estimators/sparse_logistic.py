@@ -69,7 +69,7 @@ class PrivateSparseLogistic(Iterated):
         if y is None:
             raise ValueError("fit needs the labels y")
         self._check_parameters()
-        self._labels = np.array(same_label(y, self.classes[1]))
+        self._labels = y  # read where X is, in silence
         try:
             return super().fit(X)
         finally:
@@ -77,6 +77,7 @@ class PrivateSparseLogistic(Iterated):
 
     def _read(self, X: Any) -> np.ndarray:
         records = super()._read(X)
+        self._labels = np.array(same_label(self._labels, self.classes[1]))
         if len(self._labels) != len(records):
             raise ValueError(f"X has {len(records)} records and y {len(self._labels)} labels")
         return records

@@ -133,7 +133,7 @@ def release_table(terms: Terms, state: State) -> Release:
             rows += [_row(question, share.statistic, key, row) for row in share.statistic.rows(cell, noise)]
     all_laws = [law for share in laws for law in share.laws]
     spent = terms.epsilon, (terms.delta if choice is not None else 0.0)
-    promise = replace(terms, adjacency=question.unit.adjacency).assuming(EVERY_LINE)
+    promise = replace(terms, adjacency=question.unit.adjacency).assuming(EVERY_LINE, *state.rests)
     return terms.seal(
         {"rows": rows},
         promise.guarantee(epsilon=spent[0], delta=spent[1]),

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.privacy.entries import require_computed
 from sosdp.privacy.files import (
     ROWS,
     InputFileError,
@@ -87,7 +88,7 @@ def parts(source: Any) -> list[Any]:
         if not result:
             raise InputFileError(str(source), "folder", "no files")
         return [str(path) for path in result]
-    if hasattr(source, "to_delayed"):  # Dask: frames and bags
+    if hasattr(type(source), "to_delayed"):  # Dask: frames and bags
         return list(source.to_delayed())
     return list(source) if isinstance(source, Parts) else [source]
 
@@ -125,7 +126,7 @@ def chunks(source: Any, question: Question) -> Iterator[Chunk]:
 
 def is_computed(source: Any) -> bool:
     """Whether this part is a computation of Dask, of whatever it is."""
-    return hasattr(source, "compute")
+    return hasattr(type(source), "compute")
 
 
 def _by_plain_names(record: Any) -> dict[Any, Any]:
@@ -178,6 +179,7 @@ def _frame(frame: Any, question: Question) -> Iterator[Chunk]:
     places = places_of("the table", "columns", names, wanted)
     taken = {name: _listed(name, frame[labels[place]]) for name, place in zip(wanted, places, strict=True)}
     first = next(iter(frame.values()), ()) if isinstance(frame, Mapping) else frame
+    require_computed(first)
     lengths = {len(column) for column in taken.values() or (first,)}
     if len(lengths) > 1:
         raise ValueError("the columns of a table have one length")

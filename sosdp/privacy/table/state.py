@@ -31,11 +31,13 @@ class State:
         question: what was asked when it was read; its integers mean nothing to another one.
         cells: for every key one vector of integers a statistic. owners: where records have owners, the codes
             of the first records of each, in the order of the table; then there are no cells yet.
+        rests: what the answers rest on, of how the parts were read; public.
     """
 
     question: Question
     cells: dict[Key, Cells] = field(default_factory=dict)
     owners: dict[str, list[Contribution]] = field(default_factory=dict)
+    rests: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return "<the state of a table: not publishable>"
@@ -70,6 +72,7 @@ def merge_into(state: State, later: State) -> None:
     """
     require_question(later, state.question)
     statistics = state.question.tallied
+    state.rests = tuple(dict.fromkeys((*state.rests, *later.rests)))
     for key, cells in later.cells.items():
         here = state.cells.get(key)
         state.cells[key] = (

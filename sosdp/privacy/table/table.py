@@ -15,7 +15,6 @@ from typing import Any
 from sosdp.privacy.files import form_of
 from sosdp.privacy.guarantee.adjacency import Adjacency
 from sosdp.privacy.guarantee.budget import Budget, BudgetExceeded
-from sosdp.privacy.guarantee.condition import Condition
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_down, root_down
 from sosdp.privacy.inputs import integer
@@ -112,7 +111,7 @@ class Asked:
 
     def fold(self, part: Any) -> State:
         """The exact integers of one part of the table (a file, a frame, a partition); private, not spent."""
-        return fold(self.question, chunks(part, self.question))
+        return _folded(self.question, part)
 
     def merge(self, first: State, second: State) -> State:
         """The state of two parts together, the first before the second.
@@ -141,12 +140,11 @@ class Asked:
         """
         terms = self._budgeted()
         priced(self.question, terms)
-        if state is None:
-            terms = terms.assuming(*self._computed())
         whole = self._read(executor) if state is None else state
         require_question(whole, self.question)
         if self.budget is not None:
-            self.budget.spend(release_table(replace(terms, insecure_seed=None), State(self.question)))
+            nothing = State(self.question, rests=whole.rests)
+            self.budget.spend(release_table(replace(terms, insecure_seed=None), nothing))
         return release_table(terms, whole)
 
     @announced("Table: synthetic")
@@ -182,7 +180,7 @@ class Asked:
         names, sizes = [column_of(one).name for one in binned], [one.width + 1 for one in binned]
         codes = synthesis.encoded(all_chunks(self.source, whole), binned)
         rests = [sentence for part in parts(self.source) for sentence in rests_of(part)]
-        terms = terms.assuming(*dict.fromkeys(rests), *self._computed())
+        terms = terms.assuming(*dict.fromkeys(rests))
         if self.budget is not None:
             nothing = synthesis.encoded([], binned)
             self.budget.spend(synthesis.release_tree(replace(terms, insecure_seed=None), nothing, sizes))
@@ -224,14 +222,9 @@ class Asked:
         terms.concentrated  # noqa: B018  a budget out of range is refused before anything is read
         return whole, parts, terms
 
-    def _computed(self) -> tuple[Condition, ...]:
-        """What a release rests on whose source is computed when it is read."""
-        return (COMPUTED,) if any(map(is_computed, parts(self.source))) else ()
-
     def _read(self, executor: Any) -> State:
-        if executor is None:
-            return fold(self.question, all_chunks(self.source, self.question))
-        return self._merged(executor.map(partial(_folded, self.question), parts(self.source)))
+        mapped = map if executor is None else executor.map
+        return self._merged(mapped(partial(_folded, self.question), parts(self.source)))
 
     def _merged(self, states: Iterable[State]) -> State:
         result = State(self.question)
@@ -307,4 +300,7 @@ def Table(
 
 
 def _folded(question: Question, part: Any) -> State:
-    return fold(question, chunks(part, question))
+    """The state of a part. A blank row, or an empty last line, is as good as a record without entries."""
+    state = fold(question, chunks(part, question))
+    state.rests = (COMPUTED,) if is_computed(part) else ()
+    return state

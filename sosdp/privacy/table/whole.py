@@ -33,7 +33,7 @@ from sosdp.privacy.inputs import floats, no_numbers, number_in
 from sosdp.privacy.schema import Schema
 from sosdp.privacy.silence import no_warnings
 from sosdp.privacy.table.question import Question, unit_in
-from sosdp.privacy.table.records import STDIN, TEXTS, chunks
+from sosdp.privacy.table.records import COMPUTED, STDIN, TEXTS, chunks, is_computed
 from sosdp.privacy.table.statistics import Count
 
 LARGEST = 50_000_000
@@ -237,8 +237,10 @@ def _usual_width(source: str, form: Form) -> int:
 
 
 def rests_of(source: Any) -> tuple[str, ...]:
-    """What it rests on that the number of records in a part of a table is public; whether the last byte of a
-    file is a line end is public."""
+    """What it rests on that a part of a table is read, and that the number of its records is public; whether
+    the last byte of a file is a line end is public."""
+    if is_computed(source):
+        return (COMPUTED,)
     kind = suffix_of(source) if isinstance(source, str | Path) else None
     if kind == ".xlsx":
         return (BLANK_ROWS,)
