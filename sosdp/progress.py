@@ -67,12 +67,17 @@ def _notebook() -> Show:
 _current: ContextVar[_Line | None] = ContextVar("sosdp_progress", default=None)
 
 
+def _is_terminal(stream: TextIO | None) -> bool:
+    """Whether a person reads the stream; a process without one (a service) has None."""
+    return stream is not None and stream.isatty()
+
+
 @contextlib.contextmanager
 def shown(what: str) -> Iterator[None]:
     """Show a line about the work inside, if it lasts; inside another one, the other one stays."""
     stream = sys.stderr
     notebook = type(stream).__module__ == "ipykernel.iostream"
-    if _current.get() is not None or not (notebook or stream.isatty()):
+    if _current.get() is not None or not (notebook or _is_terminal(stream)):
         yield
         return
     line, ended = _Line(what, what), threading.Event()
@@ -95,7 +100,7 @@ def announced(what: str) -> Iterator[None]:
     What is written depends on `what` alone, as it has to where the work is about private data: neither on
     how long it takes nor on what it does. A notebook would keep it; it is shown nothing.
     """
-    outermost = _current.get() is None and sys.stderr.isatty()
+    outermost = _current.get() is None and _is_terminal(sys.stderr)
     show = _terminal(sys.stderr) if outermost else lambda _: None
     show(what)
     try:

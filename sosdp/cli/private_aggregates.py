@@ -128,14 +128,14 @@ def _fields(release: Release, described: Fields) -> Fields:
         if confidence is None
         else f"{confidence:.0%}, for the noise, of this table's entries",
         **described,
-        "value": "\n".join(_lines(release, rows[:most])),
+        "value": "\n".join(_lines(release, most)),
         "shown": None if len(rows) <= most else f"{most} rows of {len(rows)} (all of them: --json)",
     }
 
 
-def _lines(release: Release, given: list[dict[str, Any]]) -> list[str]:
-    """The rows as lines, aligned; columns without entries, or with what was asked, are left out."""
-    rows = readable(given, release.public)
+def _lines(release: Release, most: int) -> list[str]:
+    """The first rows as lines, aligned; columns without entries, or with what was asked, are left out."""
+    rows = readable(release.value["rows"], release.public)[:most]  # what a bin holds is said by the next one
     alone = {"column", "statistic"} if len(release.public.get("statistics", ())) == 1 else set()
     names = [name for name in rows[0] if any(row[name] is not None for row in rows)] if rows else []
     names = [name for name in names if name not in alone]

@@ -108,7 +108,7 @@ def _place(name: Hashable, places: dict[Hashable, int], texts: dict[str, int]) -
 def _vertices(ends: list[tuple[Hashable, Hashable]]) -> int | list[Hashable]:
     """What a list that states no vertices shows of them."""
     rows = [(u, v) for u, v in ends if u != v and not {u, v} & {None, LEFT_OUT, ""}]
-    numbers = [pair for pair in ((_number(u), _number(v)) for u, v in rows) if min(pair) >= 0]
+    numbers = [(a, b) for a, b in ((_number(u), _number(v)) for u, v in rows) if min(a, b) >= 0 and a != b]
     if 2 * len(numbers) >= len(rows):
         return max((max(pair) for pair in numbers), default=-1) + 1
     names = {end for row in rows for end in row}
@@ -137,8 +137,9 @@ def edges_of_file(
     require_file(source)
     if not weighted:
         pairs = plain_pairs(source, header)
-        if pairs is not None and not isinstance(nodes, Sequence):
-            return _of_pairs(pairs, nodes)
+        read = None if pairs is None or isinstance(nodes, Sequence) else _of_pairs(pairs, nodes)
+        if read is not None:
+            return read
     rows = [row for row in _rows(source, header) if row is not None]
     return read_edges(
         [row[0] for row in rows],
@@ -148,13 +149,16 @@ def edges_of_file(
     )
 
 
-def _of_pairs(pairs: npt.NDArray[Any], nodes: int | None) -> Edges:
-    """`read_edges` of a file of plain numbers."""
+def _of_pairs(pairs: npt.NDArray[Any], nodes: int | None) -> Edges | None:
+    """`read_edges` of a file of plain numbers; None where no vertices are stated and fewer than half of the
+    rows are edges, which then may join names."""
     shown = nodes is None
-    if nodes is None:
-        nodes = int(pairs[usable(pairs, LARGEST)].max(initial=-1)) + 1
-    kept = usable(pairs, min(nodes, LARGEST))
+    kept = usable(pairs, LARGEST if nodes is None else min(nodes, LARGEST))
+    if nodes is None and 2 * int(kept.sum()) < len(pairs):
+        return None
     pairs = pairs if kept.all() else pairs[kept]
+    if nodes is None:
+        nodes = int(pairs.max(initial=-1)) + 1
     return Edges(pairs, None, range(nodes), (VERTICES_SHOWN if shown else VERTICES_STATED,))
 
 

@@ -117,6 +117,16 @@ def test_text_names_bins_and_says_what_a_synthetic_table_is(files, capsys):
     assert "from 0 records" in text("synthetic", "--delta", "1e-8")
 
 
+def test_the_last_row_that_is_shown_is_no_last_bin(files, capsys):
+    """Of 2000 bins of one whole number each the last shown, 999, was said to hold 999 to 1000."""
+    columns = {"age": {"type": "integer", "low": 0, "high": 1999}}
+    (files / "s.json").write_text(json.dumps({**SCHEMA, "columns": columns}))
+    options = ("--schema", "s.json", "--epsilon", 1, "--column", "age", "--bins", 2000)
+    code, out, _ = run(capsys, "histogram", "t.csv", *options)
+    assert code == 0 and "1000 rows of 2000" in out and "\n" in out
+    assert " 999 " in out and "999 to" not in out
+
+
 def test_standard_input(files, capsys):
     read, write = os.pipe()
     os.write(write, ("\n".join(LINES[:300]) + "\n").encode())

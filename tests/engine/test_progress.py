@@ -141,3 +141,12 @@ def test_a_notebook_shows_it_below_the_cell():
     texts = [m["content"]["data"]["text/plain"] for m in outputs]
     assert texts[:2] == ["", "build"] and texts[-1] == ""
     assert len({m["content"]["transient"]["display_id"] for m in outputs}) == 1
+
+
+def test_a_process_without_a_terminal_shows_nothing(monkeypatch):
+    """A service has no stream at all; every piece of work that shows a line ended in an AttributeError."""
+    monkeypatch.setattr(sys, "stderr", None)
+    with progress.announced("begins"), progress.shown("build"):
+        progress.stage("solve")
+    with progress.shown("build"):
+        progress.stage("solve")

@@ -1,5 +1,7 @@
 """Edge lists in blocks: every text is read as a line-by-line reader would, or declined."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -111,3 +113,16 @@ def test_what_is_no_vertex_is_none_on_both_ways(tmp_path):
         (tmp_path / "edges.txt").write_text(f"0 {edges.LARGEST}\n1 {edges.LARGEST - 1}\n{other}\n")
         pairs = edges_of_file(str(tmp_path / "edges.txt"), edges.LARGEST + 5).pairs.tolist()
         assert pairs[:1] == [[1, edges.LARGEST - 1]]
+
+
+def test_no_line_decides_whether_others_are_numbers_or_names(tmp_path):
+    """Of a list that states no vertices: one line that is not plain (a semicolon, a third field) turned an
+    error into 40 vertices, for plain ones were numbers whatever their size."""
+    far, near = [f"{edges.LARGEST + k} {k}" for k in range(4)], ["0 1", "1 2", "2 2", "01 1"]
+    for lines in itertools.product([*far[:2], *near], repeat=3):
+        both = []
+        for plain in ("1 5", "1;5"):
+            (tmp_path / "edges.txt").write_text("\n".join((*lines, plain)))
+            read = edges_of_file(str(tmp_path / "edges.txt"))
+            both.append((list(read.nodes), sorted(map(tuple, read.pairs.tolist()))))
+        assert both[0] == both[1], lines

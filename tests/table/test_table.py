@@ -372,6 +372,14 @@ def test_a_frame_has_the_numbers_that_a_bin_holds_and_columns_by_the_question_al
         (table.histogram("ill", [0, 1, 3]), [0, "1 to 2", "3 to 5"]),
         (table.histogram("ill", [0, 2.5, 5]), [[0, 2.5], [2.5, 5]]),
         (table.histogram("pay", 2), [[0, 1], [1, 2]]),
+        (
+            table.histogram("ill", [0, 3, 5]).histogram("ill", [0, 5, 9]),
+            ["0 to 2", "3 to 5", "0 to 4", "5 to 8"],
+        ),
+        (
+            table.histogram("ill", [0, 5, 9]).histogram("ill", [0, 3, 5]),
+            ["0 to 4", "5 to 8", "0 to 2", "3 to 5"],
+        ),
         (table.histogram("ill").histogram("old"), [0, 1, 2, 3, 4, 5, False, True]),
     ):
         release = question.release()
@@ -380,6 +388,11 @@ def test_a_frame_has_the_numbers_that_a_bin_holds_and_columns_by_the_question_al
         assert list(frame) == ["key", "column", "statistic", "bin", "value", "low", "high"]
         assert frame.value.tolist() == [row["value"] for row in release.value["rows"]]
     assert release.public["bounds"] == {"ill": [0, 5], "old": [False, True]}
+    constant = {**SCHEMA, "columns": {"k": {"type": "integer", "low": 3, "high": 3}}}
+    one = Table({"k": [3, 3]}, constant, 1e9)
+    for edges, bins in (([2, 3], ["2 to 3"]), ([2, 3, 4], [2, 3]), ([3, 3], [3])):
+        assert one.histogram("k", edges).release().frame().bin.tolist() == bins
+    refuse((lambda: one.histogram("k", [2, 3]).histogram("k", [3, 4]), "asked twice"))
     frame = table.mean("pay").release().frame()
     assert list(frame) == ["key", "column", "statistic", "value", "low", "high"]
     assert (frame.column[0], frame.statistic[0]) == ("pay", "mean")

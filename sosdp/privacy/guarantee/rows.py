@@ -22,20 +22,24 @@ def readable(rows: Sequence[dict[str, Any]], public: Mapping[str, Any]) -> list[
     statistic, _, column = public["statistics"][0].partition("(")  # where there is one, rows do not say which
     full = [{"column": column[:-1] or None, "statistic": statistic, **row} for row in rows]
     names = [name for name in ORDER if any(name in row for row in full)]
-    starts = {(row["column"], row["bin"][0]) for row in full if "bin" in row}
     return [
-        {name: _held(row, starts, public) if name == "bin" else row.get(name) for name in names}
-        for row in full
+        {name: _held(row, after, public) if name == "bin" else row.get(name) for name in names}
+        for row, after in zip(full, [*full[1:], {}], strict=True)
     ]
 
 
-def _held(row: dict[str, Any], starts: set[tuple[str | None, Any]], public: Mapping[str, Any]) -> Any:
-    """A whole number, or a truth, or several as a text, in place of a bin of them; other bins as they are."""
+def _held(row: dict[str, Any], after: dict[str, Any], public: Mapping[str, Any]) -> Any:
+    """A whole number, or a truth, or several as a text, in place of a bin of them; other bins as they are.
+
+    A bin holds its upper edge if it is the last of its histogram. The edges of another histogram of the
+    column start at its low end or below, so the row after the bin that ends at the high end tells.
+    """
     ends, column = row.get("bin"), row["column"]
     if not isinstance(ends, list) or any(type(end) is not int for end in ends):
         return ends
     low, high = public["bounds"][column]
-    whole = (column, ends[1]) not in starts and ends[1] <= high  # the last bin holds its upper edge
+    same = all(after.get(name) == row[name] for name in ("key", "column"))
+    whole = ends[1] <= high and not (same and "bin" in after and after["bin"][0] == ends[1])
     last = ends[1] if whole else ends[1] - 1
     first, last = (bool(k) if low is False else k for k in (ends[0], last))
     return first if first == last else f"{first} to {last}"

@@ -183,8 +183,9 @@ class Histogram(Count):
     edges: tuple[float, ...] = ()
 
     def repeats(self, other: Statistic) -> bool:
-        """Other edges are another question."""
-        return self == other
+        """Other edges are another question, unless the column has one value."""
+        low, high = column_of(self).bounds
+        return type(other) is type(self) and (self == other or low == high)
 
     name: ClassVar[str] = "histogram"
 
