@@ -70,11 +70,14 @@ class ReleasingEstimator(FitFirst, Parameters, ABC):
                 of what a record holds.
         """
         self._check_parameters()
-        steps = outside()
-        if steps:
-            warnings.warn(OUTSIDE.format(steps=", ".join(steps)), FittedBefore, stacklevel=2)
+        before = earlier(self)
+        outside = [name for name, step in before if _learns(step)]
+        if outside:
+            warnings.warn(OUTSIDE.format(steps=", ".join(outside)), FittedBefore, stacklevel=2)
+        promises = [step.guarantee_ for _, step in before if hasattr(step, "guarantee_")]
+        given = [sentence for promise in promises for sentence in promise.conditions]
         with announced(f"{type(self).__name__}: fit"), no_warnings():  # private data are being computed on
-            release = self._release(self._read(X)).resting_on(self._rests(X))
+            release = self._release(self._read(X)).resting_on((*given, *self._rests(X)))
         self.release_ = release
         self.guarantee_ = release.guarantee
         self.released_ = release.released
@@ -180,25 +183,27 @@ class RecordEstimator(ReleasingEstimator):
 # Pipelines of scikit-learn
 
 
-def outside() -> list[str]:
-    """Names of the earlier steps of the pipeline that is being fitted which hold no guarantee of their own.
+def earlier(step: Any) -> list[tuple[str, Any]]:
+    """The steps before this one, with their names, of the pipeline that is being fitted.
 
     The pipeline is found on the call stack, as the function of `sklearn.pipeline` that called `fit`: a step
-    is not told by scikit-learn what stands before it. Steps without a fit (`FunctionTransformer`) are left
-    out, and those that were fitted under a guarantee (`guarantee_`). Data that were transformed before they
-    are handed over are not recognised. Depends on the steps alone.
+    is not told by scikit-learn what stands before it. Of a step that is not itself in the pipeline (a copy)
+    all but the last count. Data that were transformed before they are handed over
+    are not recognised. What such a step made is read under the conditions of its guarantee; one that was
+    fitted without any (`_learns`) is warned of. Depends on the steps alone.
     """
     frame = sys._getframe(1)
     while frame is not None:
         pipeline: Any = frame.f_locals.get("self")
         if frame.f_globals.get("__name__") == "sklearn.pipeline" and hasattr(pipeline, "steps"):
-            return [name for name, step in pipeline.steps[:-1] if _learns(step)]
+            places = [place for place, (_, other) in enumerate(pipeline.steps) if other is step]
+            return list(pipeline.steps[: places[0] if places else -1])
         frame = frame.f_back  # type: ignore[assignment]
     return []
 
 
 def _learns(step: Any) -> bool:
-    """Whether a step is fitted to records, and without a guarantee."""
+    """Whether a step is fitted to records, and without a guarantee; `FunctionTransformer` is not."""
     bases = type(step).__mro__
     private = any("guarantee_" in {**vars(base), **vars(base).get("__annotations__", {})} for base in bases)
     if step is None or step == "passthrough" or private:

@@ -17,41 +17,43 @@ from sosdp.privacy.guarantee.condition import Condition
 from sosdp.privacy.inputs import check_schema, entries, floats, members
 
 
-def table(values: Any, dimension: int | None = None, *, vector: bool = False) -> list[list[Any]]:
-    """Records of `dimension` entries each; whatever is no list of that length is a record of Nones.
+def table(values: Any, dimension: int | None = None) -> list[list[Any]]:
+    """Records of `dimension` entries each; whatever has another number of entries is a record of Nones.
+
+    A list has as many entries as it is long; what is no list is one entry. So what becomes of a record is a
+    function of this record and of the dimension.
 
     Args:
         values: container of records (`members`).
-        dimension: public; by default the length of more than half of the records.
-        vector: where most records are no lists, each is a record of one entry.
+        dimension: public; by default the number of entries of more than half of the records.
 
     Raises:
-        ValueError: no dimension is given and no length is that of more than half of the records.
+        ValueError: no dimension is given and no number of entries is that of more than half of the records.
     """
-    whole_records = members(values, text=False)
-    records = [entries(record) for record in whole_records]
+    records = [_opened(record) for record in members(values, text=False)]
     if dimension is None:
-        lengths = Counter(None if record is None else len(record) for record in records)
-        dimension, count = lengths.most_common(1)[0] if lengths else (None, 0)
-        if vector and 2 * count > len(records) and dimension is None:
-            return [[record] for record in whole_records]
-        if not dimension or 2 * count <= len(records):
-            raise ValueError("vectors come as a table (n, d): most records must be lists of one length")
-    return [
-        record if record is not None and len(record) == dimension else [None] * dimension
-        for record in records
-    ]
+        counts = Counter(map(len, records))
+        dimension, most = counts.most_common(1)[0] if counts else (0, 0)
+        if not dimension or 2 * most <= len(records):
+            raise ValueError("vectors come as a table (n, d): most records must have one number of entries")
+    return [record if len(record) == dimension else [None] * dimension for record in records]
+
+
+def _opened(record: Any) -> list[Any]:
+    """The entries of a record: those of a list, or the record itself."""
+    parts = entries(record)
+    return [record] if parts is None else parts
 
 
 def numbers(values: Any) -> npt.NDArray[np.float64]:
     """(n, d) numbers of a table, NaN for what is none; a vector is one column.
 
-    Arrays and frames state d, or another dimension, which callers refuse. Of lists it is the length of more
-    than half of the records, or 1 where more than half are no lists, and each release rests on that
-    (`counted_width`).
+    Arrays and frames state d, or another dimension, which callers refuse. Of lists it is counted (`table`),
+    and each release rests on that (`counted_width`).
 
     Raises:
-        ValueError: no length is that of more than half of the records. TypeError: see `check_schema`.
+        ValueError: no number of entries is that of more than half of the records. TypeError: see
+            `check_schema`.
     """
     if not hasattr(values, "__iter__"):
         return floats(values)
@@ -60,7 +62,7 @@ def numbers(values: Any) -> npt.NDArray[np.float64]:
     if isinstance(values, np.ndarray) and (values.dtype.kind in "biuf" or values.ndim not in (1, 2)):
         result = floats(values)
     else:
-        records = table(values, vector=True)
+        records = table(values)
         result = floats(records, (len(records[0]),))
     return result[:, None] if result.ndim == 1 else result
 
@@ -72,7 +74,7 @@ def counted_width(values: Any, width: int) -> tuple[Condition, ...]:
     public = isinstance(shape, tuple) and (len(shape) == 2 or kind != "O")
     if public or isinstance(values, array | range) or hasattr(type(values), "to_numpy"):
         return ()
-    what = f"lists of {width}" if width > 1 else "numbers, or lists of one"
+    what = f"lists of {width}" if width > 1 else "lists of one, or no lists"
     return (
         Condition(
             f"condition: in both neighbouring tables more than half of the records are {what} (state the "

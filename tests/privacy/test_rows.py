@@ -1,6 +1,7 @@
 """How many columns a list of records has: stated, or a condition of the release."""
 
 import array
+import itertools
 
 import numpy as np
 import pytest
@@ -10,9 +11,14 @@ from problems.gaussian.published.coordinates import published_coordinate_mean
 from problems.gaussian.published.spectral import published_spectral_covariance
 from problems.gmm import PrivateGaussianMixture
 from problems.mrf import MomentsIsing
+from problems.sbm import EdgeList, RandomizedResponseRecovery
+from problems.sbm.edges import canonical_edges
+from problems.sbm.graph_input import canonical_graph
 from sosdp.estimator.scaler import PrivateScaler
 from sosdp.privacy.mechanisms import bounded_average
 from sosdp.privacy.mechanisms.parities import parity_weights
+from sosdp.privacy.rows import numbers
+from sosdp.privacy.rows import table as table_of
 from tests.refusals import refuse
 
 ON_TABLES = {
@@ -43,12 +49,45 @@ def test_the_number_of_columns_is_stated_or_a_condition(door):
 
 def test_a_stated_number_of_columns_is_no_condition():
     numbers = [0.1, 0.2, 0.3] * 20
-    assert "are numbers" in ON_TABLES["mean"](numbers).guarantee.conditions[0]
+    assert "no lists" in ON_TABLES["mean"](numbers).guarantee.conditions[0]
     for column in (np.array(numbers), array.array("d", numbers), range(60)):
         assert not ON_TABLES["mean"](column).guarantee.conditions
     for rows in ([[0.5, 0.25]] * 3, [[0.5, 0.25], [0.5], [0.5]]):
         release = bounded_average(rows, radius=1.0, dimension=2, rho=0.5)
         assert release.guarantee.kind == "exact" and release.value.shape == (2,)
+
+
+def test_what_becomes_of_a_record_is_its_own_affair():
+    """Bare numbers and lists of one are one kind: where they were two, one record of 11 changed how the ten
+    others were read, and the condition held in both tables."""
+    kinds = [1.0, [2.0], (3.0, 4.0), [], None, "5", np.array(6.0), np.array([7.0]), [[8.0]], [9.0, "x"]]
+    for first in itertools.product(kinds, repeat=3):
+        for other in kinds:
+            tables = [[*first, last] for last in (first[0], other)]
+            try:
+                read = [numbers(table) for table in tables]
+            except ValueError:  # no number of entries is that of more than half: one of them has no guarantee
+                continue
+            if read[0].shape == read[1].shape:
+                assert np.array_equal(read[0][:3], read[1][:3], equal_nan=True), tables
+                stated = [table_of(rows, read[0].shape[1]) for rows in tables]
+                assert all(map(np.array_equal, map(numbers, stated), read, (True, True)))
+    mixed = [[1.0]] * 6 + [2.0] * 5
+    assert numbers(mixed).ravel().tolist() == [1.0] * 6 + [2.0] * 5
+    for rows in (mixed, [1.0] * 5, np.ones(5)):
+        assert bounded_average(rows, radius=4.0, rho=0.5).value.shape == (1,)
+
+
+def test_what_a_pipeline_hands_on_is_read_under_its_conditions():
+    """An array says how many columns it has, but those of one that was made of a list were counted."""
+    pipeline = pytest.importorskip("sklearn.pipeline")
+    rows = [[0.5, 0.25]] * 60
+    made = pipeline.make_pipeline(
+        PrivateScaler(), PrivateScaler(), PrivateMean(2.0, 1e-6, bounds=(-5, 5), contamination=0.0)
+    )
+    for X, count in ((np.array(rows), 0), (rows, 1), (np.array(rows), 0)):
+        made.fit(X)
+        assert [len(step.guarantee_.conditions) for _, step in made.steps] == [count] * 3
 
 
 class Lazy(list):
@@ -61,8 +100,10 @@ class Lazy(list):
 
 
 def test_what_is_not_computed_yet_is_refused():
-    """All its records would count as missing."""
-    for door in (ON_TABLES["mean"], ON_TABLES["ball"], ON_TABLES["parities"]):
+    """All its records would count as missing, or it would run there, where its error quotes a record."""
+    on_graphs = [RandomizedResponseRecovery(epsilon=3.0).fit, lambda X: canonical_graph(EdgeList(9, X))]
+    on_graphs += [canonical_edges, lambda X: canonical_edges(EdgeList(9, [[0, 1]] * 2, X), 1.0)]
+    for door in (ON_TABLES["mean"], ON_TABLES["ball"], ON_TABLES["parities"], *on_graphs):
         refuse((lambda door=door: door(Lazy([[0.5, 0.5]] * 2)), "compute", TypeError))
 
 

@@ -49,9 +49,9 @@ def bounded_average(
         values: (n,) numbers, or (n, d) vectors.
         low, high: public interval; or
         radius: public radius, and
-        dimension: public d; by default the second side of an array or frame, of a list the length of more
-            than half of the records, on which the release is then conditional. A record that is no list of
-            d entries is the zero vector.
+        dimension: public d; by default the second side of an array or frame, of a list the number of entries
+            of more than half of the records, on which the release is then conditional. A record of another
+            number of entries is the zero vector; what is no list is one entry.
 
     Returns:
         Release of a float, or of a (d,) float64 array.
