@@ -17,6 +17,7 @@ from sosdp.conic.rigorous import UNIT, least_eigenvalue_bound
 from sosdp.estimator.records import LARGEST_RECORD
 from sosdp.privacy.calibrate import between, one_of
 from sosdp.privacy.inputs import floats
+from sosdp.privacy.silence import no_warnings
 from sosdp.structured.packing import dual_parts
 from sosdp.structured.packing_bound import Limit
 
@@ -101,12 +102,13 @@ class PackingProblem:
         float64.
         """
         rows = clean(X, self.dimension, self.clip)
-        if isinstance(self.features, FeatureMap):
-            rows = self.features.on(rows)
-        if self.features == "covariance":
-            rows = svec_of_outer(np.clip(rows, -(2.0**10), 2.0**10))
         unit = float(spacing)
-        return np.clip(np.round(rows / unit), -DIGITS, DIGITS) * unit
+        with no_warnings():
+            if isinstance(self.features, FeatureMap):
+                rows = self.features.on(rows)
+            if self.features == "covariance":
+                rows = svec_of_outer(np.clip(rows, -(2.0**10), 2.0**10))
+            return np.clip(np.round(rows / unit), -DIGITS, DIGITS) * unit
 
     def rows(self, features: np.ndarray, candidate: np.ndarray) -> np.ndarray:
         """The vectors a_i of the packing program, (n, size + 1), or (n, size) for second moments."""

@@ -88,8 +88,8 @@ def usable(pairs: npt.NDArray[Any], n: int) -> npt.NDArray[np.bool_]:
 
 def pairs_of_rows(rows: Iterable[Any], n: int) -> npt.NDArray[np.int64]:
     """(m, 2) vertices of 0..n-1 that the ends of each row name, -1 for what names none. Never raises."""
-    pairs = [tuple(_number(canonical(end), n) for end in entries(row) or ()) for row in rows]
-    return np.array([pair if len(pair) == 2 else (-1, -1) for pair in pairs], np.int64).reshape(-1, 2)
+    pairs = [[_number(canonical(end), n) for end in entries(row, 2) or (None, None)] for row in rows]
+    return np.array(pairs, np.int64).reshape(-1, 2)
 
 
 def _number(name: Hashable, n: int = LARGEST) -> int:

@@ -276,16 +276,31 @@ def same_label(labels: Any, wanted: Any) -> list[bool]:
     return [number(label) == exact for label in members]
 
 
-def entries(record: Any) -> list[Any] | None:
-    """The entries of one record that is a list, tuple or array (or a subclass of one); None for all else."""
-    kind = type(record)
+def entries(record: Any, length: int | None = None) -> list[Any] | None:
+    """The entries of one record that is a list, tuple or array (or a subclass of one); None for all else, and
+    where there are not `length` of them: a record may be long that takes no memory (`numpy.broadcast_to`)."""
+    kind, count = type(record), length_of(record)
+    if count is None or length not in (None, count):
+        return None
     if issubclass(kind, list):
         return list(list.__iter__(record))
     if issubclass(kind, tuple):
         return list(tuple.__iter__(record))
+    array = np.ndarray.view(record, np.ndarray)
+    return array.tolist() if array.ndim == 1 else list(array)
+
+
+def length_of(record: Any) -> int | None:
+    """How many entries a record has that is a list, tuple or array; None for all else. Opens nothing."""
+    kind = type(record)
+    if issubclass(kind, list):
+        return list.__len__(record)
+    if issubclass(kind, tuple):
+        return tuple.__len__(record)
     if not issubclass(kind, np.ndarray) or issubclass(kind, np.ma.MaskedArray):
         return None
-    return list(np.ndarray.tolist(record)) if np.ndarray.ndim.__get__(record) else None  # type: ignore[attr-defined]
+    shape: tuple[int, ...] = np.ndarray.shape.__get__(record)  # type: ignore[attr-defined]
+    return shape[0] if shape else None
 
 
 LEFT_OUT: Hashable = object()
@@ -351,8 +366,8 @@ def _is_column(values: Any) -> bool:
 
 def _alone(record: Any) -> Any:
     """The entry of a list of one; everything else as it is."""
-    parts = entries(record)
-    return parts[0] if parts is not None and len(parts) == 1 else record
+    parts = entries(record, 1)
+    return record if parts is None else parts[0]
 
 
 def _records(array: npt.NDArray[np.float64], row: tuple[int, ...] | None) -> npt.NDArray[np.float64]:
@@ -365,12 +380,11 @@ def _shape(value: Any) -> tuple[int, ...]:
     shape: list[int] = []
     layer = [value]
     while len(shape) < DEEPEST:
-        opened = [entries(part) for part in layer]
-        length = _most_common(None if parts is None else len(parts) for parts in opened)
+        length = _most_common(map(length_of, layer))
         if length is None:
             break
         shape.append(length)
-        layer = [part for parts in opened if parts is not None and len(parts) == length for part in parts]
+        layer = [part for parts in layer for part in entries(parts, length) or ()]
     return tuple(shape)
 
 
@@ -378,8 +392,8 @@ def _flatten(value: Any, shape: tuple[int, ...], flat: list[float]) -> None:
     if not shape:
         flat.append(as_float(value))
         return
-    parts = entries(value)
-    if parts is None or len(parts) != shape[0]:
+    parts = entries(value, shape[0])
+    if parts is None:
         flat.extend([math.nan] * math.prod(shape))
         return
     for part in parts:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from sosdp.privacy.entries import listed
 from sosdp.privacy.guarantee.condition import Condition
-from sosdp.privacy.inputs import check_schema, entries, floats, members
+from sosdp.privacy.inputs import check_schema, entries, floats, length_of, members
 
 
 def table(values: Any, dimension: int | None = None) -> list[list[Any]]:
@@ -30,19 +30,19 @@ def table(values: Any, dimension: int | None = None) -> list[list[Any]]:
     Raises:
         ValueError: no dimension is given and no number of entries is that of more than half of the records.
     """
-    records = [_opened(record) for record in members(values, text=False)]
+    records = members(values, text=False)
     if dimension is None:
-        counts = Counter(map(len, records))
+        counts = Counter(1 if length is None else length for length in map(length_of, records))
         dimension, most = counts.most_common(1)[0] if counts else (0, 0)
         if not dimension or 2 * most <= len(records):
             raise ValueError("vectors come as a table (n, d): most records must have one number of entries")
-    return [record if len(record) == dimension else [None] * dimension for record in records]
+    return [_opened(record, dimension) for record in records]
 
 
-def _opened(record: Any) -> list[Any]:
-    """The entries of a record: those of a list, or the record itself."""
-    parts = entries(record)
-    return [record] if parts is None else parts
+def _opened(record: Any, dimension: int) -> list[Any]:
+    """So many entries: those of a list, or the record itself, or Nones."""
+    parts = [record] if dimension == 1 and length_of(record) is None else entries(record, dimension)
+    return [None] * dimension if parts is None else parts
 
 
 def numbers(values: Any) -> npt.NDArray[np.float64]:

@@ -1,6 +1,7 @@
 """Packing programs: features of a record by itself, levels that move by what is charged, and releases."""
 
 import itertools
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -66,6 +67,16 @@ def test_features_are_functions_of_their_own_record():
     assert all((features.on(rows[i : i + 1]) == whole[i]).all() for i in range(37))
     assert (features.on(rows[::-1]) == whole[::-1]).all() and np.isfinite(whole).all()
     assert features.on(np.array([[1e200, 1.0]]))[0, 1] == 0.0
+
+
+def test_no_record_makes_a_score_warn():
+    """A product of 50 factors overflows in units of the spacing for one record, and not for another."""
+    power = FeatureMap((((1.0, (0,) * 50),),))
+    score = PackingScore(PackingProblem(power, 1, 0.3), cube(Fraction(1, 2**30), 2, 1), 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for entry in (0.5, 2.0**20):
+            score.on([[0.1], [0.2], [entry]])
 
 
 def test_a_release_and_its_plan():

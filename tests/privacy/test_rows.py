@@ -15,6 +15,8 @@ from problems.sbm import EdgeList, RandomizedResponseRecovery
 from problems.sbm.edges import canonical_edges
 from problems.sbm.graph_input import canonical_graph
 from sosdp.estimator.scaler import PrivateScaler
+from sosdp.privacy.edges import pairs_of_rows
+from sosdp.privacy.inputs import floats
 from sosdp.privacy.mechanisms import bounded_average
 from sosdp.privacy.mechanisms.parities import parity_weights
 from sosdp.privacy.rows import numbers
@@ -76,6 +78,19 @@ def test_what_becomes_of_a_record_is_its_own_affair():
     assert numbers(mixed).ravel().tolist() == [1.0] * 6 + [2.0] * 5
     for rows in (mixed, [1.0] * 5, np.ones(5)):
         assert bounded_average(rows, radius=4.0, rho=0.5).value.shape == (1,)
+
+
+def test_a_record_that_would_fill_the_memory_is_not_opened():
+    """Arrays that repeat a number take no memory, whatever their length."""
+    for shape in ((10**14,), (2, 10**14), (1, 10**14), (10**14, 1)):
+        wide = np.broadcast_to(1.0, shape)
+        for first in ([[0.5, 0.25]] * 3, [0.5] * 3, [[0.5]] * 3):
+            expected = numbers(first)
+            for table in ([*first, wide], np.fromiter([*first, wide], dtype=object)):
+                read = numbers(table)
+                assert np.array_equal(read[:3], expected) and np.isnan(read[3]).all()
+            assert np.isnan(floats([*first, wide], expected.shape[1:])[3]).all()
+    assert len(pairs_of_rows([[0, 1], np.broadcast_to(1, 10**14)], 5)) == 2
 
 
 def test_what_a_pipeline_hands_on_is_read_under_its_conditions():
