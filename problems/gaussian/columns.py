@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from sosdp.privacy.calibrate import shown
-from sosdp.privacy.inputs import check_schema, entries, floats, number
+from sosdp.privacy.entries import entries
+from sosdp.privacy.inputs import check_schema, floats, number
 from sosdp.privacy.rows import numbers
 
 UNREADABLE = {

@@ -22,8 +22,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from sosdp.privacy.edges import VERTICES_STATED, Edges, pairs_of_rows, read_edges, usable
-from sosdp.privacy.entries import listed, require_computed
-from sosdp.privacy.inputs import as_float, entries, floats, members
+from sosdp.privacy.entries import entries, listed, require_computed
+from sosdp.privacy.inputs import as_float, floats, members
 
 WEIGHT_UNITS = 1 << 20
 """A weight equal to its public bound, in the units that weights are rounded to."""

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.privacy.entries import entries
 from sosdp.privacy.files import LONGEST_LINE, InputFileError, physical_lines, require_file
 from sosdp.privacy.guarantee.condition import Condition, Fact
-from sosdp.privacy.inputs import LEFT_OUT, LONGEST, canonical, entries, number_in
+from sosdp.privacy.inputs import LEFT_OUT, LONGEST, canonical, number_in
 
 LARGEST = 1 << 23
 """Vertices of a list that states none are below it; a larger number is no vertex."""
@@ -215,8 +216,10 @@ def plain_pairs(source: str | Path, header: bool = False) -> npt.NDArray[np.int3
             rest = rest.removeprefix(b"\xef\xbb\xbf")
             if header:
                 rest = rest.partition(b"\n")[2]
-            while rest[:1] in (b"#", b"%", b"\n"):
-                rest = rest.partition(b"\n")[2]
+            start = 0  # of the first pair; a copy of the block for each line would be slow
+            while rest[start : start + 1] in (b"#", b"%", b"\n"):
+                start = rest.find(b"\n", start) + 1 or len(rest)
+            rest = rest[start:]
             if long and not rest:
                 return None
             while True:

@@ -1,4 +1,4 @@
-"""The entries of a column of numpy, pandas, polars or Arrow, or of any iterable, each by itself.
+"""The entries of a column of numpy, pandas, polars or Arrow, or of any iterable, and of a record, by itself.
 
 What one is read as depends on this entry and on the type of its column, which is public. Types that hold
 missing entries become objects, not float64: there one that is missing would round the whole numbers of all
@@ -60,6 +60,33 @@ def listed(values: Any, unread: Callable[[Any], Any] | None = None) -> Any:
     if hasattr(values, "to_numpy"):
         return values.to_numpy() if isinstance(kind, np.dtype | None) else values.to_numpy(dtype=object)
     return values if isinstance(values, np.ndarray) else list(values)
+
+
+def entries(record: Any, length: int | None = None) -> list[Any] | None:
+    """The entries of one record that is a list, tuple or array (or a subclass of one); None for all else, and
+    where there are not `length` of them: a record may be long that takes no memory (`numpy.broadcast_to`)."""
+    kind, count = type(record), length_of(record)
+    if count is None or length not in (None, count):
+        return None
+    if issubclass(kind, list):
+        return list(list.__iter__(record))
+    if issubclass(kind, tuple):
+        return list(tuple.__iter__(record))
+    array = np.ndarray.view(record, np.ndarray)
+    return array.tolist() if array.ndim == 1 else list(array)
+
+
+def length_of(record: Any) -> int | None:
+    """How many entries a record has that is a list, tuple or array; None for all else. Opens nothing."""
+    kind = type(record)
+    if issubclass(kind, list):
+        return list.__len__(record)
+    if issubclass(kind, tuple):
+        return tuple.__len__(record)
+    if not issubclass(kind, np.ndarray) or issubclass(kind, np.ma.MaskedArray):
+        return None
+    shape: tuple[int, ...] = np.ndarray.shape.__get__(record)  # type: ignore[attr-defined]
+    return shape[0] if shape else None
 
 
 def require_computed(values: Any) -> None:

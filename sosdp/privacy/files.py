@@ -230,13 +230,19 @@ def _parquet(source: str) -> tuple[list[str], list[str], Batches]:
     return names, texts, batches
 
 
+def _cells_of(sheet: Any) -> list[tuple[Any, ...]]:
+    """The values of all rows, whatever range the file states: some programs write a smaller one."""
+    sheet.reset_dimensions()
+    return list(sheet.iter_rows(values_only=True))
+
+
 def _sheet(source: str) -> tuple[list[str], list[str], Batches]:
     """Every row after the first that has a value in a named column is one record; a formula is the value that
     it had last. Cells in columns that the first row does not name are not read: how far the rows of a sheet
     reach, and how many it has, depends on the records."""
     excel = need("openpyxl", "an Excel file")
     book = attempt(lambda: excel.load_workbook(source, read_only=True, data_only=True))
-    rows = attempt(lambda: list(book.worksheets[0].iter_rows(values_only=True)))
+    rows = attempt(lambda: _cells_of(book.worksheets[0]))
     if not rows:
         raise InputFileError(source, "file", "not an Excel file whose first sheet can be read here")
     heading = ["" if name is None else str(name).strip() for name in rows[0]]

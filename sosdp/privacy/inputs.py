@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sosdp.privacy.calibrate import shown
-from sosdp.privacy.entries import are_numbers, listed, require_computed
+from sosdp.privacy.entries import are_numbers, entries, length_of, listed, require_computed
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.silence import no_warnings
@@ -276,33 +276,6 @@ def same_label(labels: Any, wanted: Any) -> list[bool]:
     return [number(label) == exact for label in members]
 
 
-def entries(record: Any, length: int | None = None) -> list[Any] | None:
-    """The entries of one record that is a list, tuple or array (or a subclass of one); None for all else, and
-    where there are not `length` of them: a record may be long that takes no memory (`numpy.broadcast_to`)."""
-    kind, count = type(record), length_of(record)
-    if count is None or length not in (None, count):
-        return None
-    if issubclass(kind, list):
-        return list(list.__iter__(record))
-    if issubclass(kind, tuple):
-        return list(tuple.__iter__(record))
-    array = np.ndarray.view(record, np.ndarray)
-    return array.tolist() if array.ndim == 1 else list(array)
-
-
-def length_of(record: Any) -> int | None:
-    """How many entries a record has that is a list, tuple or array; None for all else. Opens nothing."""
-    kind = type(record)
-    if issubclass(kind, list):
-        return list.__len__(record)
-    if issubclass(kind, tuple):
-        return tuple.__len__(record)
-    if not issubclass(kind, np.ndarray) or issubclass(kind, np.ma.MaskedArray):
-        return None
-    shape: tuple[int, ...] = np.ndarray.shape.__get__(record)  # type: ignore[attr-defined]
-    return shape[0] if shape else None
-
-
 LEFT_OUT: Hashable = object()
 """What a record that has no key becomes."""
 
@@ -312,10 +285,13 @@ _LARGEST_INTEGER = 1 << 256
 def canonical(value: Any, depth: int = DEEPEST) -> Hashable:
     """One object for all objects that Python holds equal, so that no count depends on who came first.
 
-    Total: integers beyond 2^256 and tuples nested deeper than 8 are left out, as other objects are.
+    Total: integers beyond 2^256 and tuples nested deeper than 8, or of more than 4096 parts, are left out, as
+    other objects are.
     """
     parts = entries(value) if issubclass(type(value), tuple) else None
     if parts is not None:
+        if depth == DEEPEST and _is_vast(value):
+            return LEFT_OUT
         keys = tuple(canonical(part, depth - 1) for part in parts) if depth else (LEFT_OUT,)
         return LEFT_OUT if any(key is LEFT_OUT for key in keys) else keys
     result = plain(value)
@@ -326,6 +302,17 @@ def canonical(value: Any, depth: int = DEEPEST) -> Hashable:
     if type(result) is int or type(result) is bool:
         return int(result) if abs(result) <= _LARGEST_INTEGER else LEFT_OUT
     return LEFT_OUT if result != result else result
+
+
+def _is_vast(value: Any) -> bool:
+    """Whether tuples have more parts than `LONGEST` at some depth: a few that share parts may."""
+    layer = [value]
+    for _ in range(DEEPEST):
+        layer = [part for part in layer if issubclass(type(part), tuple)]
+        if sum(map(tuple.__len__, layer)) > LONGEST:
+            return True
+        layer = [part for parts in layer for part in tuple.__iter__(parts)]
+    return False
 
 
 def floats(values: Any, row: tuple[int, ...] | None = None) -> npt.NDArray[np.float64]:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy.entries import listed
+from sosdp.privacy.entries import entries, length_of, listed
 from sosdp.privacy.guarantee.condition import Condition
-from sosdp.privacy.inputs import check_schema, entries, floats, length_of, members
+from sosdp.privacy.inputs import check_schema, floats, members
 
 
 def table(values: Any, dimension: int | None = None) -> list[list[Any]]:

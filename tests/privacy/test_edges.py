@@ -1,6 +1,7 @@
 """Edge lists in blocks: every text is read as a line-by-line reader would, or declined."""
 
 import itertools
+import time
 
 import numpy as np
 import pytest
@@ -115,11 +116,20 @@ def test_what_is_no_vertex_is_none_on_both_ways(tmp_path):
         assert pairs[:1] == [[1, edges.LARGEST - 1]]
 
 
+def test_blank_lines_before_the_first_pair_cost_nothing(tmp_path):
+    """Each cost a copy of the block."""
+    began = time.process_time()
+    pairs = read(tmp_path, b"\n# x\n" * 20_000 + b"1,2\n" * 500_000)
+    assert pairs.shape == (500_000, 2) and time.process_time() - began < 3
+    for text in (b"\n\n", b"# only", b"\n#", b"\n1 2"):
+        assert read(tmp_path, text).tolist() == [[1, 2]] * text.endswith(b"2")
+
+
 def test_no_line_decides_whether_others_are_numbers_or_names(tmp_path):
     """Of a list that states no vertices: one line that is not plain (a semicolon, a third field) turned an
     error into 40 vertices, for plain ones were numbers whatever their size."""
-    far, near = [f"{edges.LARGEST + k} {k}" for k in range(4)], ["0 1", "1 2", "2 2", "01 1"]
-    for lines in itertools.product([*far[:2], *near], repeat=3):
+    distant, near = [f"{edges.LARGEST + k} {k}" for k in range(4)], ["0 1", "1 2", "2 2", "01 1"]
+    for lines in itertools.product([*distant[:2], *near], repeat=3):
         both = []
         for plain in ("1 5", "1;5"):
             (tmp_path / "edges.txt").write_text("\n".join((*lines, plain)))

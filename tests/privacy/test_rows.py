@@ -15,8 +15,9 @@ from problems.sbm import EdgeList, RandomizedResponseRecovery
 from problems.sbm.edges import canonical_edges
 from problems.sbm.graph_input import canonical_graph
 from sosdp.estimator.scaler import PrivateScaler
+from sosdp.privacy.contributions import averaged_by_user
 from sosdp.privacy.edges import pairs_of_rows
-from sosdp.privacy.inputs import floats
+from sosdp.privacy.inputs import LEFT_OUT, canonical, floats
 from sosdp.privacy.mechanisms import bounded_average
 from sosdp.privacy.mechanisms.parities import parity_weights
 from sosdp.privacy.rows import numbers
@@ -72,8 +73,8 @@ def test_what_becomes_of_a_record_is_its_own_affair():
                 continue
             if read[0].shape == read[1].shape:
                 assert np.array_equal(read[0][:3], read[1][:3], equal_nan=True), tables
-                stated = [table_of(rows, read[0].shape[1]) for rows in tables]
-                assert all(map(np.array_equal, map(numbers, stated), read, (True, True)))
+                alone = [table_of(rows, read[0].shape[1]) for rows in tables]
+                assert all(map(np.array_equal, map(numbers, alone), read, (True, True)))
     mixed = [[1.0]] * 6 + [2.0] * 5
     assert numbers(mixed).ravel().tolist() == [1.0] * 6 + [2.0] * 5
     for rows in (mixed, [1.0] * 5, np.ones(5)):
@@ -83,14 +84,24 @@ def test_what_becomes_of_a_record_is_its_own_affair():
 def test_a_record_that_would_fill_the_memory_is_not_opened():
     """Arrays that repeat a number take no memory, whatever their length."""
     for shape in ((10**14,), (2, 10**14), (1, 10**14), (10**14, 1)):
-        wide = np.broadcast_to(1.0, shape)
+        endless = np.broadcast_to(1.0, shape)
         for first in ([[0.5, 0.25]] * 3, [0.5] * 3, [[0.5]] * 3):
             expected = numbers(first)
-            for table in ([*first, wide], np.fromiter([*first, wide], dtype=object)):
+            for table in ([*first, endless], np.fromiter([*first, endless], dtype=object)):
                 read = numbers(table)
                 assert np.array_equal(read[:3], expected) and np.isnan(read[3]).all()
-            assert np.isnan(floats([*first, wide], expected.shape[1:])[3]).all()
+            assert np.isnan(floats([*first, endless], expected.shape[1:])[3]).all()
     assert len(pairs_of_rows([[0, 1], np.broadcast_to(1, 10**14)], 5)) == 2
+
+
+def test_a_key_of_tuples_that_hold_each_other_is_none():
+    """Nine of them with a thousand places each have 10^24 parts; one of them as an owner took days."""
+    owner = (1,)
+    for depth in range(9):
+        assert (canonical(owner) is LEFT_OUT) == (depth > 1), depth
+        owner = (owner,) * 1000
+    assert averaged_by_user(np.ones((2, 1)), ["a", owner]).shape == (1, 1)
+    assert canonical(((1, 2.0), "x")) == ((1, 2), "x")
 
 
 def test_what_a_pipeline_hands_on_is_read_under_its_conditions():

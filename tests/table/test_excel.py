@@ -1,6 +1,7 @@
 """Excel files: named columns, rows that are not blank; and what the number of records rests on."""
 
 import datetime
+import zipfile
 
 import numpy as np
 import pytest
@@ -68,6 +69,21 @@ def test_a_record_of_excel_decides_about_no_other(tmp_path):
         assert int(result[0][0]) == count
     assert read_table(sheet((300, 3, 4))).values.shape == (11, 2)  # a record further down is one record
     assert read_table(sheet((5, 1, None), (5, 3, None))).values.shape == (9, 2)  # and a blank row is none
+
+
+@pytest.mark.parametrize("range_", ["A1", "A1:A3", "A1:B9", "A1:Z1"])
+def test_all_rows_are_read_whatever_range_the_file_states(tmp_path, range_):
+    """Some programs state a smaller one than they fill: five of six records were lost."""
+
+    book = excel.Workbook()
+    for row in (["x", "y"], *([k, 10 + k] for k in range(6))):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    with zipfile.ZipFile(tmp_path / "t.xlsx") as whole, zipfile.ZipFile(tmp_path / "u.xlsx", "w") as other:
+        for name in whole.namelist():
+            other.writestr(name, whole.read(name).replace(b'ref="A1:B7"', f'ref="{range_}"'.encode()))
+    read = [read_table(str(tmp_path / name)).values.tolist() for name in ("t.xlsx", "u.xlsx")]
+    assert read[0] == read[1] == [[k, 10 + k] for k in range(6)]
 
 
 def test_a_synthetic_table_rests_on_what_estimators_do(tmp_path):

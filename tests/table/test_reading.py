@@ -92,15 +92,15 @@ class Computed:
 def test_a_computation_that_fails_quotes_nothing(recwarn):
     """Whether it fails may depend on one record: a release rests on its not failing."""
     table = Table(Computed(["1", "2"]), schema(NUMBER), 1.0, adjacency="replace", delta=1e-6)
-    asked = table.count()
-    one, two = asked.fold(table.source), asked.fold({"x": ["1", "2"]})
+    question = table.count()
+    one, two = question.fold(table.source), question.fold({"x": ["1", "2"]})
     with ThreadPoolExecutor(1) as pool:
-        releases = [asked.release(), asked.release(executor=pool), table.synthetic()]
+        releases = [question.release(), question.release(executor=pool), table.synthetic()]
     drawn = Table(table.source, schema(NUMBER), Budget(epsilon=1.0, adjacency="one record (replace)"))
-    releases += [asked.release(asked.merge(*states)) for states in ((one, two), (two, one))]
+    releases += [question.release(question.merge(*states)) for states in ((one, two), (two, one))]
     for release in (*releases, drawn.count().release()):
         assert "Dask" in release.guarantee.conditions[0]
-    assert not asked.release(two).guarantee.conditions
+    assert not question.release(two).guarantee.conditions
     with pytest.raises(InputFileError) as failed:
         Table(Computed(["1", "secret"]), schema(NUMBER), 1.0).count().release()
     assert "secret" not in str(failed.value) and failed.value.__context__ is None and not recwarn.list
@@ -118,8 +118,11 @@ def test_a_column_that_is_a_computation_is_refused():
 
     for texts in (["1", "2"], ["1", "secret"]):
         table = Table({"x": Lazy(texts)}, schema(NUMBER), 1.0)
-        for asked in (table.count(), table.count("x")):  # how many there are is asked of the first column
-            refuse((asked.release, "is a computation", TypeError))
+        for question in (
+            table.count(),
+            table.count("x"),
+        ):  # how many there are is question of the first column
+            refuse((question.release, "is a computation", TypeError))
 
 
 def test_a_frame_may_have_any_names_for_columns_and_rows():

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy.inputs import entries, number
+from sosdp.privacy.entries import entries
+from sosdp.privacy.inputs import number
 
 Integers = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
