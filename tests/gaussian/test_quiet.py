@@ -20,6 +20,10 @@ class Panics:
     def __init__(self, *_: object) -> None:
         pass
 
+    def is_data_update_allowed(self) -> bool:
+        """None is updated."""
+        return False
+
     def set_termination_callback(self, _: object) -> None:
         """Clarabel is asked whether to go on."""
 
