@@ -413,8 +413,11 @@ def _units(
 def with_factor(
     scaling: Scaling, piece: Identity, curves: Sequence[Fraction] = (), given: float | None = None
 ) -> tuple[Scaling, float]:
-    """The units of variables with those of the bound, and the size of the objective, which may be given."""
+    """The units of variables with those of the bound, and the size of the objective, which may be given; of a
+    constant below one its own size."""
     height, power = objective_sizes([scaling], [1.0], [piece], curves)
+    if not height and 0 < (constant := float(np.abs(piece.target).max(initial=0.0))) < 1:
+        height, power = constant, 1.0 / power_of_two(constant)
     height = (height if given is None else given) or 1.0
     unknown = piece.derive(_unknown_factors, scaling)
     return replace(scaling, value=power, size=min(1.0, height) * power, unknown=unknown), height

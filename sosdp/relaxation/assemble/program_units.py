@@ -141,16 +141,16 @@ def objective_sizes(
     result: list[Scaling], values: list[float], pieces: list[Identity], curves: Sequence[Fraction]
 ) -> tuple[float, float]:
     """Of objectives in scaled variables, squares of expectations included: how much they vary, the Euclidean
-    norm of all coefficients but the constant (of constants below one, their own size), and the factor that
-    brings what counts of them below four, but for a tenth; of large ones on bounded sets, whose values are of
-    the size of the largest, all of it below one (networks of 89 to 500 buses: 1e-5 of the value)."""
-    every = [np.abs(p.target * s.column * v) for s, v, p in zip(result, values, pieces, strict=True)]
+    norm of all coefficients but the constant, and the factor that brings what counts of them below four, but
+    for a tenth; of large ones on bounded sets, whose values are of the size of the largest, all of it below
+    one (networks of 89 to 500 buses: 1e-5 of the value)."""
     counted = np.concatenate(
-        [row[p.columns.any(axis=1)] for row, p in zip(every, pieces, strict=True)]
+        [
+            np.abs(p.target * s.column * value)[p.columns.any(axis=1)]
+            for s, value, p in zip(result, values, pieces, strict=True)
+        ]
         + [_of_square(k, c, result[0], pieces[0]) for k, c in enumerate(curves) if c]
     )
-    if not counted.any():
-        counted = np.minimum(np.concatenate(every), 1.0)
     top = float(counted.max(initial=0.0)) or 1.0
     height = top * float(np.linalg.norm(counted / top))
     if not math.isfinite(height):
