@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -184,29 +185,41 @@ class RecordEstimator(ReleasingEstimator):
 
 
 def earlier(step: Any) -> list[tuple[str, Any]]:
-    """The steps before this one, with their names, of the pipeline that is being fitted.
+    """The steps before this one, with their names, of the pipelines that are being fitted.
 
-    The pipeline is found on the call stack, as the function of `sklearn.pipeline` that called `fit`: a step
+    Pipelines are found on the call stack, as the functions of `sklearn.pipeline` that called `fit`: a step
     is not told by scikit-learn what stands before it. Of a step that is not itself in the pipeline (a copy)
     all but the last count. Data that were transformed before they are handed over
     are not recognised. What such a step made is read under the conditions of its guarantee; one that was
     fitted without any (`_learns`) is warned of. Depends on the steps alone.
     """
-    frame = sys._getframe(1)
+    frame, inner, result = sys._getframe(1), step, []
     while frame is not None:
         pipeline: Any = frame.f_locals.get("self")
-        if frame.f_globals.get("__name__") == "sklearn.pipeline" and hasattr(pipeline, "steps"):
-            places = [place for place, (_, other) in enumerate(pipeline.steps) if other is step]
-            return list(pipeline.steps[: places[0] if places else -1])
+        within = frame.f_globals.get("__name__") == "sklearn.pipeline" and hasattr(pipeline, "steps")
+        if within and pipeline is not inner:
+            places = [place for place, (_, other) in enumerate(pipeline.steps) if other is inner]
+            result = [*_opened(pipeline.steps[: places[0] if places else -1]), *result]
+            inner = pipeline
         frame = frame.f_back  # type: ignore[assignment]
-    return []
+    return result
+
+
+def _opened(steps: Iterable[Sequence[Any]]) -> Iterator[tuple[str, Any]]:
+    """Steps with their names, those of pipelines and unions one by one."""
+    for name, step, *_ in steps:
+        parts = [getattr(step, kind) for kind in _PARTS if hasattr(step, kind)]
+        yield from _opened(parts[0]) if parts else [(name, step)]
+
+
+_PARTS = ("steps", "transformer_list", "transformers_")  # of pipelines, unions, columns
 
 
 def _learns(step: Any) -> bool:
     """Whether a step is fitted to records, and without a guarantee; `FunctionTransformer` is not."""
     bases = type(step).__mro__
     private = any("guarantee_" in {**vars(base), **vars(base).get("__annotations__", {})} for base in bases)
-    if step is None or step == "passthrough" or private:
+    if step is None or isinstance(step, str) or private:  # "passthrough", "drop"
         return False
     tags = getattr(step, "__sklearn_tags__", None)
     return bool(getattr(tags(), "requires_fit", True)) if callable(tags) else True

@@ -307,7 +307,7 @@ def canonical(value: Any, depth: int = DEEPEST) -> Hashable:
 def _is_vast(value: Any) -> bool:
     """Whether tuples have more parts than `LONGEST` at some depth: a few that share parts may."""
     layer = [value]
-    for _ in range(DEEPEST):
+    for _ in range(DEEPEST + 1):  # what is deeper is left out, and not looked at
         layer = [part for part in layer if issubclass(type(part), tuple)]
         if sum(map(tuple.__len__, layer)) > LONGEST:
             return True

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from sosdp.privacy.entries import entries, length_of, listed
 from sosdp.privacy.guarantee.condition import Condition
-from sosdp.privacy.inputs import check_schema, floats, members
+from sosdp.privacy.inputs import check_schema, floats, integer, members
 
 
 def table(values: Any, dimension: int | None = None) -> list[list[Any]]:
@@ -28,7 +28,8 @@ def table(values: Any, dimension: int | None = None) -> list[list[Any]]:
         dimension: public; by default the number of entries of more than half of the records.
 
     Raises:
-        ValueError: no dimension is given and no number of entries is that of more than half of the records.
+        ValueError: the dimension is no integer >= 1; or none is given, and no number of entries is that of
+            more than half of the records.
     """
     records = members(values, text=False)
     if dimension is None:
@@ -36,6 +37,7 @@ def table(values: Any, dimension: int | None = None) -> list[list[Any]]:
         dimension, most = counts.most_common(1)[0] if counts else (0, 0)
         if not dimension or 2 * most <= len(records):
             raise ValueError("vectors come as a table (n, d): most records must have one number of entries")
+    dimension = integer(dimension, "dimension")
     return [_opened(record, dimension) for record in records]
 
 

@@ -94,6 +94,12 @@ def test_a_record_that_would_fill_the_memory_is_not_opened():
     assert len(pairs_of_rows([[0, 1], np.broadcast_to(1, 10**14)], 5)) == 2
 
 
+@pytest.mark.parametrize("records", [[[1.0, 2.0]] * 3, [[1.0, 2.0], [1.0]]])
+def test_a_dimension_is_looked_at_before_the_records(records):
+    for dimension in (2.0, 0, True, "2"):
+        refuse((lambda d=dimension: table_of(records, d), "dimension must be an integer"))
+
+
 def test_a_key_of_tuples_that_hold_each_other_is_none():
     """Nine of them with a thousand places each have 10^24 parts; one of them as an owner took days."""
     owner = (1,)
@@ -114,6 +120,14 @@ def test_what_a_pipeline_hands_on_is_read_under_its_conditions():
     for X, count in ((np.array(rows), 0), (rows, 1), (np.array(rows), 0)):
         made.fit(X)
         assert [len(step.guarantee_.conditions) for _, step in made.steps] == [count] * 3
+    mean, join = made.steps[-1][1], pipeline.make_pipeline
+    for nested in (
+        join(PrivateScaler(), join(mean)),
+        join(join(PrivateScaler()), mean),
+        join(pipeline.FeatureUnion([("scaler", PrivateScaler())]), mean),
+    ):
+        nested.fit(rows)
+        assert len(mean.guarantee_.conditions) == 1
 
 
 class Lazy(list):
