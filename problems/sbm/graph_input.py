@@ -182,6 +182,8 @@ def canonical_graph(graph: Any, weight_bound: float | None = None) -> CanonicalG
         )
     if isinstance(graph, (str, bytes)):
         raise TypeError("expected a graph, got text; read the file first (networkx.read_edgelist)")
+    for row in graph if isinstance(graph, list | tuple) else ():
+        require_computed(row)
     if weight_bound is not None and _of_objects(graph):
         # a weight is private: whatever it is, it counts as some number; the lengths of the rows are public
         rows = [entries(row) or entries(np.asarray(row)) for row in graph]

@@ -16,6 +16,7 @@ from sosdp.estimator.not_fitted import FitFirst
 from sosdp.estimator.parameters import Parameters
 from sosdp.estimator.planner import Forecasts, Outlook, outlook
 from sosdp.estimator.records import as_records, column_names
+from sosdp.privacy.guarantee.condition import Condition
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED, Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import integer
@@ -71,12 +72,7 @@ class ReleasingEstimator(FitFirst, Parameters, ABC):
                 of what a record holds.
         """
         self._check_parameters()
-        before = earlier(self)
-        outside = [name for name, step in before if _learns(step)]
-        if outside:
-            warnings.warn(OUTSIDE.format(steps=", ".join(outside)), FittedBefore, stacklevel=2)
-        promises = [step.guarantee_ for _, step in before if hasattr(step, "guarantee_")]
-        given = [sentence for promise in promises for sentence in promise.conditions]
+        given = conditions_before(self)
         with announced(f"{type(self).__name__}: fit"), no_warnings():  # private data are being computed on
             release = self._release(self._read(X)).resting_on((*given, *self._rests(X)))
         self.release_ = release
@@ -193,7 +189,8 @@ def earlier(step: Any) -> list[tuple[str, Any]]:
     are not recognised. What such a step made is read under the conditions of its guarantee; one that was
     fitted without any (`_learns`) is warned of. Depends on the steps alone.
     """
-    frame, inner, result = sys._getframe(1), step, []
+    result: list[tuple[str, Any]] = []
+    frame, inner = sys._getframe(1), step
     while frame is not None:
         pipeline: Any = frame.f_locals.get("self")
         within = frame.f_globals.get("__name__") == "sklearn.pipeline" and hasattr(pipeline, "steps")
@@ -203,6 +200,17 @@ def earlier(step: Any) -> list[tuple[str, Any]]:
             inner = pipeline
         frame = frame.f_back  # type: ignore[assignment]
     return result
+
+
+def conditions_before(step: Any) -> list[Condition]:
+    """What a step of a pipeline rests on before it looks at a record: the conditions of the steps before it;
+    of those that were fitted without a guarantee it warns."""
+    before = earlier(step)
+    outside = [name for name, other in before if _learns(other)]
+    if outside:
+        warnings.warn(OUTSIDE.format(steps=", ".join(outside)), FittedBefore, stacklevel=3)
+    promises = [other.guarantee_ for _, other in before if hasattr(other, "guarantee_")]
+    return [sentence for promise in promises for sentence in promise.conditions]
 
 
 def _opened(steps: Iterable[Sequence[Any]]) -> Iterator[tuple[str, Any]]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.estimator.base import conditions_before
 from sosdp.estimator.field import Field, Fitted
 from sosdp.estimator.not_fitted import FitFirst
 from sosdp.estimator.parameters import Parameters
@@ -166,8 +167,9 @@ class PrivateEstimator(FitFirst, Parameters):
             MissingFact, ValueError: public facts only.
         """
         self.check()
+        given = conditions_before(self)
         with announced(f"{type(self).__name__}: fit"):
-            self.release_ = self._released(X)
+            self.release_ = self._released(X).resting_on(given)
         value = self.release_.value
         self.estimate_ = np.asarray(value.values() if hasattr(value, "values") else value)
         return self

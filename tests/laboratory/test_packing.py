@@ -9,6 +9,7 @@ import pytest
 
 import sosdp as sd
 from problems.gaussian import PackingProblem, PackingScore
+from sosdp.estimator.scaler import PrivateScaler
 from sosdp.laboratory.packing_problem import FeatureMap
 from sosdp.privacy.scores.score import Lattice, cube
 from tests.refusals import refuse
@@ -109,3 +110,13 @@ def test_a_release_and_its_plan():
 def test_refusals_from_public_numbers(more, known):
     given = {"features": moments, "records": 9, "dimension": 1, "spread": 0.5, "lattice": HALF, "reach": 4.0}
     refuse((lambda: sd.PackingProgram(**{**given, **more}), known))
+
+
+def test_after_a_scaler_of_a_list_the_estimate_rests_on_its_condition():
+    join = pytest.importorskip("sklearn.pipeline").make_pipeline
+    lattice = Lattice(Fraction(1, 128), 2, ((-256, 256), (0, 512)))
+    program = sd.PackingProgram(moments, 101, 1, 1.8, lattice, reach=8.0)
+    for rows, count in (([[0.5]] * 101, 1), (np.full((101, 1), 0.5), 0)):
+        made = sd.private_estimator(program, epsilon=1.0)
+        join(PrivateScaler(), made).fit(rows)
+        assert len(made.guarantee_.conditions) == count

@@ -142,7 +142,11 @@ class Lazy(list):
 def test_what_is_not_computed_yet_is_refused():
     """All its records would count as missing, or it would run there, where its error quotes a record."""
     on_graphs = [RandomizedResponseRecovery(epsilon=3.0).fit, lambda X: canonical_graph(EdgeList(9, X))]
-    on_graphs += [canonical_edges, lambda X: canonical_edges(EdgeList(9, [[0, 1]] * 2, X), 1.0)]
+    on_graphs += [
+        lambda X: canonical_graph([X, X]),
+        canonical_edges,
+        lambda X: canonical_edges(EdgeList(9, [[0, 1]] * 2, X), 1.0),
+    ]
     for door in (ON_TABLES["mean"], ON_TABLES["ball"], ON_TABLES["parities"], *on_graphs):
         refuse((lambda door=door: door(Lazy([[0.5, 0.5]] * 2)), "compute", TypeError))
 
