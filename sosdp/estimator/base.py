@@ -206,11 +206,12 @@ def conditions_before(step: Any) -> list[Condition]:
     """What a step of a pipeline rests on before it looks at a record: the conditions of the steps before it;
     of those that were fitted without a guarantee it warns."""
     before = earlier(step)
-    outside = [name for name, other in before if _learns(other)]
+    promises = [(name, other.guarantee_) for name, other in before if hasattr(other, "guarantee_")]
+    void = [name for name, promise in promises if promise.kind == "none"]  # noise with a seed
+    outside = [*void, *(name for name, other in before if _learns(other))]
     if outside:
         warnings.warn(OUTSIDE.format(steps=", ".join(outside)), FittedBefore, stacklevel=3)
-    promises = [other.guarantee_ for _, other in before if hasattr(other, "guarantee_")]
-    return [sentence for promise in promises for sentence in promise.conditions]
+    return [sentence for _, promise in promises for sentence in promise.conditions]
 
 
 def _opened(steps: Iterable[Sequence[Any]]) -> Iterator[tuple[str, Any]]:

@@ -35,6 +35,8 @@ def test_steps_that_learn_without_a_guarantee_are_named():
     mean = PrivateMean(1.0, bounds=(-9, 9), contamination=0.0, interval=None)
     with pytest.warns(FittedBefore, match="standardscaler"):
         pipeline.make_pipeline(StandardScaler(), mean).fit(X)
+    with pytest.warns(FittedBefore, match="privatescaler"):
+        pipeline.make_pipeline(PrivateScaler(1.0, bounds=(-99, 99), insecure_seed=1), mean).fit(X)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pipeline.make_pipeline(FunctionTransformer(np.tanh), mean).fit(X)
