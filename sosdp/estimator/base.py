@@ -196,7 +196,7 @@ def earlier(step: Any) -> list[tuple[str, Any]]:
         within = frame.f_globals.get("__name__") == "sklearn.pipeline" and hasattr(pipeline, "steps")
         if within and pipeline is not inner:
             places = [place for place, (_, other) in enumerate(pipeline.steps) if other is inner]
-            result = [*_opened(pipeline.steps[: places[0] if places else -1]), *result]
+            result = [*_opened(pipeline.steps[: places[-1] if places else -1]), *result]
             inner = pipeline
         frame = frame.f_back  # type: ignore[assignment]
     return result
@@ -217,7 +217,7 @@ def conditions_before(step: Any) -> list[Condition]:
 def _opened(steps: Iterable[Sequence[Any]]) -> Iterator[tuple[str, Any]]:
     """Steps with their names, those of pipelines and unions one by one."""
     for name, step, *_ in steps:
-        parts = [getattr(step, kind) for kind in _PARTS if hasattr(step, kind)]
+        parts = [p for kind in _PARTS if isinstance(p := getattr(step, kind, None), list)]
         yield from _opened(parts[0]) if parts else [(name, step)]
 
 

@@ -120,8 +120,10 @@ def test_what_a_pipeline_hands_on_is_read_under_its_conditions():
     for X, count in ((np.array(rows), 0), (rows, 1), (np.array(rows), 0)):
         made.fit(X)
         assert [len(step.guarantee_.conditions) for _, step in made.steps] == [count] * 3
-    mean, join = made.steps[-1][1], pipeline.make_pipeline
+    mean, join, twice = made.steps[-1][1], pipeline.make_pipeline, PrivateScaler()
+    twice.steps = 5  # a name that others have too
     for nested in (
+        join(twice, twice, mean),
         join(PrivateScaler(), join(mean)),
         join(join(PrivateScaler()), mean),
         join(pipeline.FeatureUnion([("scaler", PrivateScaler())]), mean),
