@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sosdp.algebra.coefficients import object_array
 from sosdp.algebra.words import Terms, Word, Words, times
 
 _RADIX = 1 << 62
@@ -48,9 +49,7 @@ def numbers(values: Sequence[Fraction]) -> np.ndarray:
     """Exact numbers as int64 where all are small integers, as fractions otherwise."""
     if all(v.denominator == 1 and -_WHOLE < v.numerator < _WHOLE for v in values):
         return np.array([v.numerator for v in values], dtype=np.int64)
-    result = np.empty(len(values), dtype=object)
-    result[:] = values
-    return result
+    return object_array(values)
 
 
 def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:

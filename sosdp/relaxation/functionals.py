@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..algebra.coefficients import object_array
 from ..algebra.polynomial import Polynomial
 from ..lazy import listed
 from .pseudoexpectation import PseudoExpectation
@@ -170,6 +171,4 @@ def _spectrum(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _column(functions: Any) -> np.ndarray:
-    f = np.empty(len(functions), dtype=object)
-    f[:] = [q if isinstance(q, Polynomial) else Polynomial(q) for q in functions]
-    return f
+    return object_array(q if isinstance(q, Polynomial) else Polynomial(q) for q in functions)

@@ -16,6 +16,7 @@ import numpy as np
 from flint import arb, arb_poly, fmpq, fmpq_poly, fmpz_poly
 
 from ..algebra import monomials as mono
+from ..algebra.coefficients import object_array
 from ..algebra.polynomial import Polynomial
 from ..conic.multiprecision import fraction_of, precision
 
@@ -41,9 +42,7 @@ def moved(p: Polynomial, v: int, origin: Fraction) -> Polynomial:
             rows.append([0] * (q.degree() - k) + [v] * k)
             coefs.append(Fraction(int(c.p), int(c.q)))
     monos = np.array(rows, dtype=mono.MONOMIAL).reshape(len(rows), max(q.degree(), 1 - len(rows)))
-    values = np.empty(len(coefs), dtype=object)
-    values[:] = coefs
-    return Polynomial.from_arrays(monos, values)
+    return Polynomial.from_arrays(monos, object_array(coefs))
 
 
 def enclosed(q: fmpq_poly, digits: Iterable[int] = _DIGITS) -> tuple[Fraction, Fraction, Fraction]:
