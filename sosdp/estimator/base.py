@@ -38,6 +38,11 @@ OUTSIDE = (
     "guarantee (use sosdp.estimator.scaler.PrivateScaler, or scale by public numbers)"
 )
 
+UNSEEN = Condition(
+    "condition: the steps before this one have guarantees, and what these rest on holds (a thread or process "
+    "of its own does not see them: fit with n_jobs=None)"
+)
+
 
 class FittedBefore(UserWarning):
     """A step of a pipeline was fitted to the private records without a guarantee."""
@@ -180,38 +185,40 @@ class RecordEstimator(ReleasingEstimator):
 # Pipelines of scikit-learn
 
 
-def earlier(step: Any) -> list[tuple[str, Any]]:
-    """The steps before this one, with their names, of the pipelines that are being fitted.
-
-    Pipelines are found on the call stack, as the functions of `sklearn.pipeline` that called `fit`: a step
-    is not told by scikit-learn what stands before it. Of a step that is not itself in the pipeline (a copy)
-    all but the last count. Data that were transformed before they are handed over
-    are not recognised. What such a step made is read under the conditions of its guarantee; one that was
-    fitted without any (`_learns`) is warned of. Depends on the steps alone.
-    """
-    result: list[tuple[str, Any]] = []
-    frame, inner = sys._getframe(1), step
-    while frame is not None:
-        pipeline: Any = frame.f_locals.get("self")
-        within = frame.f_globals.get("__name__") == "sklearn.pipeline" and hasattr(pipeline, "steps")
-        if within and pipeline is not inner:
-            places = [place for place, (_, other) in enumerate(pipeline.steps) if other is inner]
-            result = [*_opened(pipeline.steps[: places[-1] if places else -1]), *result]
-            inner = pipeline
-        frame = frame.f_back  # type: ignore[assignment]
-    return result
-
-
 def conditions_before(step: Any) -> list[Condition]:
     """What a step of a pipeline rests on before it looks at a record: the conditions of the steps before it;
     of those that were fitted without a guarantee it warns."""
-    before = earlier(step)
+    before, unseen = earlier(step)
     promises = [(name, other.guarantee_) for name, other in before if hasattr(other, "guarantee_")]
     void = [name for name, promise in promises if promise.kind == "none"]  # noise with a seed
     outside = [*void, *(name for name, other in before if _learns(other))]
     if outside:
         warnings.warn(OUTSIDE.format(steps=", ".join(outside)), FittedBefore, stacklevel=3)
-    return [sentence for _, promise in promises for sentence in promise.conditions]
+    return [*unseen, *(sentence for _, promise in promises for sentence in promise.conditions)]
+
+
+def earlier(step: Any) -> tuple[list[tuple[str, Any]], list[Condition]]:
+    """The steps before this one, with their names, of the pipelines that are being fitted, and a condition
+    where more of them may be out of sight.
+
+    Pipelines are found on the call stack, as the functions of `sklearn.pipeline` that called `fit`: a step
+    is not told by scikit-learn what stands before it. Which of their steps is being fitted is the one that
+    is on the stack, too. The stack of a task that joblib runs in a thread or process of its own ends there.
+    Data that were transformed before they are handed over are not recognised. Depends on the steps alone.
+    """
+    result: list[tuple[str, Any]] = []
+    frame, inside, unseen = sys._getframe(1), {id(step)}, False
+    while frame is not None:
+        module, owner = frame.f_globals.get("__name__"), frame.f_locals.get("self")
+        if module == "sklearn.utils.parallel":
+            unseen = not hasattr(owner, "n_jobs")  # a task, until who gave it out is on the stack, too
+        if module == "sklearn.pipeline" and hasattr(owner, "steps") and id(owner) not in inside:
+            here = inside.union(map(id, frame.f_locals.values()))  # with a memory, copies are fitted
+            fitted = [k for k, (_, one) in enumerate(owner.steps) if id(one) in here and hasattr(one, "fit")]
+            result = [*_opened(owner.steps[: fitted[-1] if fitted else -1]), *result]
+        inside.add(id(owner))
+        frame = frame.f_back  # type: ignore[assignment]
+    return result, [UNSEEN] if unseen else []
 
 
 def _opened(steps: Iterable[Sequence[Any]]) -> Iterator[tuple[str, Any]]:

@@ -2,6 +2,7 @@
 
 import array
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -130,6 +131,33 @@ def test_what_a_pipeline_hands_on_is_read_under_its_conditions():
     ):
         nested.fit(rows)
         assert len(mean.guarantee_.conditions) == 1
+
+
+@pytest.mark.parametrize("backend, tasks", [("loky", None), ("threading", 2)])
+@pytest.mark.parametrize("memory", [False, True])
+def test_what_is_fitted_beside_others_is_read_under_the_conditions_of_the_steps_before(
+    backend, tasks, memory, tmp_path
+):
+    """In a thread of its own a step does not see its pipeline; the steps of a table are copies."""
+    pipeline = pytest.importorskip("sklearn.pipeline")
+    from joblib import parallel_config
+    from sklearn.base import clone
+    from sklearn.compose import ColumnTransformer
+
+    rows, kept = [[0.5, 0.25]] * 60, str(tmp_path) if memory else None
+    union = pipeline.FeatureUnion([("one", PrivateScaler())], n_jobs=tasks)
+    table = ColumnTransformer([("one", pipeline.make_pipeline(PrivateScaler()), [0])], n_jobs=tasks)
+    with parallel_config(backend), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        after_scaler = [
+            pipeline.make_pipeline(PrivateScaler(), one, PrivateScaler(), memory=kept).fit(rows)[1]
+            for one in (union, table)
+        ]
+        alone = clone(table).fit(np.array(rows)).transformers_[0][1][0]
+    inner = [after_scaler[0].transformer_list[0][1], after_scaler[1].transformers_[0][1][0]]
+    wanted = "lists of 2" if tasks is None else "n_jobs=None"
+    assert [[wanted in c for c in one.guarantee_.conditions] for one in inner] == [[True]] * 2
+    assert len(alone.guarantee_.conditions) == (tasks is not None)
 
 
 class Lazy(list):
