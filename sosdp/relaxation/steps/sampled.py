@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,9 +12,11 @@ import numpy as np
 from ...algebra.coefficients import to_float
 from ...model.options import Options
 from ..candidate import Ran
+from ..descent import near
+from ..judge import outwards
 from ..solve.sos_cone.circle import bound_on_circle
 from ..solve.sos_cone.solve import NAME
-from ..solve.sos_cone.unit_box import SampledBound, bound_on_unit_box, unit_of
+from ..solve.sos_cone.unit_box import SampledBound, bound_on_unit_box
 
 Answer = tuple[SampledBound, str, float | None, Ran]
 Numbers = list[Fraction]
@@ -41,8 +45,18 @@ def _sampled(
 ) -> Answer:
     """The solution in the unit of the coefficients, its status, what is proven, and what was done (``sign``:
     -1 where a maximum is asked). ValueError for a coefficient that no float is near."""
-    power = unit_of(to_float(c) for part in numbers for c in part)
-    scaled = ([c / Fraction(2) ** power for c in part] for part in numbers)
-    raw, status, proven = ask(*scaled).of_all(power, constant)
-    known = None if proven is None else sign * proven
-    return raw, status, known, Ran("first", NAME, raw.solution.seconds, status, known)
+    largest = max((abs(to_float(c)) for part in numbers for c in part), default=0.0)
+    power = math.frexp(largest or math.ulp(0.0))[1] - 1
+    unit = Fraction(2) ** power
+    raw = ask(*([c / unit for c in part] for part in numbers))
+    closed = raw.value - raw.proven <= 1e-5 * max(1.0, abs(raw.value))
+    value, known = raw.value, None
+    if math.isfinite(value):
+        value = near(Fraction(value) * unit + constant)
+    if math.isfinite(raw.proven):
+        known = outwards(Fraction(raw.proven) * unit + constant, sign)
+    status = "failed" if known is None else "optimal" if closed and math.isfinite(value) else "inaccurate"
+    with np.errstate(all="ignore"):
+        grams = [np.ldexp(g, power) for g in raw.grams]
+    ran = Ran("first", NAME, raw.solution.seconds, status, known)
+    return replace(raw, value=value, grams=grams), status, known, ran

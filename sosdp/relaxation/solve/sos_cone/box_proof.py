@@ -12,7 +12,6 @@ a factor for the 1e-12 and to what rounding of the given coefficients hides; bot
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -50,15 +49,10 @@ class BoxFrame(PickledByName):
         result = {"ids": self.ids, "middle": self.middle, "half": self.half, "exponents": self.exponents}
         self.__dict__.update({name: value[..., order] for name, value in result.items()})
 
-    @cached_property
-    def slices(self) -> list[slice]:
-        """The rows of each block."""
-        return self.identity.slices()
-
     def multiplier(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         """Exponents and coefficients of the multiplier of a block: its first diagonal row over b_0**2."""
         block = self.identity.blocks[number]
-        start = self.slices[number].start
+        start = self.identity.slices()[number].start
         low, high = self.identity.gram.indptr[start], self.identity.gram.indptr[start + 1]
         first = mono.exponents(block.basis[:1], self.ids)[0]
         return (
@@ -141,7 +135,7 @@ def proven_loss(frame: BoxFrame, grams: list[np.ndarray], unknowns: np.ndarray) 
         here = slice(unknown.indptr[k], unknown.indptr[k + 1])
         exponents, values = frame.exponents[unknown.indices[here]], np.asarray(unknown.data[here])
         (whole,), unit = integers([u])
-        parts.append((whole, frame.series(exponents, values).lowered(unit)))
+        parts.append((1, product(frame.series(exponents, values), Series({0: whole}, unit))))
         doubt += abs(u) * frame.magnitude(exponents, values)
     short = 0.0
     for number, (block, gram) in enumerate(zip(identity.blocks, grams, strict=True)):

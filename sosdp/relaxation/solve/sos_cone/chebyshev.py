@@ -12,6 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from ....algebra.word_tables import distinct
+
 _BITS = 78  # of the largest entry of a Gram matrix that are kept: rounding is 1e-8 of a double's
 _FIELD = 16  # bits of an exponent in a name
 _MASK = (1 << _FIELD) - 1
@@ -29,10 +31,6 @@ class Series:
         """An upper bound on ``sum |coefficient|``, so on the largest absolute value on [-1, 1]^n."""
         total = sum(map(abs, self.terms.values()))
         return ratio_up(total, self.scale)
-
-    def lowered(self, bits: int) -> Series:
-        """The series times ``2**-bits``."""
-        return Series(self.terms, self.scale + bits)
 
 
 def ratio_up(value: int, scale: int) -> float:
@@ -125,21 +123,10 @@ def from_monomials(
     return Series(terms, scale)
 
 
-@dataclass(frozen=True, eq=False)
-class _Pairs:
-    """Products of all pairs of a basis: entry ``place`` of the upper triangle adds to ``target`` with weight
-    2**-halvings."""
-
-    row: np.ndarray
-    column: np.ndarray
-    place: np.ndarray
-    target: np.ndarray
-    halvings: np.ndarray
-    names: list[int]
-
-
 @lru_cache(maxsize=32)
-def _pairs(data: bytes, side: int, width: int) -> _Pairs:
+def _pairs(data: bytes, side: int, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, list[int]]:
+    """Products of all pairs of a basis: for every term the entry of the upper triangle that it belongs to,
+    its weight in units of 2**-halvings, and the place of its name; halvings, and the names."""
     exponents = np.frombuffer(data, dtype=np.int64).reshape(side, width)
     row, column = np.triu_indices(side)
     left, right = exponents[row], exponents[column]
@@ -154,15 +141,10 @@ def _pairs(data: bytes, side: int, width: int) -> _Pairs:
         more[:, j] = np.abs(left[place[again], j] - right[place[again], j])
         result = np.concatenate([result, more])
         place = np.concatenate([place, place[again]])
-    # one number a row where it fits: sorting numbers is ten times as fast as sorting rows
-    radix = result.max(axis=0, initial=0) + 1
-    if np.log2(radix.astype(float)).sum() < 62:
-        keys = result @ np.concatenate([[1], np.cumprod(radix[:-1])]).astype(np.int64)
-        _, first, target = np.unique(keys, return_index=True, return_inverse=True)
-        distinct = result[first]
-    else:
-        distinct, target = np.unique(result, axis=0, return_inverse=True)
-    return _Pairs(row, column, place, np.asarray(target).reshape(-1), halvings, names(distinct))
+    first, target = distinct(result)
+    most = int(halvings.max(initial=0))
+    weight = np.where(row == column, 1.0, 2.0) * np.exp2(most - halvings)
+    return place, weight[place], target, most, names(result[first])
 
 
 def dyadic(matrix: np.ndarray) -> tuple[np.ndarray, int]:
@@ -192,15 +174,12 @@ def gram_series(exponents: np.ndarray, matrix: np.ndarray, scale: int) -> Series
 
     The entries are cut into limbs so short that their sums are exact.
     """
-    pairs = _pairs(np.ascontiguousarray(exponents, dtype=np.int64).tobytes(), *exponents.shape)
-    most = int(pairs.halvings.max(initial=0))
-    weight = np.where(pairs.row == pairs.column, 1.0, 2.0) * np.exp2(most - pairs.halvings)
-    values = np.ldexp(matrix[pairs.row, pairs.column], scale)
-    limb = 50 - most - max(1, int(pairs.place.size)).bit_length()
-    sums = in_limbs(
-        values, limb, lambda low: np.bincount(pairs.target, (low * weight)[pairs.place], len(pairs.names))
-    )
-    kept = {name: value for name, value in zip(pairs.names, sums, strict=True) if value}
+    data = np.ascontiguousarray(exponents, dtype=np.int64).tobytes()
+    place, weight, target, most, named = _pairs(data, *exponents.shape)
+    values = np.ldexp(matrix[np.triu_indices(matrix.shape[0])], scale)
+    limb = 50 - most - max(1, place.size).bit_length()
+    sums = in_limbs(values, limb, lambda low: np.bincount(target, low[place] * weight, len(named)))
+    kept = {name: value for name, value in zip(named, sums, strict=True) if value}
     return Series(kept, scale + most)
 
 
@@ -212,21 +191,13 @@ def product(left: Series, right: Series) -> Series:
         fields = _fields(name)
         factor <<= most - len(fields)
         moved = [(key, factor * value) for key, value in left.terms.items()]
-        for place, exponent in fields[1:]:
+        for place, exponent in fields:
             split = []
             for key, value in moved:
                 old = key >> place & _MASK
                 split.append((key + (exponent << place), value))
                 split.append((key + (abs(old - exponent) - old << place), value))
             moved = split
-        if not fields:
-            for key, value in moved:
-                out[key] = out.get(key, 0) + value
-            continue
-        place, exponent = fields[0]
         for key, value in moved:
-            old = key >> place & _MASK
-            above, below = key + (exponent << place), key + (abs(old - exponent) - old << place)
-            out[above] = out.get(above, 0) + value
-            out[below] = out.get(below, 0) + value
+            out[key] = out.get(key, 0) + value
     return Series({k: v for k, v in out.items() if v}, left.scale + right.scale + most)

@@ -57,29 +57,22 @@ def gram_series(matrix: np.ndarray, scale: int) -> Series:
 
     ``2 cos a cos b = cos(a + b) + cos(a - b)`` and its like.
     """
-    side = matrix.shape[0]
-    half = (side - 1) // 2
-    k = np.concatenate([np.arange(half + 1), np.arange(1, half + 1)])
-    sine = np.arange(side) > half
-    above = np.add.outer(k, k).reshape(-1)
-    difference = np.subtract.outer(k, k)  # row minus column
-    separate = np.abs(difference).reshape(-1)
-    both = np.equal.outer(sine, sine).reshape(-1)
-    # of a mixed pair only (cosine row a, sine column b) is counted, twice: sin(a + b) - sin(a - b)
-    mixed = np.logical_and.outer(~sine, sine).reshape(-1)
-    turn = -np.sign(difference).reshape(-1).astype(float)
-    plus = np.where(np.logical_and.outer(sine, sine).reshape(-1), -1.0, 1.0)
+    half = (matrix.shape[0] - 1) // 2
+    k = np.arange(half + 1)
+    above, difference = np.add.outer(k, k).reshape(-1), np.subtract.outer(k, k).reshape(-1)
+    below, turn = np.abs(difference), -np.sign(difference)
+    # with a row and a column for sin 0, which is nothing, the four blocks are alike
+    whole = np.insert(np.insert(matrix, half + 1, 0.0, axis=0), half + 1, 0.0, axis=1)
     length = 2 * half + 1
 
     def add(low: np.ndarray) -> np.ndarray:
-        even = np.bincount(above[both], (plus * low)[both], length)
-        even += np.bincount(separate[both], low[both], length)
-        odd = np.bincount(above[mixed], 2 * low[mixed], length)
-        odd += np.bincount(separate[mixed], (2 * turn * low)[mixed], length)
-        return np.concatenate([even, odd[1:]])  # sin 0 is nothing
+        cosine, mixed, _, sine = low.reshape(2, half + 1, 2, half + 1).swapaxes(1, 2).reshape(4, -1)
+        even = np.bincount(above, cosine - sine, length) + np.bincount(below, cosine + sine, length)
+        odd = np.bincount(above, 2 * mixed, length) + np.bincount(below, 2 * turn * mixed, length)
+        return np.concatenate([even, odd[1:]])
 
-    limb = 50 - max(1, 4 * matrix.size).bit_length()
-    sums = in_limbs(np.ldexp(matrix, scale).reshape(-1), limb, add)
+    limb = 50 - (4 * whole.size).bit_length()
+    sums = in_limbs(np.ldexp(whole, scale).reshape(-1), limb, add)
     return Series(dict(zip([*range(length), *range(-1, -length, -1)], sums, strict=True)), scale + 1)
 
 

@@ -8,9 +8,8 @@ is that of ``box_proof`` with the box itself for the set.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -41,40 +40,6 @@ class SampledBound:
     points: np.ndarray
     weights: np.ndarray
 
-    def of_all(self, power: int, constant: Fraction) -> tuple[SampledBound, str, float | None]:
-        """The bound on ``2**power`` times the polynomial and a constant, its status, and what is proven:
-        rounded down, None where it is nothing."""
-        closed = self.value - self.proven <= 1e-5 * max(1.0, abs(self.value))
-        value, proven = _moved(self.value, power, constant), _below(self.proven, power, constant)
-        with np.errstate(all="ignore"):
-            grams = [np.ldexp(g, power) for g in self.grams]
-        status = "optimal" if closed and math.isfinite(value) else "inaccurate"
-        whole = replace(self, value=value, proven=proven, grams=grams)
-        return (whole, status, proven) if math.isfinite(proven) else (whole, "failed", None)
-
-
-def _moved(value: float, power: int, constant: Fraction) -> float:
-    """The float nearest ``2**power * value + constant``."""
-    if not math.isfinite(value):
-        return value
-    try:
-        return float(Fraction(value) * Fraction(2) ** power + constant)
-    except OverflowError:
-        return math.copysign(math.inf, value)
-
-
-def _below(value: float, power: int, constant: Fraction) -> float:
-    """The same, rounded down."""
-    result = _moved(value, power, constant)
-    if math.isfinite(result) and Fraction(result) > Fraction(value) * Fraction(2) ** power + constant:
-        result = math.nextafter(result, -math.inf)
-    return result
-
-
-def unit_of(coefficients: Iterable[float]) -> int:
-    """The exponent of the largest coefficient but the constant; the least one where there is none."""
-    return math.frexp(max(map(abs, coefficients), default=0.0) or math.ulp(0.0))[1] - 1
-
 
 def bound_on_unit_box(
     exponents: np.ndarray,
@@ -101,7 +66,7 @@ def bound_on_unit_box(
     def loss(bound: float, grams: list[np.ndarray]) -> float:
         return loss_on_unit_box(exponents, coefficients, bound, bases, grams)
 
-    f = _values(points, exponents, floats)
+    f = chebyshev_products(points, exponents) @ floats
     return bound_at_points(points, f, tables, loss, tolerance, time_limit, verbose)
 
 
@@ -181,11 +146,3 @@ def shortfall(
         parts.append((-1, series))
         short += max(0.0, -least_eigenvalue_bound(rounded)) * size
     return (total(parts).size() + short + float(hidden) * (1 + 1e-9)) * _UPWARD
-
-
-def _values(points: np.ndarray, exponents: np.ndarray, floats: np.ndarray) -> np.ndarray:
-    if points.shape[1] == 1:
-        series = np.zeros(int(exponents.max(initial=0)) + 1)
-        np.add.at(series, exponents[:, 0], floats)
-        return np.asarray(np.polynomial.chebyshev.chebval(points[:, 0], series))
-    return chebyshev_products(points, exponents) @ floats
