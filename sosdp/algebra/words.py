@@ -248,28 +248,24 @@ class Words(Monoid):
 
     def reduced(self, word: Word) -> Terms:
         """Normal form of a word of one party."""
-        result = self._known.get(word)
-        if result is None:
-            hit = self._first_rule(word)
-            if hit is None:
-                result = {word: ONE}
-            else:
-                result = {}
-                place, end = hit
-                for middle, c in self._rules[word[place:end]].items():
-                    for w, d in self.reduced(word[:place] + middle + word[end:]).items():
-                        add_to(result, w, times(c, d))
-                _spend(len(word) + len(result))
-            self._known[word] = result
-        return result
-
-    def _first_rule(self, word: Word) -> tuple[int, int] | None:
         lengths = self._lengths.get(self.party[word[0]], ()) if word else ()
-        for place in range(len(word)):
-            for n in lengths:
-                if place + n <= len(word) and word[place : place + n] in self._rules:
-                    return place, place + n
-        return None
+        todo = [word] if word not in self._known else []
+        while todo:  # no recursion: the letters of A**34 * A.H**34 change places 1156 times
+            here = todo[-1]
+            places = ((i, i + n) for i in range(len(here)) for n in lengths if here[i : i + n] in self._rules)
+            place, end = next(places, (0, 0))
+            rule = self._rules.get(here[place:end], {})
+            parts = {here[:place] + middle + here[end:]: c for middle, c in rule.items()}
+            if missing := [w for w in parts if w not in self._known]:
+                todo += missing
+                continue
+            result: Terms = {} if end else {here: ONE}
+            for part, c in parts.items():
+                for w, d in self._known[part].items():
+                    add_to(result, w, times(c, d))
+            _spend(len(here) + len(result) if end else 0)
+            self._known[todo.pop()] = result
+        return self._known[word]
 
     def split(self, word: Word) -> list[tuple[int, Word]]:
         """The word of each party, in the order of their numbers."""

@@ -96,6 +96,12 @@ def test_bosons_are_confluent_and_commute_as_they_should():
     assert list(consequences(words)) == []
 
 
+def test_a_word_is_rewritten_in_more_steps_than_python_nests():
+    x, y = sd.operators("x y")
+    statement = read(y**34 * x**34, [sd.relation(x * y, y * x), x**2 <= 1, y**2 <= 1], "minimize")
+    assert statement.target == {(0,) * 34 + (1,) * 34: ONE}
+
+
 def test_norms_of_words_hold_in_the_models():
     for name in ("projectors", "observables", "unitaries", "paulis", "fermions"):
         operators, model = FAMILIES[name]
