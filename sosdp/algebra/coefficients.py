@@ -208,6 +208,35 @@ def power(number: Number, exponent: int) -> Number:
     return _settled(Fraction(number) ** exponent, type(number) is float)
 
 
+def by_squaring(
+    base: Any,
+    exponent: int,
+    product: Callable[[Any, Any], Any],
+    terms: Callable[[Any], int] = lambda p: 0,
+    most: float = math.inf,
+) -> Any:
+    """A power with a positive exponent; ValueError before more than ``most`` products of two terms, of which
+    each factor has ``terms(factor)``."""
+    result, products = None, 0
+
+    def times(left: Any, right: Any) -> Any:
+        nonlocal products
+        products += terms(left) * terms(right)
+        if products > most:
+            raise ValueError(
+                f"this power needs more than {most:.0e} products of two terms: the polynomial is too large"
+            )
+        return product(left, right)
+
+    while True:
+        if exponent & 1:
+            result = base if result is None else times(result, base)
+        exponent >>= 1
+        if not exponent:
+            return result
+        base = times(base, base)
+
+
 def exact_quotient(numerator: Any, denominator: Any) -> Any:
     """The exact quotient of two numbers, an int when it is one."""
     return plain(Fraction(numerator) / Fraction(denominator))

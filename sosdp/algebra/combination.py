@@ -7,9 +7,12 @@ numbers in Q(i) and an adjoint (``operator``, ``complex``), products of Chebyshe
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Self
+
+from sosdp.algebra.coefficients import by_squaring
 
 _MOST_PRODUCTS = 500_000  # of two terms, in a power
 _MOST_DEGREE = 100_000
@@ -110,22 +113,14 @@ class Combination(ABC):
             raise ZeroDivisionError("a polynomial was divided by zero")
         return self * self._made({(): self._inverse(q.terms[()])})
 
-    def __pow__(self, power: Any) -> Self:
+    def __pow__(self, power: Any) -> Any:
         if isinstance(power, bool) or not isinstance(power, int) or power < 0:
             raise ValueError(f"a power must be a non-negative integer, not {power!r}")
         if self.degree * power > _MOST_DEGREE:
             raise ValueError(f"a power of degree {self.degree * power} is too large")
-        result, square, products = self._of(1), self, 0
-        assert result is not None
-        while power:
-            factors = [f for f, used in ((result, power & 1), (square, power > 1)) if used]
-            products += sum(len(f.terms) for f in factors) * len(square.terms)
-            if products > _MOST_PRODUCTS:
-                raise ValueError(f"this power needs more than {_MOST_PRODUCTS:.0e} products of two terms")
-            result = result * square if power & 1 else result
-            power >>= 1
-            square = square * square if power else square
-        return result
+        if power == 0:
+            return self._of(1)
+        return by_squaring(self, power, operator.mul, lambda p: len(p.terms), _MOST_PRODUCTS)
 
     def __format__(self, form: str) -> str:
         return format(str(self), form)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..algebra.coefficients import as_number
+from ..algebra.coefficients import as_number, object_array
 
 
 class Affine(ABC):
@@ -81,6 +81,5 @@ def compare(ufunc: Any, left: Any, right: Any) -> np.ndarray:
 
 def over(array: Any, operation: Callable[[Any], Any], kind: type[np.ndarray]) -> Any:
     """The results for all entries, in an array of the same shape."""
-    result = np.empty(np.shape(array), dtype=object)
-    result.reshape(-1)[:] = [operation(entry) for entry in np.asarray(array, dtype=object).reshape(-1)]
-    return result.view(kind)
+    items = object_array(map(operation, np.asarray(array, dtype=object).reshape(-1)))
+    return items.reshape(np.shape(array)).view(kind)
