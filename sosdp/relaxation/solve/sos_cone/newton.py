@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
-from .normal import Factored, NotDefinite, square_room, squares
+from .normal import Factored, NotDefinite, squares
 from .polish import Centre
 from .sampled import SampledProgram
 from .stacks import diagonals, eye, stacked
@@ -84,7 +84,6 @@ class Scaled:
         self.c = c / self.goal * program.points
         self.unit = self.goal / program.points
         self.order = sum(b.side for b in program.blocks)
-        self.room = (square_room(program.points), square_room(program.points))
 
     def start(self, at: Centre | None = None) -> State:
         """``x = 1``, and identities beside moment matrices that are not inside the cone there.
@@ -180,12 +179,8 @@ class Newton:
 
     def __init__(self, solver: Scaled, state: State, residuals: Residuals) -> None:
         self.solver, self.state, self.residuals = solver, state, residuals
-        rows: list[np.ndarray] = [np.zeros(0)] * len(solver.given.blocks)
-        for stack, v in zip(solver.stacks, state.V, strict=True):
-            for k, p in zip(stack.members, v, strict=True):
-                rows[k] = p
-        matrix, work = solver.room
-        self.system = Factored(squares(solver.given, rows, out=matrix, work=work), out=work)
+        every = zip(solver.stacks, state.V, strict=True)
+        self.system = Factored(squares(solver.f.size, ((stack.first, p) for stack, v in every for p in v)))
         self.MH = self.system.solve(solver.H)
         self.Mf = self.system.solve(solver.f)
         self.K = solver.H.T @ self.MH
@@ -202,8 +197,6 @@ class Newton:
             self.drift.append(drift)
 
     def _unknowns(self, right: np.ndarray) -> np.ndarray:
-        if right.size == 1 and self.K[0, 0] > 0:
-            return right / self.K[0]
         if not (np.isfinite(self.K).all() and np.isfinite(right).all()):  # LAPACK would print a line
             raise NotDefinite
         return np.linalg.lstsq(self.K, right, rcond=1e-15)[0] if right.size else right

@@ -44,7 +44,7 @@ class Centre:
 
 def centre(program: SampledProgram, direction: np.ndarray) -> Centre | None:
     """The centre of a direction (values at the points, the constant: ones), or None when it has none."""
-    lower = squares(program, [b.rows for b in program.blocks])
+    lower = squares(program.points, ((b, b.rows) for b in program.blocks))
     if not np.isfinite(lower).all():
         return None
     try:
@@ -80,8 +80,8 @@ def polish(
         metric = [g + epsilon * norm * np.eye(g.shape[0]) for g in grams]
         try:
             halves = [np.linalg.cholesky(z) for z in metric]
-            rows = [b.rows @ h for b, h in zip(program.blocks, halves, strict=True)]
-            factor = Factored(squares(program, rows), regularise=False)
+            rows = ((b, b.rows @ h) for b, h in zip(program.blocks, halves, strict=True))
+            factor = Factored(squares(program.points, rows), regularise=False)
         except (la.LinAlgError, NotDefinite):
             continue
         moved = grams
