@@ -141,10 +141,7 @@ def plain(value: Fraction) -> int | Fraction:
 
 def object_array(items: Iterable[Any]) -> np.ndarray:
     """One-dimensional object array whose elements are the items themselves."""
-    items = list(items)
-    array = np.empty(len(items), dtype=object)
-    array[:] = items
-    return array
+    return np.fromiter(items, dtype=object)
 
 
 def settle(coefs: np.ndarray) -> np.ndarray:

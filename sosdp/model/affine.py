@@ -44,7 +44,7 @@ class Affine(ABC):
         return self * -1
 
     def __sub__(self, other: Any) -> Any:
-        return self + (-other)
+        return self._each(lambda entry: self + _negative(entry), other, self._array)
 
     def __rsub__(self, other: Any) -> Any:
         return (-self) + other
@@ -71,6 +71,12 @@ class Affine(ABC):
         return difference if difference is NotImplemented else self._constraint(kind, difference)
 
     __hash__ = object.__hash__
+
+
+def _negative(entry: Any) -> Any:
+    """Minus an operand; numpy's unsigned integers wrap around where they are negated themselves."""
+    number = as_number(entry)
+    return -entry if number is None else -number
 
 
 def compare(ufunc: Any, left: Any, right: Any) -> np.ndarray:
