@@ -194,3 +194,15 @@ def test_the_end_of_a_box_is_judged_as_in_rational_numbers():
             assert box_proof._falls_below(side, powers, values, middle, half) == wanted
             seen.add(wanted)
     assert seen == {True, False}
+
+
+def test_the_rounding_of_a_large_constant_is_part_of_the_proof():
+    """A solver's own proof is of what it got, which is less the constant, and nothing of the answer's."""
+    x, y = sd.variables("x y")
+    box = sd.System(1 - x**2 >= 0, 1 - y**2 >= 0)
+    p = (x - Fraction(1, 3)) ** 2 + (x * y - Fraction(1, 9)) ** 2
+    for least in (10**9, 10**9 + Fraction(1, 7), 10**12 + 0.1):
+        result = sd.minimize(p + least, box, 4, solver="sos_cone")
+        assert result.status == "optimal"
+        assert -1.4e-14 * least <= Fraction(result.certified_bound) - Fraction(least) <= 0
+        assert result.inside.proof is None
