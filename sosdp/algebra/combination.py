@@ -8,22 +8,22 @@ numbers in Q(i) and an adjoint (``operator``, ``complex``), products of Chebyshe
 from __future__ import annotations
 
 import operator
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, Self
 
+from sosdp.algebra.affine import Affine
 from sosdp.algebra.coefficients import by_squaring
 
 _MOST_PRODUCTS = 500_000  # of two terms, in a power
 _MOST_DEGREE = 100_000
 
 
-class Combination(ABC):
+class Combination(Affine):
     """``terms`` maps a word to its number, which is not 0; +, -, * with numbers and its like, / by numbers,
     ** by integers."""
 
     __slots__ = ("terms",)
-    __array_ufunc__ = None
     terms: dict[Any, Any]
 
     def __init__(self, terms: dict[Any, Any]) -> None:
@@ -72,7 +72,7 @@ class Combination(ABC):
     def degree(self) -> int:
         """The largest degree of a word."""
 
-    def __add__(self, other: Any) -> Any:
+    def _plus(self, other: Any) -> Any:
         q = self._of(other)
         if q is None:
             return NotImplemented
@@ -81,20 +81,7 @@ class Combination(ABC):
             self._add_to(out, word, c)
         return self._made(out)
 
-    __radd__ = __add__
-
-    def __neg__(self) -> Self:
-        result: Self = self * -1
-        return result
-
-    def __sub__(self, other: Any) -> Any:
-        q = self._of(other)
-        return NotImplemented if q is None else self + -q
-
-    def __rsub__(self, other: Any) -> Any:
-        return -self + other
-
-    def __mul__(self, other: Any) -> Any:
+    def _scaled(self, other: Any) -> Any:
         q = self._of(other)
         if q is None:
             return NotImplemented
@@ -102,8 +89,6 @@ class Combination(ABC):
             numbers = q.terms.values()
             return self._made({w: self._times(c, d) for c in numbers for w, d in self.terms.items()})
         return self._made(self._product(self.terms, q.terms))
-
-    __rmul__ = __mul__  # from the left come numbers, and what commutes
 
     def __truediv__(self, other: Any) -> Any:
         q = self._of(other)

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from ..algebra.affine import Affine, compare, over
 from ..algebra.coefficients import Number, as_number, object_array, times
 from ..algebra.constraint import ForAll, Inequality
 from ..algebra.monomials import split
 from ..algebra.operator import OperatorPolynomial, as_complex_number
 from ..algebra.polynomial import Polynomial
-from .affine import Affine, compare, over
 
 
 def _number(value: Any) -> bool:
