@@ -9,7 +9,8 @@ import numpy as np
 
 from sosdp.algebra import evaluate as at_points
 from sosdp.algebra import linear, printing
-from sosdp.algebra.coefficients import as_number, object_array
+from sosdp.algebra.affine import over
+from sosdp.algebra.coefficients import as_number
 from sosdp.algebra.polynomial import Polynomial, above, coerce, variable
 
 _COMPARISONS = (np.equal, np.less_equal, np.greater_equal, np.less, np.greater)
@@ -27,8 +28,7 @@ class PolynomialArray(np.ndarray):
         if isinstance(data, PolynomialArray):
             return data.copy()
         raw = np.array(data, dtype=object)
-        items = object_array(coerce(item) for item in raw.reshape(-1).tolist())
-        return items.reshape(raw.shape).view(cls)
+        return over(raw, coerce, cls)  # type: ignore[no-any-return]
 
     def __getitem__(self, index: Any) -> Any:
         try:
@@ -142,8 +142,7 @@ class PolynomialArray(np.ndarray):
         return all(p.is_exact for p in self.reshape(-1).tolist())
 
     def _map(self, function: Any) -> PolynomialArray:
-        items = object_array(map(function, self.reshape(-1).tolist()))
-        return items.reshape(self.shape).view(PolynomialArray)
+        return over(self, function, PolynomialArray)  # type: ignore[no-any-return]
 
     def __call__(self, *points: Any, **values: Any) -> np.ndarray:
         """Values at points, as for a polynomial; an array of points is in the order of ``self.variables``."""
