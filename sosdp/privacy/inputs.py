@@ -101,16 +101,15 @@ def _fraction(value: Any) -> Fraction | float | None:
 
 def as_float(value: Any) -> float:
     """The entry as float64: NaN for what is no number; a text is the number it spells."""
-    result = number(value)
-    if isinstance(result, Fraction):
-        try:
-            return float(result)
-        except OverflowError:
-            return math.inf if result > 0 else -math.inf
-    if result is not None:
-        return result
-    text = plain(value)
-    return number_in(text) if type(text) is str else math.nan
+    result = plain(value)
+    if type(result) is str:
+        return number_in(result)
+    if result is None or type(result) is bytes:
+        result = number(value)
+    try:
+        return math.nan if result is None else float(result)
+    except OverflowError:
+        return math.inf if result > 0 else -math.inf
 
 
 TRUTHS = {
