@@ -335,7 +335,7 @@ def minimize_complex(
 def _holomorphic(demand: WordDemand, sense: str, options: Options, began: float) -> PseudoExpectation:
     """The bound of Hermitian squares, as that of a relaxation in the parts of the variables."""
     state = demand.asked(options, began)
-    objective = demand.parts[0] * demand.about.sign
+    objective = demand.parts[0] * demand.stated.sign
     best = answered(state, run(state), Question(sense, objective, demand.system, demand.degree))
     hierarchy = "full" if demand.sparsity is None else f"sparse ({demand.both[1].cut})"
     return replace(best, sizes={**demand.sizes, "degree": demand.degree, "hierarchy": hierarchy})

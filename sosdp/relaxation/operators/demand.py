@@ -22,7 +22,7 @@ from .assemble import Layout, assembled
 from .statement import OperatorStatement
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class WordDemand(Demand):
     """``stated`` at a level or with a basis. Of operators, which have no points, ``parts`` and ``system`` say
     nothing; of complex variables they say the same in real ones.
@@ -31,35 +31,29 @@ class WordDemand(Demand):
     empty for operators, which are numbered from 1.
     """
 
-    stated: OperatorStatement | None = None
+    stated: OperatorStatement
     level: int | str = 1
     chosen: Any = None
     sparsity: str | None = None
     ids: tuple[int, ...] = ()
 
-    @property
-    def about(self) -> OperatorStatement:
-        """What is stated."""
-        assert self.stated is not None
-        return self.stated
-
     @cached_property
     def bounds(self) -> VariableBounds:
         """Bounds on the norms of letters, in the place of those on variables: that of a word is at most their
         product."""
-        numbered = enumerate(self.about.norms)
+        numbered = enumerate(self.stated.norms)
         known = {self.ids[k] if self.ids else k + 1: norm for k, norm in numbered if math.isfinite(norm)}
-        return VariableBounds(known, (), names=() if self.ids else tuple(self.about.algebra.names))
+        return VariableBounds(known, (), names=() if self.ids else tuple(self.stated.algebra.names))
 
     @cached_property
     def both(self) -> tuple[Identity, Layout]:
         """The identity, and what its rows and columns are. Columns of complex variables are monomials in
         their ids, of an imaginary part with variables and conjugates exchanged."""
-        identity, layout = assembled(self.about, self.level, self.chosen, self.sparsity)
+        identity, layout = assembled(self.stated, self.level, self.chosen, self.sparsity)
         if not self.ids:
             return identity, layout
         label = np.array([0, *self.ids], dtype=mono.MONOMIAL)
-        swapped = label[[0, *(star + 1 for _, star in self.about.algebra.star)]]
+        swapped = label[[0, *(star + 1 for _, star in self.stated.algebra.star)]]
         columns = np.where(layout.rows[:, :1] > 0, swapped[identity.columns], label[identity.columns])
         blocks = tuple(replace(b, basis=np.sort(label[b.basis], axis=1)) for b in identity.blocks)
         return replace(identity, columns=np.sort(columns, axis=1), blocks=blocks), layout
@@ -87,7 +81,7 @@ class WordDemand(Demand):
     @property
     def constrained(self) -> bool:
         """Whether there are constraints."""
-        s = self.about
+        s = self.stated
         return bool(s.operators or s.state_inequalities or s.state_equalities)
 
     @property
@@ -98,12 +92,12 @@ class WordDemand(Demand):
 
     def emptied(self) -> WordDemand:
         """The demand without an objective."""
-        return replace(self, parts=(self.parts[0] * 0, self.parts[1]), stated=replace(self.about, target={}))
+        return replace(self, parts=(self.parts[0] * 0, self.parts[1]), stated=replace(self.stated, target={}))
 
     def asked(self, options: Options, began: float) -> State:
         """The bound as the ladder is asked for it."""
         solver = "borrowed" if options.solver == "auto" else options.solver
-        statement = Statement(BOUND, (self,), (Fraction(1),), (math.inf,), sign=self.about.sign)
+        statement = Statement(BOUND, (self,), (Fraction(1),), (math.inf,), sign=self.stated.sign)
         return State(statement, replace(options, solver=solver), began)
 
     @property

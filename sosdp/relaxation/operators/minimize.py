@@ -92,7 +92,7 @@ def _answered(
     scaling = built.scalings[0]
     gram, free = scaling.gram_of(gram), scaling.free_of(free)
     known = raw.has_values and best.status in ("optimal", "inaccurate")
-    statement, (bound, proven) = demand.about, bounds_of(state, best)
+    statement, (bound, proven) = demand.stated, bounds_of(state, best)
     return OperatorExpectation(
         status=best.status,
         sense="minimize" if statement.sign > 0 else "maximize",

@@ -144,7 +144,7 @@ class Piece:
                 candidates = candidates[least > 0]
             return candidates
 
-        kept = np.zeros((0, domain.dimension))
+        kept = np.zeros((0, domain.low.size))
         for seed in range(_ROUNDS):
             kept = np.concatenate([kept, satisfying(domain.candidates(wanted, seed=seed))])
             if kept.shape[0] >= wanted:

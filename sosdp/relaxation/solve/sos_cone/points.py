@@ -104,15 +104,10 @@ class Domain:
     choices: dict[int, np.ndarray] = field(default_factory=dict)
     zeros: tuple[tuple[int, ...], ...] = ()
 
-    @property
-    def dimension(self) -> int:
-        """Number of coordinates."""
-        return int(self.low.size)
-
     def candidates(self, count: int, seed: int = _SEED) -> np.ndarray:
-        """Points of the box, shape (count, dimension); the same on every call."""
+        """Points of the box, shape (count, coordinates); the same on every call."""
         generator = np.random.default_rng(seed)
-        unit = np.cos(np.pi * generator.random((count, self.dimension)))
+        unit = np.cos(np.pi * generator.random((count, self.low.size)))
         points = 0.5 * (self.low + self.high) + 0.5 * (self.high - self.low) * unit
         for j, values in self.choices.items():
             points[:, j] = values[generator.integers(values.size, size=count)]

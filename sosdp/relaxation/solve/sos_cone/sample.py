@@ -64,13 +64,13 @@ def sample(program: GramProgram) -> Sample:
     Cost: an LU factorisation of (candidates, columns) from three variables on, a QR factorisation a block.
     """
     _check(program)
+    identity = program.identity
     pieces: list[Piece]
-    if program.identity.symmetry is not None:
-        pieces = [OrbitPiece(program.identity, program.identity.symmetry)]
-        program = replace(program, identity=pieces[0].identity)
-        identity = program.identity
+    if identity.symmetry is not None:
+        pieces = [OrbitPiece(identity, identity.symmetry)]
+        identity = pieces[0].identity
+        program = replace(program, identity=identity)
     else:
-        identity = program.identity
         pieces = [Piece(identity, columns, blocks) for columns, blocks in _components(identity)]
     count = sum(p.values.shape[0] for p in pieces)
     V = np.zeros((count, identity.columns.shape[0]))
@@ -88,14 +88,10 @@ def sample(program: GramProgram) -> Sample:
         start = stop
     order = range(len(identity.blocks))
     f = V @ identity.target
-    H = -(V @ identity.unknown.T.toarray()) if identity.unknown.shape[0] else np.zeros((count, 0))
     # the multiplier of an equation in expectation is a number: one more unknown, without a price
-    numbers = in_expectation(identity)
-    if numbers.size:
-        H = np.concatenate([H, V @ identity.free[numbers].T.toarray()], axis=1)
-    objective = np.concatenate(
-        [program.objective.astype(float), np.zeros(H.shape[1] - program.objective.size)]
-    )
+    numbers = identity.free[in_expectation(identity)]
+    H = np.concatenate([-(V @ identity.unknown.T.toarray()), V @ numbers.T.toarray()], axis=1)
+    objective = np.concatenate([program.objective.astype(float), np.zeros(numbers.shape[0])])
     limited = np.flatnonzero(np.isfinite(program.upper))
     result = [blocks[k] for k in order]
     if limited.size:
