@@ -13,7 +13,6 @@ import json
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -191,7 +190,7 @@ def cost_rows(quick: bool) -> list[list[Any]]:
         certificate = certificates.extract(result)
         value, scale = float(result.bound), max(1.0, abs(float(result.bound)))
         inner = result.recentre(value - 1e-2 * scale)
-        claim = replace(certificate.claim, bound=certificate._bound(1e-5 * scale))
+        claim = certificate._below(1e-5)
         weight = (value - float(claim.bound)) / (1e-2 * scale)
         dual = mixture(certificate.dual, inner, weight)
         rounding, testing, checking = [], [], []

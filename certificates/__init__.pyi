@@ -18,7 +18,6 @@ from .find.extract import extract as extract
 from .find.extract import with_proof as with_proof
 from .find.float_certificate import FloatCertificate as FloatCertificate
 from .find.optimum import attained as attained
-from .find.program import MeasureCertificate as MeasureCertificate
 from .find.program import ProgramCertificate as ProgramCertificate
 from .find.rounding import CertificateError as CertificateError
 from .find.rounding import NotCertifiable as NotCertifiable

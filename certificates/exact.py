@@ -118,11 +118,6 @@ class Rule:
     index: int
     scale: fmpq
 
-    @property
-    def monic(self) -> bool:
-        """Whether the lead has coefficient 1."""
-        return self.scale == 1
-
 
 class Rules:
     """Rewriting by the equalities that have one or two terms, exactly, with the cofactors it costs.
@@ -196,7 +191,7 @@ class Rules:
             into = cofactors.get(rule.index)
             if into is None:
                 into = cofactors[rule.index] = {}
-            share = value if rule.monic else value / rule.scale
+            share = value / rule.scale
             into[rest] = into[rest] + share if rest in into else share
             if rule.factor:
                 new = times(rest, rule.tail)

@@ -26,6 +26,7 @@ from certificates.exact import (
 )
 from sosdp.algebra.pickled_by_name import PickledByName
 from sosdp.algebra.polynomial import Polynomial
+from sosdp.algebra.sparse import union_of_ids
 
 KINDS = ("lower_bound", "upper_bound", "infeasible", "sos", "program", "no_certificate")
 FREE_KINDS = ("equality", "expectation_equality", "square")
@@ -148,6 +149,16 @@ class Claim:
         return (
             of.matrices if kind.endswith("psd") else of.equalities if kind in FREE_KINDS else of.inequalities
         )
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it is about the points of a set that polynomials alone describe: no matrices, no means."""
+        return not (self.matrices or self.expectations or self.squares)
+
+    @property
+    def ids(self) -> list[int]:
+        """The ids of the variables of its polynomials, ascending."""
+        return [int(v) for v in union_of_ids([*self.polynomials()])]
 
     def polynomials(self) -> Iterator[Polynomial]:
         """Every polynomial of the claim."""
@@ -274,10 +285,10 @@ class Identity:
     def ids(self) -> list[int]:
         """The ids of all variables, ascending."""
         others = [self.functional, *(m.polynomial for m in self.multipliers)]
-        polynomials = (*self.claim.polynomials(), *(p for p in others if p is not None))
         rows = [row for m in self.multipliers for row in m.basis]
         rows += [(v,) for v, _ in (*(self.claim.point or ()), *self.claim.values)]
-        return sorted({int(v) for p in polynomials for v in p.variable_ids}.union(*rows))
+        rows += [p.variable_ids.tolist() for p in others if p is not None]
+        return sorted({*self.claim.ids}.union(*rows))
 
     @property
     def degree(self) -> int:

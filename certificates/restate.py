@@ -34,7 +34,7 @@ def restated(proof: Proof, problem: Problem) -> Proof:
     if claim.kind not in (*_ASKS, "infeasible") or len(claim.targets) != 1:
         raise NotRestated(f"a claim of kind {claim.kind!r} is not a single polynomial inequality")
     special = problem.moments or problem.unknowns or problem.chebyshev or problem.system.foralls
-    if special or problem.system.matrices or claim.matrices or claim.expectations or claim.squares:
+    if special or problem.system.matrices or not claim.is_scalar:
         raise NotRestated("only polynomials on equalities and inequalities are restated")
     wanted = problem.sos if problem.sense == "sos" else (problem.objective,)
     if claim.kind == "infeasible":

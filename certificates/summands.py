@@ -37,14 +37,14 @@ class Summand:
 def summands(
     proof: Identity, target: int = 0, squares: Callable[[Multiplier], list] = Multiplier.squares
 ) -> list[Summand]:
-    """The summands whose sum is the target (claim.targets[target]), exactly.
+    """The summands whose sum is the target (claim.targets[target]), every one with its squares or cofactor.
 
     `squares`: how a Gram matrix becomes weighted squares.  ValueError for proofs that are no sums of squares
     times polynomials (matrix inequalities, distributions, refusals).  Cost: an exact LDL^T for each Gram
     matrix.
     """
     claim = proof.claim
-    if claim.kind == "no_certificate" or claim.expectations or claim.squares or claim.matrices:
+    if claim.kind == "no_certificate" or not claim.is_scalar:
         raise ValueError(
             "only a proof that is a sum of squares times polynomials is such a list: not one about a matrix, "
             "about distributions, or that there is no certificate"
@@ -64,7 +64,8 @@ def summands(
 
 
 def squares_of(proof: Identity, target: int = 0) -> list[tuple[Fraction, Polynomial]]:
-    """The weighted squares of a proof without other multipliers; ValueError for others."""
+    """[(weight, q), ...], exact, with target = sum of weight * q^2; ValueError where that is not what the
+    proof is: with multipliers of constraints see `identity`."""
     parts = summands(proof, target)
     if any(part.numbers for part in parts):
         raise ValueError("the proof multiplies constraints too: identity() lists all its summands")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -35,9 +34,7 @@ class WordProof:
         """Replay the lines in the kernel; the verdict is true when they prove the claim."""
         return check_certificate(self.to_dict())
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the certificate file."""
-        save(self, path)
+    save = save
 
     def describe(self) -> str:
         """The claim, what the proof is made of, and the verdict."""

@@ -396,11 +396,6 @@ def _exact_polynomial(value: Any) -> Polynomial:
     return value.as_exact() if isinstance(value, Polynomial) else Polynomial(_exact(value))
 
 
-def same(p: Polynomial, q: Polynomial) -> bool:
-    """Whether two exact polynomials have the same terms."""
-    return _key(p) == _key(q)
-
-
 def _key(p: Polynomial) -> frozenset:
     return frozenset((row, (int(c.p), int(c.q))) for row, c in terms_of(p).items())
 

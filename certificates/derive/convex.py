@@ -30,7 +30,6 @@ from sosdp.algebra.polynomial import Polynomial
 from sosdp.conic.rigorous import least_eigenvalue_bound
 
 BITS = 40
-_TRIES = 8
 
 
 def matrix_of_variables(side: int, name: str = "X") -> np.ndarray:
@@ -69,25 +68,24 @@ def semidefinite_bound(
     entries = [_entries(a) for a, _, _ in constraints]
     y = [binary(v, bits) for v in multipliers.tolist()]
     y = [max(v, Fraction(0)) if kind == "<=" else v for v, kind in zip(y, kinds, strict=True)]
-    unit = _identity_combination(entries, side)
-    shift = Fraction(0)
-    for attempt in range(_TRIES):
-        moved = [v + shift * u for v, u in zip(y, unit, strict=True)] if unit else y
-        slack = [[-cost[i][j] for j in range(side)] for i in range(side)]
-        for v, result in zip(moved, entries, strict=True):
-            for (i, j), a in result.items():
-                slack[i][j] += v * a
-        least = least_eigenvalue_bound(np.array(slack, dtype=float))
-        size = max((abs(float(v)) for row in slack for v in row), default=1.0)
-        if least > 0 or least >= -1e-13 * size * side and attempt + 1 == _TRIES:
-            break
+    slack = [[-v for v in row] for row in cost]
+    for v, result in zip(y, entries, strict=True):
+        for (i, j), a in result.items():
+            slack[i][j] += v * a
+    dense = np.array(slack, dtype=float)
+    least = least_eigenvalue_bound(dense)
+    if least <= 0:
+        unit = _identity_combination(entries, side)
         if not unit:
             raise NotCertifiable(
                 "the dual slack is indefinite and no constraints add up to the identity matrix"
             )
-        extra = max(-least, 1e-15 * size) * 1.01
-        shift += Fraction(extra).limit_denominator(1 << 60) or Fraction(1, 1 << 60)
-    return _linear_proof(cost, entries, kinds, sides, moved, slack, name)
+        # more than reading the entries in doubles may have hidden
+        shift = binary(1e-15 * side * float(np.abs(dense).max()) - least, 60) + Fraction(1, 1 << 60)
+        y = [v + shift * u for v, u in zip(y, unit, strict=True)]
+        for i in range(side):
+            slack[i][i] += shift
+    return _linear_proof(cost, entries, kinds, sides, y, slack, name)
 
 
 def _linear_proof(

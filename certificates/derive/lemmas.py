@@ -24,7 +24,6 @@ from certificates.derive.calculus import (
     sum_of_squares,
 )
 from certificates.derive.inequalities import (
-    _by_identity,
     _claimed,
     _polynomials,
     _positive,
@@ -242,8 +241,7 @@ def robust_mean(
     chain.use(assume(n * bound - sum(((p - mean) ** 2 for p in xs), start=ZERO)), times=2 * t)
     left = sum(((q - centre) ** 2 for q in ys), start=ZERO)
     goal = 2 * t * (n * bound + left) + t * n * (mean - centre) ** 2
-    result = chain.to(goal).derivation
-    return _by_identity(result, goal - n * n * (mean - centre) ** 2)
+    return chain.to(goal).derivation
 
 
 def outlier_mass(w: Sequence[Polynomial], f: Sequence[Any], most: Any) -> Derivation:

@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from certificates.exact import fraction
 from certificates.find.float_certificate import FloatCertificate
 from certificates.find.for_all import matrices_of
-from certificates.find.numbers import dyadic, exact_number
-from certificates.find.program import MeasureCertificate, ProgramCertificate
+from certificates.find.numbers import exact_number
+from certificates.find.program import ProgramCertificate, of_measures
 from certificates.find.rounding import CertificateError, NotCertifiable
 from certificates.find.series import of_chebyshev, of_circle
 from certificates.find.univariate import local_minima
@@ -23,6 +24,7 @@ from certificates.words import WordProof
 from sosdp.algebra.chebyshev import ChebyshevPolynomial
 from sosdp.algebra.polynomial import Polynomial, variable
 from sosdp.algebra.variables import variable_name
+from sosdp.conic.exact.corrected import dyadic
 from sosdp.conic.exact.integers import rounded
 from sosdp.model.system import System
 
@@ -63,7 +65,7 @@ def extract(result: Any) -> Any:
     if hasattr(result, "in_reals"):
         return extract(result.in_reals())
     if hasattr(result, "multipliers") and hasattr(result, "laws"):
-        return MeasureCertificate(result, extract)
+        return of_measures(result, extract)
     if hasattr(result, "certified_values"):
         return ProgramCertificate(result, extract)
     if hasattr(result, "raw") and hasattr(result, "certified_bound"):
@@ -86,7 +88,8 @@ def extract(result: Any) -> Any:
         parts["squares"] = tuple((Fraction(w), _exact_polynomial(p)) for w, p in objective.squares if w > 0)
         if result.moments is not None:
             # w E[p]^2 >= u E[p] - u^2 / (4 w), with equality at u = 2 w E[p]
-            squares = tuple(dyadic(2 * float(w) * result(p)) for w, p in parts["squares"])
+            slopes = np.array([2 * float(w) * result(p) for w, p in parts["squares"]])
+            squares = tuple(map(fraction, dyadic(slopes, 24)))
         objective = objective.linear
     if status == "infeasible":
         return FloatCertificate(result, Claim("infeasible", **parts), None)
@@ -127,7 +130,7 @@ def decide(result: Any, bound: Any = None, slack: float | None = None) -> Outcom
         return Outcome("undecided", None, str(error))
     if isinstance(best, WordCertificate):
         return best.decide(bound)
-    if isinstance(best, ProgramCertificate | MeasureCertificate):  # which answer no bound
+    if isinstance(best, ProgramCertificate):  # which answers no bound
         return outcome(best.exact)
     return best.decide(bound=bound, slack=slack)
 

@@ -29,7 +29,6 @@ from certificates.exact import (
     add_to,
     fraction,
     multiply,
-    terms_of,
     value_at,
 )
 from certificates.find.numbers import over_common
@@ -50,7 +49,7 @@ LARGEST_SIDE, _DIGITS = 60, 12  # of a Gram matrix with irrational zeros; digits
 ROUNDS = 8  # kernels taken out one after another
 LARGEST_ENTRIES = 6000  # Gram entries and equality coefficients together
 LARGEST_ROWS = 1500  # monomials: the exact linear system is cubic in them
-_SMALL = (1e-6, 1e-4, 1e-3)  # eigenvalues below this may belong to a kernel; tried one after another
+_SMALL = (1e-6, 1e-4)  # eigenvalues below this may belong to a kernel; tried one after another
 _GAP = 30.0  # and those on the two sides of the cut differ by this factor at least
 _BITS = (16, 24, 34, 46)
 _DENOMINATORS = (12, 60, 840)  # tried first on small faces: proofs that a person would print
@@ -104,7 +103,7 @@ class Faces:
         """Faces that irrational zeros of the target leave: the rows of a rational Gram matrix are integer
         relations between the monomials there. None where there is no such zero."""
         side = max((len(b) for b in rounder.bases), default=0)
-        factors = [factor for factor in rounder.factors if factor is not None]
+        factors = [factor for factor in rounder.factors if isinstance(factor, dict)]
         if len(factors) < len(rounder.factors) or side > LARGEST_SIDE:
             return None  # matrices, or long lattice reduction
         digits = _DIGITS * side + 30
@@ -127,7 +126,8 @@ class Faces:
         """Take out one kernel after another until the multipliers on the face can be rounded."""
         reason = ""
         for _ in range(ROUNDS):
-            matrix = _face_matrix(system, self.bases)
+            pairs = zip(system.effects, self.bases, strict=True)  # effects of the entries of every R
+            matrix = [effect for of, w in pairs for effect in on_face(of, table_of(w.transpose()))]
             result = _inside(system, self.bases, matrix)
             if result is None:
                 raise NotCertifiable(
@@ -159,14 +159,14 @@ class Faces:
         zeros = [z for z in points if value_at(rounder.target, z) == 0]
         for block, basis, factor in zip(rounder.blocks, rounder.bases, rounder.factors, strict=True):
             vectors: list[list[int]] = []
-            matrix = rounder._matrix(block) if factor is None else ()
-            ids = {v for row in matrix for p in row for v in p.variable_ids.tolist()}  # free ones among them
+            matrix = factor if isinstance(factor, list) else []
+            ids = {v for row in matrix for p in row for m in p for v in m}  # free ones among them
             for z in zeros if not block.kind.startswith("expectation") else ():
                 values = [value_at({row: fmpq(1)}, z) for row in basis]
-                if factor is not None:
+                if isinstance(factor, dict):
                     vectors += [_integral(values)] if value_at(factor, z) != 0 else []
                 elif ids <= z.keys():
-                    columns = [[value_at(terms_of(p), z) for p in row] for row in matrix]  # symmetric
+                    columns = [[value_at(p, z) for p in row] for row in matrix]  # symmetric
                     pairs = [*zip(values, np.asarray(block.entry).tolist(), strict=True)]
                     vectors += [_integral([v * column[e] for v, e in pairs]) for column in columns]
             out.append(([v for v in vectors if any(v)], basis))
@@ -237,12 +237,6 @@ def _complement(vectors: list[list[int]], side: int) -> fmpz_mat:
 
 def _shortened(w: fmpz_mat) -> fmpz_mat:
     return w.transpose().lll().transpose() if w.ncols() and w.nrows() else w
-
-
-def _face_matrix(system: Linear, bases: list[fmpz_mat]) -> list[dict[int, fmpq]]:
-    """Effects of the entries of every R, one matrix after another."""
-    pairs = zip(system.effects, bases, strict=True)
-    return [effect for effects, w in pairs for effect in on_face(effects, table_of(w.transpose()))]
 
 
 def _inside(

@@ -15,7 +15,7 @@ from certificates.find.for_all import places
 from certificates.find.linear import refutation
 from certificates.find.number_field import field_proof
 from certificates.find.numbers import exact_number, nice_fraction, short_decimal
-from certificates.find.optimum import LIMITS, Optimum, satisfies
+from certificates.find.optimum import LIMITS, optimal_proof, satisfies
 from certificates.find.refine import refined_proof
 from certificates.find.rounding import NotCertifiable, Rounder, first
 from certificates.find.separation import separate
@@ -39,7 +39,6 @@ _NEAR = (1e-7, 1e-6)  # a short fraction this near to the value is tried before 
 _NICE_WORK, _LITTLE_WORK = 5e8, 1e6  # sum of R^3 over the blocks up to which that is made
 _PLACES = 20  # to which minimisers are refined
 _HIGH = 30  # degree in one variable from which squares are made of roots first
-_CHAIN = 50  # blocks from which multipliers that the engine proved are tried before another solve
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +150,6 @@ class FloatCertificate(PickledByName):
         """A proof at the smallest slack that works, in the first of these ways that finds one."""
         ways: list[Way] = [
             ("", lambda: self._nice(places) if slacks == SLACKS else None),
-            ("", lambda: self._fromproven(slacks)),
             ("", lambda: self._mixed(slacks, places)),
             ("", lambda: self._optimum_within(slacks[-1])),
             ("in higher precision", lambda: self._refined(slacks[0], quick=True)),
@@ -192,26 +190,6 @@ class FloatCertificate(PickledByName):
             except NotCertifiable:
                 continue
         return None
-
-    def _fromproven(self, slacks: tuple[float, ...]) -> Proof | None:
-        """A proof from the multipliers that the certified bound rests on, or None: where they were moved
-        inside the cone (chains of squares) they need only be rounded."""
-        proven = self.result.certified_bound
-        if proven is None or self.squares or self.value is None:
-            return None
-        if len(self.result.identity.blocks) < _CHAIN:
-            return None
-        known, least = self._sign * self.value, self._sign * proven
-        room = slacks[-1] * self.size(known)
-        if not 0 <= known - least <= 0.5 * room:
-            return None
-        # a proven bound was rounded down from what the multipliers show: keep a little distance
-        step = max(0.05 * (known - least), 1e-9 * self.size(known))
-        chosen = short_decimal(least - 2 * step, least - step)
-        try:
-            return self._round(replace(self.claim, bound=self._sign * chosen), self.dual, BITS[-1:])
-        except NotCertifiable:
-            return None
 
     def _mixed(self, slacks: tuple[float, ...], places: tuple[int, ...]) -> Proof:
         """A proof at the smallest slack that works, from mixtures of the optimum with one inner point.
@@ -284,7 +262,7 @@ class FloatCertificate(PickledByName):
         """
         if self.value is None:
             raise ValueError(f"a claim of kind {self.claim.kind!r} has no optimum")
-        return Optimum(self).prove()
+        return optimal_proof(self)
 
     def decide(self, bound: Any = None, slack: float | None = None) -> Outcome:
         """`exact` without exceptions: proved, refuted (with a functional that shows it) or undecided.
@@ -342,7 +320,6 @@ class FloatCertificate(PickledByName):
         ways: list[Way] = [
             ("", inside),
             ("", lambda: inner() and self._round(claim, inner(), FEW_BITS)),
-            ("", lambda: self.dual and self._round(claim, self.dual, FEW_BITS)),
             ("on a face of the cone", lambda: self.on_face(claim)),
         ]
         if infeasible:

@@ -70,7 +70,7 @@ def refutation(claim: Claim, degree: int) -> Proof:
     other; NotCertifiable where none of this degree was found."""
     if claim.kind != "infeasible" or claim.expectations or not (claim.equalities or claim.inequalities):
         raise NotCertifiable("this is about a set that is empty")
-    ids = sorted({int(v) for p in claim.polynomials() for v in p.variable_ids})
+    ids = claim.ids
     equalities, inequalities = (
         [terms_of(p) for p in part] for part in (claim.equalities, claim.inequalities)
     )

@@ -35,7 +35,7 @@ from certificates.exact import (
     times,
 )
 from certificates.find.rounding import NotCertifiable, checked
-from certificates.find.zeros import relations
+from certificates.find.zeros import newton, relations
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra.variables import known_id
@@ -52,8 +52,7 @@ def field_proof(claim: Claim, dual: Any) -> Proof:
     of least rank is isolated, or where its entries are in no field of degree at most 6.  Cost: a few local
     searches, and a lattice reduction for every entry.
     """
-    constrained = claim.equalities or claim.inequalities or claim.matrices or claim.squares
-    if dual is None or constrained or claim.expectations:
+    if dual is None or claim.equalities or claim.inequalities or not claim.is_scalar:
         raise NotCertifiable("number fields are for squares alone, without constraints")
     basis = list(dict.fromkeys(row for block in dual.blocks for row in monomials_of(block.basis)))
     if len(basis) > _LARGEST_SIDE:
@@ -127,24 +126,23 @@ def _refined(factor: np.ndarray, where: np.ndarray, goal: list[fmpq]) -> list[li
     below = {(a, int(columns[b])) for a in range(rank) for b in range(a)}
     free = [(a, i) for a in range(rank) for i in range(side) if (a, i) not in below]
     with precision(int(3.4 * _DIGITS) + 200):
-        at = {place: arb(float(factor[place])) for place in free}
-        for _ in range(_STEPS):
+
+        def equations(numbers: list[arb]) -> tuple[arb_mat, arb_mat]:
+            at = dict(zip(free, numbers, strict=True))
             jacobian, off = arb_mat(len(goal), len(free)), arb_mat([[-arb(c)] for c in goal])
             for k, (a, i) in enumerate(free):
                 for j in range(side):
                     jacobian[int(where[i, j]), k] += 2 * at.get((a, j), arb(0))
                     off[int(where[i, j]), 0] += at[a, i] * at.get((a, j), arb(0))
             turned = jacobian.transpose()
-            try:
-                step = (turned * jacobian).mid().solve((turned * off).mid()).mid().entries()
-            except ZeroDivisionError:
-                break
-            at = {place: (at[place] - d).mid() for place, d in zip(free, step, strict=True)}
-            if max(abs(d) for d in step) < arb(10) ** -_DIGITS:
-                rows = arb_mat([[at.get((a, i), arb(0)) for i in range(side)] for a in range(rank)])
-                gram = (rows.transpose() * rows).mid().tolist()
-                return [[fraction_of(v) for v in row] for row in gram]
-    raise NotCertifiable("Gram matrices of least rank are not isolated")
+            return turned * jacobian, turned * off
+
+        end = newton(equations, [float(factor[place]) for place in free], _STEPS, _DIGITS)
+        if end is None:
+            raise NotCertifiable("Gram matrices of least rank are not isolated")
+        at = dict(zip(free, end, strict=True))
+        rows = arb_mat([[at.get((a, i), arb(0)) for i in range(side)] for a in range(rank)])
+        return [[fraction_of(v) for v in row] for row in (rows.transpose() * rows).mid().tolist()]
 
 
 def _in_a_field(gram: list[list[Fraction]]) -> tuple[fmpq_poly, Fraction, list[list[fmpq_poly]]]:

@@ -66,12 +66,6 @@ def binary(value: Any, bits: int) -> Fraction:
     return Fraction(round(Fraction(value) * (1 << bits)), 1 << bits)
 
 
-def dyadic(value: float) -> Fraction:
-    """A short dyadic rational near a number, relative to its size."""
-    bits = 24 - int(np.floor(np.log2(max(abs(value), 2.0**-20))))
-    return Fraction(round(value * 2.0**bits), 1 << bits) if bits >= 0 else Fraction(round(value))
-
-
 def reduced(rows: list[list[fmpq]]) -> list[tuple[int, list[fmpq]]]:
     """The rows of the reduced echelon form that are not zero, each with the column of its pivot."""
     table, rank = fmpq_mat(rows).rref()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, islice, product
 from typing import Any
@@ -27,109 +27,105 @@ _SHORT_DENOMINATOR = 10**6
 _TRIED = 10  # points that may attain a bound, shown to the checker
 
 
-@dataclass(frozen=True, eq=False)
-class Optimum:
-    """The search for a proof at the optimum of a bound, `of` its float certificate."""
-
-    of: Any
-
-    def prove(self) -> Proof:
-        """The proof; raises NotCertifiable."""
+def optimal_proof(of: Any) -> Proof:
+    """A proof at the optimum of a bound, `of` its float certificate; raises NotCertifiable."""
+    reason = (
+        f"the value {of.value:.9g} is within 1e-7 of no fraction with a denominator up to 100: "
+        "the optimum may be irrational"
+    )
+    tried: set[Fraction] = set()
+    for bound, point in _exact_values(of):
+        if bound in tried:
+            continue
+        tried.add(bound)
+        try:
+            proof = of.on_face(replace(of.claim, bound=bound))
+        except NotCertifiable as error:
+            reason = f"at the bound {bound}: {error}"
+            continue
+        with_point = _with_point(of, proof, point)
+        if with_point is not None:
+            return with_point
         reason = (
-            f"the value {self.of.value:.9g} is within 1e-7 of no fraction with a denominator up to 100: "
-            "the optimum may be irrational"
+            f"{bound} is proven as a bound, by exact(bound={str(bound)!r}), but no point where it is "
+            "attained was found: it may be the value of the relaxation only"
         )
-        tried: set[Fraction] = set()
-        for bound, point in _exact_values(self.of):
-            if bound in tried:
-                continue
-            tried.add(bound)
-            try:
-                proof = self.of.on_face(replace(self.of.claim, bound=bound))
-            except NotCertifiable as error:
-                reason = f"at the bound {bound}: {error}"
-                continue
-            with_point = self._with_point(proof, point)
-            if with_point is not None:
-                return with_point
-            reason = (
-                f"{bound} is proven as a bound, by exact(bound={str(bound)!r}), but no point where it is "
-                "attained was found: it may be the value of the relaxation only"
-            )
-        near, words = self._digits()
-        if near is not None and near not in tried:
-            try:
-                result = self._with_point(self.of.on_face(replace(self.of.claim, bound=near)), None)
-                if result is not None:
-                    return result
-                words = f"{words}, where no point that attains it was found"
-            except NotCertifiable as error:
-                words = f"{words}, where {error}"
-        attempts = (words, reason) if words else (reason,)
-        raise NotCertifiable(
-            f"no proof at the exact optimum found ({'; '.join(attempts)})", attempts=attempts
-        )
+    near, words = _digits(of)
+    if near is not None and near not in tried:
+        try:
+            result = _with_point(of, of.on_face(replace(of.claim, bound=near)), None)
+            if result is not None:
+                return result
+            words = f"{words}, where no point that attains it was found"
+        except NotCertifiable as error:
+            words = f"{words}, where {error}"
+    attempts = (words, reason) if words else (reason,)
+    raise NotCertifiable(f"no proof at the exact optimum found ({'; '.join(attempts)})", attempts=attempts)
 
-    def _with_point(self, proof: Proof, point: dict[int, Fraction] | None) -> Proof | None:
-        """The proof with a point that attains its bound; without, where a minimiser is seen to; or None."""
-        assert proof.bound is not None
-        for z in [point] if point is not None else islice(self._guesses(proof.bound), _TRIED):
-            try:
-                return attained(proof, z)
-            except NotCertifiable:
-                continue
-        return proof if self._seen(proof.bound) else None
 
-    def _guesses(self, bound: Fraction) -> Iterator[dict[int, Fraction]]:
-        """Rational points that may attain a bound where the moments show none: the rounded means, and the
-        points of {-1, 0, 1}^n for few variables."""
-        if self.of.claim.expectations or self.of.squares or self.of.result.moments is None:
-            return
-        objective = terms_of(self.of.claim.objectives[0])
-        ids = [int(v) for v in self.of.result.variable_ids]
-        means = self.of.result._moment_values(np.array(ids, dtype=MONOMIAL)[:, None])[0].tolist()
-        result = [[Fraction(v).limit_denominator(limit) for v in means] for limit in LIMITS]
-        corners = product(map(Fraction, (-1, 0, 1)), repeat=len(ids)) if len(ids) <= FEW_VARIABLES else ()
-        for row in chain(result, corners):
-            z = dict(zip(ids, row, strict=True))
-            if value_at(objective, z) == rational(bound) and satisfies(self.of.claim, z):
-                yield z
+def _with_point(of: Any, proof: Proof, point: dict[int, Fraction] | None) -> Proof | None:
+    """The proof with a point that attains its bound; without, where a minimiser is seen to; or None."""
+    assert proof.bound is not None
+    for z in [point] if point is not None else islice(_guesses(of, proof.bound), _TRIED):
+        try:
+            return attained(proof, z)
+        except NotCertifiable:
+            continue
+    return proof if _seen(of, proof.bound) else None
 
-    def _seen(self, bound: Fraction) -> bool:
-        """Whether a minimiser, refined by Newton's method to thirty digits, has this value (no proof)."""
-        if self.of.claim.expectations or self.of.squares or self.of.value is None:
-            return False
-        ids = [int(v) for v in self.of.result.variable_ids]
-        for start in chain(self.of.minimisers, local_minimisers(self.of.claim, ids, self.of.value)):
-            value = value_to(self.of.claim, (start,), _DIGITS + 5)
-            if value is not None and abs(value - bound) <= Fraction(1, 10**_DIGITS):
-                return True
+
+def _guesses(of: Any, bound: Fraction) -> Iterator[dict[int, Fraction]]:
+    """Rational points that may attain a bound where the moments show none: the rounded means, and the
+    points of {-1, 0, 1}^n for few variables."""
+    if of.claim.expectations or of.squares or of.result.moments is None:
+        return
+    objective = terms_of(of.claim.objectives[0])
+    ids = [int(v) for v in of.result.variable_ids]
+    means = of.result._moment_values(np.array(ids, dtype=MONOMIAL)[:, None])[0].tolist()
+    result = [[Fraction(v).limit_denominator(limit) for v in means] for limit in LIMITS]
+    corners = product(map(Fraction, (-1, 0, 1)), repeat=len(ids)) if len(ids) <= FEW_VARIABLES else ()
+    for row in chain(result, corners):
+        z = dict(zip(ids, row, strict=True))
+        if value_at(objective, z) == rational(bound) and satisfies(of.claim, z):
+            yield z
+
+
+def _seen(of: Any, bound: Fraction) -> bool:
+    """Whether a minimiser, refined by Newton's method to thirty digits, has this value (no proof)."""
+    if of.claim.expectations or of.squares or of.value is None:
         return False
+    ids = [int(v) for v in of.result.variable_ids]
+    for start in chain(of.minimisers, local_minimisers(of.claim, ids, of.value)):
+        value = value_to(of.claim, (start,), _DIGITS + 5)
+        if value is not None and abs(value - bound) <= Fraction(1, 10**_DIGITS):
+            return True
+    return False
 
-    def _digits(self) -> tuple[Fraction | None, str]:
-        """A short fraction that the optimum is to many digits, or None, and what is known, in words."""
-        assert self.of.value is not None
-        if self.of.result.moments is None:
+
+def _digits(of: Any) -> tuple[Fraction | None, str]:
+    """A short fraction that the optimum is to many digits, or None, and what is known, in words."""
+    assert of.value is not None
+    if of.result.moments is None:
+        return None, ""
+    room = Fraction(1, 10**_DIGITS)
+    value = value_to(of.claim, of.minimisers, _DIGITS + 5)
+    where = f"to {_DIGITS} digits it is"
+    if value is not None and abs(float(value) - of.value) <= 1e-6 * of.size(of.value):
+        low, high = value - room, value + room
+        where = f"at the minimiser, to {_DIGITS} digits, it is"
+    else:
+        try:
+            low, high = bracket(of.result, of.claim, of.dual, _DIGITS)
+        except NotCertifiable:
             return None, ""
-        room = Fraction(1, 10**_DIGITS)
-        value = value_to(self.of.claim, self.of.minimisers, _DIGITS + 5)
-        where = f"to {_DIGITS} digits it is"
-        if value is not None and abs(float(value) - self.of.value) <= 1e-6 * self.of.size(self.of.value):
-            low, high = value - room, value + room
-            where = f"at the minimiser, to {_DIGITS} digits, it is"
-        else:
-            try:
-                low, high = bracket(self.of.result, self.of.claim, self.of.dual, _DIGITS)
-            except NotCertifiable:
-                return None, ""
-        result = simplest_fraction(low, high)
-        if result.denominator <= _SHORT_DENOMINATOR:
-            return result, f"{where} {result}"
-        return None, (
-            f"{where} {decimal((low + high) / 2, _DIGITS)}, and the simplest fraction that near has a "
-            f"denominator of {len(str(result.denominator))} digits: it seems to be irrational, and then no "
-            "rational proof at the value itself exists"
-        )
+    result = simplest_fraction(low, high)
+    if result.denominator <= _SHORT_DENOMINATOR:
+        return result, f"{where} {result}"
+    return None, (
+        f"{where} {decimal((low + high) / 2, _DIGITS)}, and the simplest fraction that near has a "
+        f"denominator of {len(str(result.denominator))} digits: it seems to be irrational, and then no "
+        "rational proof at the value itself exists"
+    )
 
 
 def _exact_values(of: Any) -> list[tuple[Fraction, dict[int, Fraction] | None]]:

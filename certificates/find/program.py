@@ -79,12 +79,7 @@ class ProgramCertificate:
                 "no coefficients strictly inside every constraint are known, and the optimum rounded to "
                 f"short fractions is not proven ({reason})"
             )
-        # an inner point may be very far: small steps are meant relative to the coefficients found
-        near, inner = self.solution.values, self.solution.inner_values
-        distant = max((abs(inner[n] - near[n]) for n in near), default=0.0)
-        reach = max([1.0, *map(abs, near.values())])
-        nearer = min(1.0, reach / distant) if distant > 0 else 1.0
-        for weight in dict.fromkeys([*(nearer * w for w in weights), *weights]):
+        for weight in weights:
             try:
                 return self._prove(self._meeting_equations(self._mixed(weight)))
             except NotCertifiable as error:
@@ -181,51 +176,26 @@ class ProgramCertificate:
         return checked(claim, multipliers)
 
 
-@dataclass(frozen=True, eq=False)
-class MeasureCertificate:
-    """A solved MeasureProgram, ready for `.exact()`.
+def of_measures(solution: Any, certify: Callable[[Any], Any]) -> ProgramCertificate:
+    """The certificate of a solved MeasureProgram: that of its dual, solved once more as a SosProgram.
 
     What is proven: numbers y, one a constraint, for which the objective less y times the constraints is a
     sum of squares on the support of every measure (for a maximum: minus that), and the value of their right
     sides. Integrated against measures that meet the constraints, this is a bound on the objective (weak
-    duality); for an infeasible program the objective is 0 and the value at least 1. `certify` makes the
-    certificate of a solved SosProgram.
+    duality); for an infeasible program the objective is 0 and the value at least 1.
     """
-
-    solution: Any = field(repr=False)
-    certify: Callable[[Any], Any] = field(repr=False)
-
-    def __post_init__(self) -> None:
-        solution = self.solution
+    if solution.program is None or solution.status in ("unbounded", "failed"):
         said = solution.reason or "no reason given"
-        if solution.program is None or solution.status in ("unbounded", "failed"):
-            raise NotCertifiable(f"there is no bound to certify (status {solution.status}): {said}")
-        if solution.sense == "feasible" and solution.status != "infeasible":
-            raise NotCertifiable(
-                "the relaxation found moments that meet every constraint: nothing to certify"
-            )
-
-    def __repr__(self) -> str:
-        return f"MeasureCertificate({self.solution.sense}, {self.solution.status})"
-
-    @shown("exact certificate")
-    def exact(self, values: Any = None, weights: tuple[float, ...] = WEIGHTS) -> Proof:
-        """A proof that the checker accepts, with a value near the optimum; arguments as for
-        `ProgramCertificate.exact`.
-
-        The dual is solved once more, as a SosProgram of the degree of the solution. Raises NotCertifiable
-        with the reason in words.
-        """
-        solution = self.solution
-        degree = solution.sizes["degree"]
-        if solution.status == "infeasible":
-            dual, value = solution.program.dual(solution.objective * 0, "minimize", degree)
-            answer = dual.require(value - 1).feasible()
-        else:
-            dual, value = solution.program.dual(solution.objective, solution.sense, degree)
-            answer = dual.minimize(value) if solution.sense == "maximize" else dual.maximize(value)
-        proof: Proof = self.certify(answer).exact(values, weights)
-        return proof
+        raise NotCertifiable(f"there is no bound to certify (status {solution.status}): {said}")
+    degree, refuted = solution.sizes["degree"], solution.status == "infeasible"
+    if solution.sense == "feasible" and not refuted:
+        raise NotCertifiable("the relaxation found moments that meet every constraint: nothing to certify")
+    if refuted:
+        dual, value = solution.program.dual(solution.objective * 0, "minimize", degree)
+        return ProgramCertificate(dual.require(value - 1).feasible(), certify)
+    dual, value = solution.program.dual(solution.objective, solution.sense, degree)
+    answer = dual.minimize(value) if solution.sense == "maximize" else dual.maximize(value)
+    return ProgramCertificate(answer, certify)
 
 
 def _constant(claim: Claim) -> Proof:

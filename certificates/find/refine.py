@@ -27,7 +27,7 @@ from certificates.find.rounding import NotCertifiable, Rounder, linear
 from certificates.identity import Claim
 from certificates.proof import Proof
 from sosdp.conic.multiprecision import Block, CentralPath, fraction_of, precision, work_of
-from sosdp.relaxation.duals import DualData, GramBlock
+from sosdp.relaxation.duals import DualData
 
 LARGEST_WORK = 1e7  # products in one iteration: about a second, and some sixty iterations
 QUICK_WORK = 3e5  # up to it precision is raised without being asked for
@@ -97,12 +97,7 @@ class _Path:
 
     def __init__(self, result: Any, claim: Claim, dual: Any) -> None:
         self.dual = dual
-        if (
-            claim.matrices
-            or claim.expectations
-            or claim.squares
-            or claim.kind not in ("lower_bound", "upper_bound")
-        ):
+        if not claim.is_scalar or claim.kind not in ("lower_bound", "upper_bound"):
             raise NotCertifiable("higher precision serves bounds on a set of scalar constraints only")
         self.sign = -1 if claim.kind == "upper_bound" else 1
         # the bound of the claim does not matter here: the objective alone, minimised
@@ -161,10 +156,8 @@ class _Path:
     def rounded(self, claim: Claim, centred: Centred) -> Proof:
         """The proof of ``claim`` by the multipliers of a central point, at the fewest bits that work."""
         rounder = Rounder(claim, self.dual)
-        blocks = tuple(
-            GramBlock(b.kind, b.index, b.basis, b.entry, gram)
-            for b, gram in zip(rounder.blocks, centred.grams, strict=True)
-        )
+        pairs = zip(rounder.blocks, centred.grams, strict=True)
+        blocks = tuple(replace(block, gram=gram) for block, gram in pairs)
         gap = centred.ceiling - centred.bound
         least = 20 + max(0, math.ceil(-math.log2(float(gap)))) if gap > 0 else 53
         refined = DualData(blocks, (), float(centred.bound))

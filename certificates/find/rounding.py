@@ -37,6 +37,7 @@ from certificates.proof import Proof
 from sosdp.algebra import monomials as mono
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.products import Products
+from sosdp.conic.exact.integers import as_floats
 from sosdp.relaxation.duals import DualData, GramBlock
 
 
@@ -125,19 +126,14 @@ class Rounder:
         self.numbers = np.split(number, np.cumsum(products.sizes)[:-1]) if self.blocks else []
         self.rows: list[Monomial] = monomials_of(distinct)
 
-    def _factor(self, block: GramBlock) -> Terms | None:
-        """What multiplies a block, as one polynomial; None for matrix blocks."""
-        if block.kind in ("psd", "expectation_psd"):
-            return None
+    def _factor(self, block: GramBlock) -> Terms | list[list[Terms]]:
+        """What multiplies a block: a polynomial, or the rows of a matrix."""
+        if block.kind.endswith("psd"):
+            return [[terms_of(p) for p in row] for row in self.claim.multiplied(block.kind)[block.index[0]]]
         factor: Terms = {(): fmpq(1)}
         for k in block.index if block.kind in self.lists else ():
             factor = multiply(factor, self.lists[block.kind][k])
         return factor
-
-    def _matrix(self, block: GramBlock) -> Any:
-        """The polynomial matrix that a matrix block is paired with."""
-        of = self.claim if block.kind == "psd" else self.claim.expectations
-        return of.matrices[block.index[0]]
 
     @cached_property
     def places(self) -> dict[Monomial, _Place]:
@@ -218,14 +214,14 @@ class Rounder:
 
     def contribution(self, k: int, gram: np.ndarray, scale: int) -> Terms:
         """Exactly what block k adds to its target."""
-        block = self.blocks[k]
         row, column = self.triangles[k]
-        values = gram[row, column] * np.where(row == column, 1, 2)
-        if block.kind in ("psd", "expectation_psd"):
-            return self._matrix_contribution(k, values, scale)
-        squares = self._collect(self.numbers[k], values, scale)
         factor = self.factors[k]
-        assert factor is not None
+        if isinstance(factor, list):
+            out: Terms = {}
+            for i, j, value in zip(row.tolist(), column.tolist(), gram[row, column].tolist(), strict=True):
+                add_to(out, self.entry_effect(k, i, j, fmpq(value, scale)) if value else {})
+            return out
+        squares = self._collect(self.numbers[k], gram[row, column] * np.where(row == column, 1, 2), scale)
         return squares if factor.keys() == {()} and factor[()] == 1 else multiply(squares, factor)
 
     def _collect(self, numbers: np.ndarray, values: np.ndarray, scale: int) -> Terms:
@@ -238,20 +234,6 @@ class Rounder:
         used = np.flatnonzero(total)
         pairs = zip(used.tolist(), total[used].tolist(), strict=True)
         return {self.rows[n]: fmpq(v, scale) for n, v in pairs}
-
-    def _matrix_contribution(self, k: int, values: np.ndarray, scale: int) -> Terms:
-        block = self.blocks[k]
-        entry = np.asarray(block.entry, dtype=np.int64)
-        matrix = self._matrix(block)
-        side = len(matrix)
-        row, column = self.triangles[k]
-        place = np.minimum(entry[row], entry[column]) * side + np.maximum(entry[row], entry[column])
-        out: Terms = {}
-        for p in np.unique(place).tolist():
-            here = place == p
-            squares = self._collect(self.numbers[k][here], values[here], scale)
-            add_to(out, multiply(squares, terms_of(matrix[p // side][p % side])))
-        return out
 
     def _absorb(
         self, rest: Terms, cofactors: dict[int, Terms], updates: list[dict[tuple[int, int], fmpq]]
@@ -272,12 +254,10 @@ class Rounder:
 
     def entry_effect(self, k: int, i: int, j: int, change: fmpq) -> Terms:
         """What changing entries (i, j) and (j, i) of block k by `change` adds to the target."""
-        block = self.blocks[k]
-        factor = self.factors[k]
-        if factor is None:
-            entry = np.asarray(block.entry)
-            factor = terms_of(self._matrix(block)[int(entry[i])][int(entry[j])])
-        basis = self.bases[k]
+        basis, factor, entry = self.bases[k], self.factors[k], self.blocks[k].entry
+        if isinstance(factor, list):
+            assert entry is not None
+            factor = factor[entry[i]][entry[j]]
         return multiply({times(basis[i], basis[j]): change * (1 if i == j else 2)}, factor)
 
     def _finish(
@@ -294,7 +274,7 @@ class Rounder:
             if i != j:
                 whole[j][i] += extra
         result = self.multiplier(k, whole, common)
-        if result is not None and not _positive_in_floats(result.gram, common):
+        if result is not None and not _positive_in_floats(result.gram):
             raise NotCertifiable(
                 "a Gram matrix is not positive semidefinite after rounding: the multipliers are too close to "
                 "the boundary of the cone for this number of bits"
@@ -340,15 +320,13 @@ def linear(rounder: Rounder) -> Linear:
 def _dyadic(gram: np.ndarray, bits: int) -> np.ndarray:
     """Entries times 2^bits, rounded to integers (Python's when they are long), symmetric; floats, or an
     object array of rationals."""
-    if gram.dtype == object:
-        return np.array([[round(v * (1 << bits)) for v in row] for row in gram], dtype=object).reshape(
-            gram.shape
-        )
-    symmetric = (np.asarray(gram, dtype=float) + np.asarray(gram, dtype=float).T) / 2
-    rounded = np.rint(np.ldexp(symmetric, bits))
-    if np.abs(rounded).max(initial=0.0) < 2.0**61:
-        return rounded.astype(np.int64)
-    return np.array([[int(v) for v in row] for row in rounded.tolist()], dtype=object).reshape(gram.shape)
+    if gram.dtype != object:
+        gram = (gram + gram.T) / 2
+        rounded = np.rint(np.ldexp(gram, bits))
+        if np.abs(rounded).max(initial=0.0) < 2.0**61:
+            return rounded.astype(np.int64)
+    rows = [[round(Fraction(v) * (1 << bits)) for v in row] for row in gram.tolist()]
+    return np.array(rows, dtype=object).reshape(gram.shape)
 
 
 def _dyadic_terms(polynomial: Polynomial, scale: int) -> Terms:
@@ -358,27 +336,15 @@ def _dyadic_terms(polynomial: Polynomial, scale: int) -> Terms:
     return {row: fmpq(v, scale) for row, v in zip(rows, values, strict=True) if v}
 
 
-def _floats(whole: Sequence[Sequence[int]]) -> np.ndarray:
-    """A matrix of integers in doubles, by way of machine integers where they fit."""
-    try:
-        return np.array(whole, dtype=np.int64).astype(float)
-    except OverflowError:
-        return np.array(whole, dtype=object).astype(float)
-
-
-def _positive_in_floats(whole: Sequence[Sequence[int]], common: int) -> bool:
+def _positive_in_floats(whole: Sequence[Sequence[int]]) -> bool:
     """Quick screen by Cholesky in doubles; singular matrices may pass or fail, the checker decides."""
-    size = len(whole)
+    dense, size = as_floats(whole), len(whole)
+    if size == 1:
+        return bool(dense[0, 0] >= 0)
+    # Small singular matrices may pass: deciding those exactly costs little.
+    shift = (1e-13 if size <= 40 else 1e-15) * float(np.trace(dense))
     try:
-        if common.bit_length() < 1000:
-            dense = _floats(whole) / common
-        else:
-            dense = np.array([[value / common for value in row] for row in whole])
-        if size == 1:
-            return bool(dense[0, 0] >= 0)
-        # Small singular matrices may pass: deciding those exactly costs little.
-        shift = (1e-13 if size <= 40 else 1e-15) * float(np.trace(dense))
         np.linalg.cholesky(dense + np.eye(size) * shift)
-    except (OverflowError, np.linalg.LinAlgError):
+    except np.linalg.LinAlgError:
         return False
     return True

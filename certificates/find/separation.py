@@ -51,12 +51,7 @@ def separate(result: Any, claim: Claim) -> Proof:
     NotCertifiable with the reason when the solver's moments do not separate, or when no points inside the
     set are found.  Cost: exact arithmetic with all monomials up to the degree.
     """
-    if (
-        claim.expectations
-        or claim.squares
-        or claim.kind in ("program", "infeasible")
-        or len(claim.targets) != 1
-    ):
+    if claim.expectations or claim.squares or len(claim.objectives) != 1 or claim.kind == "program":
         raise NotCertifiable("functionals are made for one polynomial on one set")
     target = claim.targets[0]
     indices = dict.fromkeys(tuple(b.index) for b in result.identity.blocks if b.kind == "product")
@@ -66,9 +61,8 @@ def separate(result: Any, claim: Claim) -> Proof:
     constraints = (claim.equalities, (*claim.inequalities, *multiplied), claim.matrices)
     constrained = any(constraints)
     degree = result.degree if constrained else target.degree
-    ids = sorted({int(v) for p in claim.polynomials() for v in p.variable_ids})
     statement = Claim("no_certificate", (target,), None, *constraints, degree=degree)
-    monomials = _monomials(ids, degree, terms_of(target), constrained)
+    monomials = _monomials(claim.ids, degree, terms_of(target), constrained)
     for point in _points(result, claim):
         if float(fraction(value_at(terms_of(target), point))) < 0:
             at = {row: value_at({row: fmpq(1)}, point) for row in monomials}
@@ -127,7 +121,7 @@ def _rounded(result: Any, claim: Claim, monomials: list[Monomial]) -> Proof:
 
 def _points(result: Any, claim: Claim) -> Iterator[dict[int, Fraction]]:
     """Rational points where the target may be negative: evaluation there is a functional, if in the set."""
-    ids = sorted({int(v) for p in claim.polynomials() for v in p.variable_ids})
+    ids = claim.ids
     rows = [[z] for z in local_minima(claim)]
     if result.moments is not None and ids == [int(v) for v in result.variable_ids]:
         rows += [[Fraction(v).limit_denominator(1 << 20) for v in row] for row in result.atoms().tolist()]
@@ -179,12 +173,11 @@ def _gaussian(rows: list[Monomial]) -> dict[Monomial, Fraction]:
 
 def _points_inside(claim: Claim, rows: list[Monomial], rules: Rules) -> dict[Monomial, Fraction]:
     """Means of the monomials over rational points of the set, enough of them to be in general position."""
-    ids = sorted({int(v) for p in claim.polynomials() for v in p.variable_ids})
     wanted = 2 * len(rows) + 4
     generator = np.random.default_rng(0)  # any points serve: the checker sees their means only
     inequalities = [terms_of(p) for p in claim.inequalities]
     equalities = [terms_of(p) for p in claim.equalities]
-    choices = {v: _values(v, rules) for v in ids}
+    choices = {v: _values(v, rules) for v in claim.ids}
     means = dict.fromkeys(rows, Fraction(0))
     count = 0
     for attempt in range(min(_TRIES * wanted, _MOST_TRIES)):
@@ -192,10 +185,10 @@ def _points_inside(claim: Claim, rows: list[Monomial], rules: Rules) -> dict[Mon
             break
         size = 2.0 ** -(attempt % 8)
         point = {
-            v: result[int(generator.integers(len(result)))]
-            if (result := choices[v])
+            v: values[int(generator.integers(len(values)))]
+            if values
             else Fraction(int(generator.integers(-64, 65)), 64) * Fraction(4 * size)
-            for v in ids
+            for v, values in choices.items()
         }
         if any(value_at(p, point) < 0 for p in inequalities) or any(value_at(p, point) for p in equalities):
             continue

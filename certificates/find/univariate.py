@@ -59,12 +59,11 @@ def univariate_proof(claim: Claim) -> Proof:
 
 def _polynomial(claim: Claim) -> tuple[int, fmpq_poly]:
     """The variable and the target of a claim about one polynomial in it; NotCertifiable for other claims."""
-    constrained = claim.equalities or claim.matrices or claim.squares
     kinds = ("sos", "lower_bound", "upper_bound")
-    if constrained or claim.expectations or len(claim.targets) != 1 or claim.kind not in kinds:
+    if claim.equalities or not claim.is_scalar or len(claim.targets) != 1 or claim.kind not in kinds:
         raise NotCertifiable("this is about one polynomial without constraints, or on an interval")
     target = claim.targets[0]
-    ids = {int(v) for q in (target, *claim.inequalities) for v in q.variable_ids}
+    ids = claim.ids
     if len(ids) != 1 or target.degree > _LARGEST // (2 if claim.inequalities else 1):
         raise NotCertifiable("this is about one variable")
     return ids.pop(), univariate(target)

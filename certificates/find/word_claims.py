@@ -8,7 +8,7 @@ from typing import Any
 
 from certificates.checker.words import refutes
 from certificates.kernel_words import NAME, Problem
-from sosdp.algebra.words import rewriting
+from sosdp.algebra.words import conjugate, rewriting, times
 from sosdp.model.problem_file import load_problem
 from sosdp.relaxation.operators.bases import level_terms
 from sosdp.relaxation.operators.statement import read
@@ -72,16 +72,12 @@ class Claimed:
 
     def _parts(self, p: Mapping[Any, Any]) -> list[dict]:
         """The Hermitian a and b of p = a + i b."""
-        star = self.stated.algebra.star_of(p)
-        parts = []
-        for sign in (1, -1):
-            total: dict = {}
-            for w in {**p, **star}:
-                x, y = (q.get(w, (Fraction(0), Fraction(0))) for q in (p, star))
-                re, im = (x[0] + sign * y[0]) / 2, (x[1] + sign * y[1]) / 2
-                total[w] = (re, im) if sign > 0 else (im, -re)
-            parts.append({w: c for w, c in total.items() if any(c)})
-        return parts
+        half, algebra = Fraction(1, 2), self.stated.algebra
+        star = algebra.star_of(p)
+        return [
+            algebra.sum((w, times(c, f)) for q, f in ((p, of), (star, conjugate(of))) for w, c in q.items())
+            for of in ((half, 0 * half), (0 * half, -half))
+        ]
 
     def word(self, w: Iterable[int]) -> Word:
         """A word of the program in the kernel's letters."""

@@ -64,7 +64,8 @@ class _Writer:
     def __init__(self, claimed: Claimed, result: Any) -> None:
         self.claimed, self.problem = claimed, claimed.problem
         self.stated, self.blocks, self.multipliers = result.stated, result.blocks, result.multipliers
-        self.group = [self._permutation(g) for g in self.stated.group]
+        place = claimed.place
+        self.group = [{0: 0, **{place[k]: place[j] for k, j in enumerate(g)}} for g in self.stated.group]
         self.given = {name: [rows[0][0] for rows in listed] for name, listed in self.problem._given.items()}
         norms = enumerate(self.stated.norms)
         self.sizes = {self.claimed.place[k]: math.log2(n) for k, n in norms if 0 < n < math.inf}
@@ -76,9 +77,6 @@ class _Writer:
         self.adjoined: list[list] = []
         self.paid: dict[tuple[str, int, Terms], Fraction] = {}
         self.letters: dict[int, tuple[Fraction, list]] = {}
-
-    def _permutation(self, g: tuple[int, ...]) -> dict[int, int]:
-        return {0: 0, **{self.claimed.place[k]: self.claimed.place[j] for k, j in enumerate(g)}}
 
     def proof(self, wanted: Fraction | None) -> WordProof:
         """The proof; NotCertifiable where there is none."""
@@ -131,11 +129,8 @@ class _Writer:
         name = "inequality" if block.kind == "inequality" else "state inequality"
         if name != "inequality":
             basis, gram = [ONE], [[max(gram[0][0], Fraction(0)) * (2 if len(gram) > 1 else 1)]]
-        self._form(name, block.index, basis, gram)
-
-    def _form(self, name: str, k: int, basis: list[Terms], gram: Gram) -> None:
-        self._subtract(self.problem._form(_cells(basis, gram, self.given[name][k] if name else ONE)))
-        self.summands.append((Fraction(1), self._line(name, k, basis, gram)))
+        self._subtract(self.problem._form(_cells(basis, gram, self.given[name][block.index])))
+        self.summands.append((Fraction(1), self._line(name, block.index, basis, gram)))
 
     def _line(self, name: str, k: int, basis: list[Terms], gram: Gram) -> list:
         written = [self.claimed.written(p) for p in basis]
@@ -380,7 +375,8 @@ class _Writer:
             line[1].startswith("state ") for _, line in self.summands if line[0] != "square"
         )
         if mean:
-            facts = [(c, k if script.is_mean(k) else script.add("average", k)) for c, k in facts]
+            known = script.problem._facts  # kind, polynomial, and whether it is about a mean
+            facts = [(c, k if known[k][2] else script.add("average", k)) for c, k in facts]
         total = script.sum(facts)
         for stage in stages(self.group):
             images = [
@@ -417,10 +413,6 @@ class _Script:
     def sum(self, pairs: Iterable[tuple[Fraction, int]]) -> int:
         """The line of a weighted sum."""
         return self.add("weighted_sum", [[str(c), k] for c, k in pairs])
-
-    def is_mean(self, k: int) -> bool:
-        """Whether a fact is about a mean."""
-        return self.problem._facts[k][2]
 
 
 def _cells(basis: list[Terms], gram: Gram, h: Terms) -> Iterable[tuple]:

@@ -8,7 +8,7 @@ the value at an irrational one tells apart what may be the optimum and what is n
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -27,7 +27,6 @@ _ACTIVE = 1e-3  # inequalities closer to zero than this hold with equality
 _STEPS = 60
 MOST_ZEROS = 8
 _SHORT = 10**6  # integers of a relation
-_DESCENTS = 6
 _SEARCHES = 12
 _MOST_STEPS = 300  # of a local search
 _MISSED = 1e-6  # of a constraint, where one ends
@@ -36,9 +35,8 @@ _MISSED = 1e-6  # of a constraint, where one ends
 def minimisers(result: Any, claim: Claim, value: float) -> tuple[dict[int, float], ...]:
     """Minimisers of a solved relaxation in floating point, by variable id.
 
-    Its atoms where the moments show them; otherwise, without constraints, where descent from the means and
-    from points around them ends at the relaxation's value; with constraints, the means. None for more
-    than 40 variables.
+    Its atoms where the moments show them; otherwise, without constraints, where descent from the means ends
+    at the relaxation's value; with constraints, the means. None for more than 40 variables.
     """
     ids = [int(v) for v in result.variable_ids]
     if len(ids) > MOST_VARIABLES:
@@ -46,19 +44,10 @@ def minimisers(result: Any, claim: Claim, value: float) -> tuple[dict[int, float
     rows = np.asarray(result.atoms(), dtype=float).reshape(-1, len(ids)).tolist()
     if rows:
         return tuple(dict(zip(ids, row, strict=True)) for row in rows)
-    single = np.array(ids, dtype=MONOMIAL)[:, None]
-    mean = result._moment_values(single)[0]
+    mean = result._moment_values(np.array(ids, dtype=MONOMIAL)[:, None])[0]
     if len(result.system):
         return (dict(zip(ids, mean.tolist(), strict=True)),)
-    squares, known = result._moment_values(np.repeat(single, 2, axis=1))
-    spread = np.sqrt(np.maximum(np.where(known, squares, 1.0) - mean**2, 0.0))
-    generator = np.random.default_rng(0)
-    starts = [mean, *(mean + spread * generator.standard_normal(len(ids)) for _ in range(_DESCENTS - 1))]
-    distinct: list[dict[int, float]] = []
-    for end in local_minimisers(claim, ids, value, starts):
-        if all(max(abs(end[v] - other[v]) for v in ids) > 1e-3 for other in distinct):
-            distinct.append(end)
-    return tuple(distinct)
+    return tuple(local_minimisers(claim, ids, value, [mean]))
 
 
 def local_minimisers(
@@ -126,8 +115,8 @@ def refined(claim: Claim, start: dict[int, float], digits: int) -> dict[int, Fra
     # multipliers: the gradient of the objective as a combination of the others
     weights = np.linalg.lstsq(jacobian[1:].T, jacobian[0], rcond=None)[0] if m else np.zeros(0)
     with precision(int(3.4 * digits) + 100):
-        at = [arb(v) for v in (*(start[v] for v in ids), *weights.tolist())]
-        for _ in range(_STEPS):
+
+        def conditions(at: list[arb]) -> tuple[arb_mat, arb_mat]:
             here = dict(zip(ids, at, strict=False))
             signed = [arb(1), *(-w for w in at[n:])]
             table, right = arb_mat(n + m, n + m), arb_mat(n + m, 1)
@@ -141,18 +130,33 @@ def refined(claim: Claim, start: dict[int, float], digits: int) -> dict[int, Fra
                         table[a, n + j - 1], table[n + j - 1, a] = -slope, slope
                 if j:
                     right[n + j - 1, 0] = arb(value_at(terms_of(functions[j]), here))
-            try:
-                step = table.mid().solve(right.mid()).mid().entries()
-            except ZeroDivisionError:
-                return None  # not an isolated point: no Newton
-            at = [(v - d).mid() for v, d in zip(at, step, strict=True)]
-            size = max((abs(d) for d in step), default=arb(0))
-            if not size < 1e3:
-                return None
-            if size < arb(10) ** -digits:
-                result = {v: fraction_of(c) for v, c in zip(ids, at, strict=False)}
-                distant = max((abs(float(result[v]) - start[v]) for v in ids), default=0.0)
-                return result if distant <= 0.05 * max(1.0, *map(abs, start.values())) else None
+            return table, right
+
+        at = [*(start[v] for v in ids), *weights.tolist()]
+        end = newton(conditions, at, _STEPS, digits)
+        result = {v: fraction_of(c) for v, c in zip(ids, end or (), strict=False)}
+    distant = max((abs(float(c) - start[v]) for v, c in result.items()), default=0.0)
+    return result if end is not None and distant <= 0.05 * max(1.0, *map(abs, start.values())) else None
+
+
+def newton(
+    system: Callable[[list[arb]], tuple[arb_mat, arb_mat]], start: list[float], steps: int, digits: int
+) -> list[arb] | None:
+    """Where Newton's method ends, to so many places of the precision that is set, for the derivatives and
+    values that ``system`` gives; None where it does not, or at no isolated point."""
+    at = [arb(v) for v in start]
+    for _ in range(steps):
+        table, right = system(at)
+        try:
+            step = table.mid().solve(right.mid()).mid().entries()
+        except ZeroDivisionError:
+            return None
+        at = [(v - d).mid() for v, d in zip(at, step, strict=True)]
+        size = max((abs(d) for d in step), default=arb(0))
+        if not size < 1e3:
+            return None
+        if size < arb(10) ** -digits:
+            return at
     return None
 
 

@@ -41,8 +41,7 @@ def proof_agda(proof: Identity, name: str = "Claim") -> str:
         raise NoAgda(str(error)) from None
     if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name) or name == "Sos":
         raise NoAgda(f"{name!r} is no name for a module")
-    ids = sorted({int(v) for p in _polynomials(proof, parts) for v in p.variable_ids})
-    places = {identifier: k for k, identifier in enumerate(ids)}
+    places = {identifier: k for k, identifier in enumerate(proof.ids)}
     bounds = [_whole(g) for g in claim.inequalities]
     zeros = [_whole(h) for h in claim.equalities]
     target, by = _whole(claim.targets[0])
@@ -80,14 +79,6 @@ def proof_agda(proof: Identity, name: str = "Claim") -> str:
         f"  Soundness.sound O ρ hypotheses equalities {scale - 1} target certificate multiples valid",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _polynomials(proof: Identity, parts: list[Summand]) -> Iterable[Polynomial]:
-    yield from proof.claim.polynomials()
-    for part in parts:
-        yield from (q for _, q in part.squares)
-        if part.cofactor is not None:
-            yield part.cofactor
 
 
 def _whole(p: Polynomial) -> tuple[Polynomial, int]:

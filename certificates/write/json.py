@@ -75,7 +75,8 @@ def _set_dict(constraints: Claim | InExpectation, names: _Names) -> dict[str, An
 
 
 def to_dict(proof: Identity) -> dict[str, Any]:
-    """The JSON object of a certificate file; ValueError for numbers too long for the format."""
+    """The JSON object of a certificate file, digest included (docs/certificates.md); ValueError for numbers
+    too long for the format."""
     names, claim = _Names(proof), proof.claim
     objectives, at = [names.polynomial(p) for p in claim.objectives], dict(claim.point or ())
     if claim.point is not None and (missing := [i for i in names.ids if i not in at]):

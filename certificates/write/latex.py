@@ -19,8 +19,13 @@ _DEEPEST = 2  # levels of parentheses that a formula here has
 
 
 def proof_latex(proof: Identity, largest: int = 6, environment: str = "aligned") -> str:
-    """target = summands (see `Proof.latex`), one environment for all targets; lines are broken where a sum
-    allows it."""
+    """The identity as LaTeX: weighted squares for Gram matrices of side <= `largest`; larger ones are named
+    Q_k, and their entries are in the certificate file.
+
+    `environment`: "aligned" (inside a displayed formula), "align*" (stands alone), both for all targets, with
+    lines broken where a sum allows it; or "line" (one line without environment). ValueError for another name,
+    and where one line is too short.
+    """
     if environment == "line":
         return one_line(proof, largest)
     if environment not in ENVIRONMENTS:
@@ -45,7 +50,7 @@ def proof_latex(proof: Identity, largest: int = 6, environment: str = "aligned")
 
 
 def one_line(proof: Identity, largest: int = 6) -> str:
-    """target = summands on one line, of any width up to twice that of a column; ValueError for more."""
+    """The identity on one line; ValueError where that is more than twice as wide as a column."""
     if len(proof.claim.targets) != 1:
         raise ValueError(f"{len(proof.claim.targets)} identities do not fit on one line")
     every = [_summand(proof.claim, m, k, largest) for k, m in enumerate(proof.multipliers)]

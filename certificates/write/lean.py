@@ -74,7 +74,9 @@ def proof_lean(proof: Identity, name: str = "claim") -> str:
     ]
     lines += [f"    (h{k} : 0 ≤ {_text(g, called)})" for k, g in enumerate(claim.inequalities)]
     lines += [f"    (e{k} : {_text(h, called)} = 0)" for k, h in enumerate(claim.equalities)]
-    lines[-1] += f" :\n    {_conclusion(claim, called)} := by"
+    left, right = _sides(claim, called)
+    target = right if claim.bound is None else f"({right}) - ({left})"
+    lines[-1] += f" :\n    {'False' if claim.kind == 'infeasible' else f'{left} ≤ {right}'} := by"
     texts, total, proven = list[str](), "0", "le_refl 0"
     one = "mul_nonneg (by norm_num) (sq_nonneg _)"
     for k, part in enumerate(squares):
@@ -96,7 +98,6 @@ def proof_lean(proof: Identity, name: str = "claim") -> str:
     for k, part in enumerate(cofactors):
         text = f"({_text(part.cofactor or ZERO, called)}) * ({_text(part.factors[0], called)})"
         lines.append(f"  have z{k} : {text} = 0 := mul_eq_zero_of_right _ e{part.numbers[0]}")
-    target = _target(claim, called)
     lines += [
         f"  have total : (0 : ℝ) ≤ {total} := {proven}",
         f"  have key : {target} = {total} := by {_how(len(cofactors))}",
@@ -129,20 +130,12 @@ def _how(count: int) -> str:
     return "linear_combination " + " + ".join(f"z{k}" for k in range(count)) if count else "ring"
 
 
-def _conclusion(claim: Claim, names: Mapping[int, str]) -> str:
-    if claim.kind == "infeasible":
-        return "False"
-    p = _text(claim.objectives[0], names)
+def _sides(claim: Claim, names: Mapping[int, str]) -> tuple[str, str]:
+    """What is at most what in the claim."""
     if claim.bound is None:
-        return f"0 ≤ {p}"
-    return f"{_number(claim.bound)} ≤ {p}" if claim.kind == "lower_bound" else f"{p} ≤ {_number(claim.bound)}"
-
-
-def _target(claim: Claim, names: Mapping[int, str]) -> str:
-    if claim.bound is None:
-        return _text(claim.targets[0], names)
-    p, bound = f"({_text(claim.objectives[0], names)})", _number(claim.bound)
-    return f"{p} - {bound}" if claim.kind == "lower_bound" else f"{bound} - {p}"
+        return "0", _text(claim.targets[0], names)
+    p, bound = _text(claim.objectives[0], names), _number(claim.bound)
+    return (bound, p) if claim.kind == "lower_bound" else (p, bound)
 
 
 def _attained(claim: Claim, name: str, names: Mapping[int, str]) -> list[str]:

@@ -15,7 +15,6 @@ from certificates.derive.calculus import (
     assume,
     from_proof,
     in_kernel,
-    same,
     square,
     sum_of_squares,
 )
@@ -40,7 +39,7 @@ def _valid(derivation, hypotheses=None):
         ),
         start=sd.Polynomial(0),
     ) + sum((c * derivation.zeros[k] for k, c in derivation.cofactors.items()), start=sd.Polynomial(0))
-    assert same(total, derivation.conclusion)
+    assert total == derivation.conclusion
     if hypotheses is not None:
         assert len(derivation.equalities) + len(derivation.inequalities) == hypotheses
     return derivation
@@ -56,24 +55,24 @@ def _product(polynomials):
 def test_sums_and_products_of_assumptions():
     a, b = assume(x), assume(1 - y)
     both = _valid(a + b, 2)
-    assert same(both.conclusion, x + 1 - y) and both.degree == 1 == both.bound
+    assert both.conclusion == x + 1 - y and both.degree == 1 == both.bound
     product = _valid(a * b, 2)
-    assert same(product.conclusion, x * (1 - y)) and product.degree == 2 == product.bound
-    assert same(sum([a, b]).conclusion, both.conclusion)
+    assert product.conclusion == x * (1 - y) and product.degree == 2 == product.bound
+    assert sum([a, b]).conclusion == both.conclusion
     refuse((lambda: sum([a, b], start=1), None, TypeError))
     # a hypothesis twice is a square, once it is a hypothesis: nothing is counted double
     again = _valid(a * a * a, 1)
-    assert same(again.conclusion, x**3) and again.degree == 3
+    assert again.conclusion == x**3 and again.degree == 3
     assert [len(index) for index in again.squares] == [1]
 
 
 def test_equalities_take_any_multiplier_and_inequalities_none():
     h, g = assume(x * x - 1, equality=True), assume(y)
     scaled = _valid(h.times(x - y))
-    assert scaled.equality and same(scaled.conclusion, (x * x - 1) * (x - y))
+    assert scaled.equality and scaled.conclusion == (x * x - 1) * (x - y)
     assert _valid(h * -3).equality
     mixed = _valid(g * h)
-    assert mixed.equality and same(mixed.conclusion, y * (x * x - 1))
+    assert mixed.equality and mixed.conclusion == y * (x * x - 1)
     refuse(
         (lambda: g * -1, "negative"),
         (lambda: g * (x - 3), "not the polynomial"),
@@ -86,14 +85,14 @@ def test_products_with_equalities_keep_the_identity():
     """(A + L)(B + M) with both ideal parts present."""
     a = assume(x) + assume(x * y - 1, equality=True).times(z)
     b = assume(y) + assume(x * y - 1, equality=True).times(x + 2) + square(z - 1, "1/3")
-    assert same(_valid(a * b, 3).conclusion, a.conclusion * b.conclusion)
+    assert _valid(a * b, 3).conclusion == a.conclusion * b.conclusion
 
 
 def test_substitution_moves_hypotheses_too():
     result = _valid((assume(x) * assume(y)).substitute({x: z * z, y: z * z}), 1)
-    assert same(result.conclusion, z**4)
+    assert result.conclusion == z**4
     swapped = _valid(lemmas.cauchy_schwarz([x, y], [1, z]).substitute({x: y, y: x, z: "1/2"}))
-    assert same(swapped.conclusion, (x * x + y * y) * Fraction(5, 4) - (y + x / 2) ** 2)
+    assert swapped.conclusion == (x * x + y * y) * Fraction(5, 4) - (y + x / 2) ** 2
     assert result.degree <= result.bound
 
 
@@ -102,12 +101,12 @@ def test_chains_replace_hypotheses_by_what_derives_them():
     bounded = lemmas.root(x, 2)
     ball = assume(4 - x * x - y * y) + square(y)
     chained = _valid(bounded.given(ball), 1)
-    assert same(chained.conclusion, 2 - x)
-    assert same(chained.inequalities[0], 4 - x * x - y * y)
+    assert chained.conclusion == 2 - x
+    assert chained.inequalities[0] == 4 - x * x - y * y
     assert chained.degree == 2 <= chained.bound == bounded.bound * ball.bound
     # hypotheses that no premise concludes stay
     kept = _valid((assume(x) + assume(y)).given(lemmas.nonnegative(x)), 2)
-    assert same(kept.conclusion, x + y) and same(kept.equalities[0], x * x - x)
+    assert kept.conclusion == x + y and kept.equalities[0] == x * x - x
     refuse((lambda: bounded.given(square(z)), "no hypothesis", NotDerived))
     # an equality gives the inequality
     zero = _valid(assume(x).given(assume(x, equality=True)))
@@ -117,8 +116,8 @@ def test_chains_replace_hypotheses_by_what_derives_them():
 def test_restating_modulo_equalities():
     w = assume(x * x - x, equality=True)
     squared = square(x) + w.times(0)
-    assert same(_valid(squared.concluding(x)).conclusion, x)
-    assert same(_valid((square(x**3) + w.times(0)).reduced()).conclusion, x)
+    assert _valid(squared.concluding(x)).conclusion == x
+    assert _valid((square(x**3) + w.times(0)).reduced()).conclusion == x
     refuse(
         # the negative control: 2x is not x
         *each(
@@ -138,17 +137,17 @@ def test_rewriting_from_above():
     """(x + y)^2 <= 2 x^2 + 2 y^2 <= 4 on the unit bidisc, step by step."""
     chain = Upper((x + y) ** 2).use(lemmas.triangle([x, y])).use(assume(1 - x * x), times=2)
     chain = chain.use(assume(1 - y * y), times=2).to(4)
-    assert same(_valid(chain.derivation, 2).conclusion, 4 - (x + y) ** 2)
+    assert _valid(chain.derivation, 2).conclusion == 4 - (x + y) ** 2
     refuse((lambda: Upper(x * x).use(assume(1 - x * x)).to(2 * x), None, NotDerived))
-    assert same(_valid(Upper(x**3).to(x, equalities=[x * x - x]).derivation).conclusion, x - x**3)
+    assert _valid(Upper(x**3).to(x, equalities=[x * x - x]).derivation).conclusion == x - x**3
 
 
 def test_solved_relaxations_join_in():
     pe = sd.minimize(x**4 - 3 * x * y + y**4, sd.System(x**2 + y**2 <= 4), 4)
     proof = extract(pe).exact()
     result = _valid(from_proof(proof), 1)
-    assert same(result.conclusion, x**4 - 3 * x * y + y**4 - sd.Polynomial(proof.bound))
-    assert same(_valid(result + assume(x), 2).conclusion, result.conclusion + x)
+    assert result.conclusion == x**4 - 3 * x * y + y**4 - sd.Polynomial(proof.bound)
+    assert _valid(result + assume(x), 2).conclusion == result.conclusion + x
     with pytest.raises(ValueError, match="no such form|no certificate|matrix"):
         pmi = sd.minimize(x, sd.System(sd.PSD([[1, x], [x, 1]])), 2)
         from_proof(extract(pmi).exact())

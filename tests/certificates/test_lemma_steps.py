@@ -8,7 +8,7 @@ import pytest
 
 import sosdp as sd
 from certificates.derive import lemmas
-from certificates.derive.calculus import assume, same, sum_of_squares
+from certificates.derive.calculus import assume, sum_of_squares
 from certificates.exact import terms_of, value_at
 from certificates.find.rounding import CertificateError
 from tests.certificates.test_lemmas import _proves, _total, v, w, x, y
@@ -17,8 +17,8 @@ from tests.refusals import refuse
 
 def _hypotheses(derivation, equalities, inequalities):
     """Every hypothesis used is one of those the lemma names."""
-    assert all(any(same(h, p) for p in equalities) for h in derivation.equalities)
-    assert all(any(same(g, p) for p in inequalities) for g in derivation.inequalities)
+    assert all(any(h == p for p in equalities) for h in derivation.equalities)
+    assert all(any(g == p for p in inequalities) for g in derivation.inequalities)
 
 
 @pytest.mark.few(3)

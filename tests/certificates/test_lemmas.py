@@ -10,7 +10,7 @@ import pytest
 
 import sosdp as sd
 from certificates.derive import lemmas
-from certificates.derive.calculus import NotDerived, same, square
+from certificates.derive.calculus import NotDerived, square
 from certificates.find.rounding import CertificateError
 from tests.certificates.independent import proves
 from tests.refusals import refuse
@@ -27,7 +27,7 @@ def _total(values):
 
 
 def _proves(derivation, statement, degree):
-    assert same(derivation.conclusion, statement)
+    assert derivation.conclusion == statement
     assert derivation.degree == degree <= derivation.bound
     assert not derivation.equality
     proof = derivation.proof()
@@ -116,10 +116,10 @@ def test_holder(n, t, weights):
 def test_cancelling(t, c):
     p = x[0]
     result = lemmas.root(p, c, t)
-    assert same(result.inequalities[0], c**t - p**t)
+    assert result.inequalities[0] == c**t - p**t
     _proves(result, c - p, t)
     both = lemmas.cancel(p, c), lemmas.cancel_nonnegative(p, c)
-    assert all(same(d.inequalities[0], c * p - p * p) for d in both)
+    assert all(d.inequalities[0] == c * p - p * p for d in both)
     _proves(both[0], c - p, 2)
     _proves(both[1], p, 2)
 
@@ -128,10 +128,10 @@ def test_cancelling(t, c):
 def test_gaussian_moments(t):
     double_factorial = math.prod(range(2 * t - 1, 0, -2))
     norm = v @ v
-    assert same(lemmas.gaussian_moment(v, t), double_factorial * norm**t)
+    assert lemmas.gaussian_moment(v, t) == double_factorial * norm**t
     _proves(lemmas.gaussian_moment_bound(v, t), ((2 * t) ** t - double_factorial) * norm**t, 2 * t)
     exact = lemmas.gaussian_moment_bound(v, t, double_factorial)
-    assert same(exact.conclusion, ZERO) and exact.proof().verify()
+    assert exact.conclusion == ZERO and exact.proof().verify()
     refuse((lambda: lemmas.gaussian_moment_bound(v, t, double_factorial - Fraction(1, 10**9)), "too small"))
 
 
@@ -159,7 +159,7 @@ def test_entries_of_the_overlap_matrix():
     low, high = lemmas.overlap_bounds(x[:3], y[:3])
     _proves(low, x[:3] @ y[:3], 4)
     _proves(high, x[:3].sum() - x[:3] @ y[:3], 4)
-    assert all(any(same(h, p * p - p) for p in (*x[:3], *y[:3])) for h in high.equalities)
+    assert all(any(h == p * p - p for p in (*x[:3], *y[:3])) for h in high.equalities)
 
 
 def test_a_step_of_robust_estimation_chained():
@@ -170,7 +170,7 @@ def test_a_step_of_robust_estimation_chained():
     spread = 2 * sum(c * c for c in centred)  # 60
     premise = lemmas.outlier_mass(x[:5], centred, 2) + square(1, 64 - spread)
     chained = lemmas.root(moved, 8).given(premise)
-    assert same(chained.conclusion, 8 - moved)
+    assert chained.conclusion == 8 - moved
     assert chained.degree == 4 < chained.bound == 2 * premise.bound
     assert chained.proof().verify()
     # what it says is true of every choice, and sharp enough to say something

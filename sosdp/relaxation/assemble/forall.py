@@ -82,7 +82,10 @@ def _add(matrix: np.ndarray, i: int, j: int, p: Polynomial) -> None:
 def _coefficients(constraint: ForAll, over: np.ndarray) -> tuple[np.ndarray, list[Polynomial]]:
     """Monomials in the quantified variables and their coefficients, polynomials in the others."""
     p = constraint.polynomial
-    inner, outer = mono.split(p.monos, over)
+    inner = np.where(np.isin(p.monos, over), p.monos, 0)
+    outer = np.where(np.isin(p.monos, over), 0, p.monos)
+    inner.sort(axis=1)
+    outer.sort(axis=1)
     distinct, place = mono.unique(inner)
     here = [place == k for k in range(distinct.shape[0])]
     return distinct, [Polynomial.from_arrays(outer[k], p.coefs[k]) for k in here]
