@@ -24,6 +24,7 @@ import scipy.sparse as sp
 from sosdp.privacy.edges import VERTICES_STATED, Edges, pairs_of_rows, read_edges, usable
 from sosdp.privacy.entries import entries, listed, require_computed
 from sosdp.privacy.inputs import as_float, floats, members
+from sosdp.privacy.silence import contained
 
 WEIGHT_UNITS = 1 << 20
 """A weight equal to its public bound, in the units that weights are rounded to."""
@@ -182,20 +183,15 @@ def canonical_graph(graph: Any, weight_bound: float | None = None) -> CanonicalG
         )
     if isinstance(graph, (str, bytes)):
         raise TypeError("expected a graph, got text; read the file first (networkx.read_edgelist)")
-    for row in graph if isinstance(graph, list | tuple) else ():
-        require_computed(row)
-    if weight_bound is not None and _of_objects(graph):
-        # a weight is private: whatever it is, it counts as some number; the lengths of the rows are public
-        rows = [entries(row) or entries(np.asarray(row)) for row in graph]
+    require_computed(graph)
+    if _of_objects(graph):
+        # an entry is private: whatever it is, it counts as some number; the lengths of the rows are public
+        rows = [_entries_of(row) for row in graph]
         for row in rows:
             _require_square((len(rows), *([] if row is None else [len(row)])))
         graph = floats(rows, (len(rows),))
-    require_computed(graph)
-    try:
-        array = np.asarray(graph)
-    except ValueError as error:
-        raise GraphInputError(f"the adjacency matrix is not a rectangular array: {error}") from None
-    if array.ndim == 0 and array.dtype == object:
+    array = contained(lambda: np.asarray(graph), None)
+    if array is None or (array.ndim == 0 and array.dtype == object):
         raise TypeError(
             "expected a networkx graph, an EdgeList, a scipy sparse matrix or a square array, got "
             f"{type(graph).__name__}"
@@ -203,6 +199,12 @@ def canonical_graph(graph: Any, weight_bound: float | None = None) -> CanonicalG
     _require_square(array.shape)
     _require_numeric(array.dtype)
     return _from_sparse(sp.csr_array(array), weight_bound)
+
+
+def _entries_of(row: Any) -> list[Any] | None:
+    """The entries of a row, None where it is none; what its own code raises may quote them."""
+    require_computed(row)
+    return entries(row) or contained(lambda: entries(np.asarray(row)), None)
 
 
 def _of_objects(values: Any) -> bool:
@@ -252,7 +254,7 @@ def _from_sparse(matrix: Any, bound: float | None) -> CanonicalGraph:
     if bound is None:
         data = adjacency.data
         if data.dtype.kind == "f" and not np.all(np.isfinite(data)):
-            raise GraphInputError("the adjacency matrix has NaN or infinite entries")
+            raise GraphInputError("the adjacency matrix has NaN or infinite entries, or others than numbers")
         if not np.all((data == 0) | (data == 1)):
             raise GraphInputError(_WEIGHTS.format(how="(weights > threshold)"))
         adjacency = sp.csr_array(adjacency.astype(np.int64))

@@ -18,6 +18,7 @@ from sosdp.algebra.coefficients import (
     Number,
     are_exact,
     as_coefs,
+    by_squaring,
     exact_quotient,
     floats,
     lows,
@@ -109,28 +110,8 @@ def power(base: P, exponent: int) -> P:
             return base.of_number(factor)
         row = np.repeat(base.monos, exponent, axis=1)
         return base._make(*merging.finish(row, as_coefs([factor]), mono.keys(row)))
-    result: P | None = None
-    products = 0
-    while True:
-        if exponent & 1:
-            products += 0 if result is None else result.coefs.size * base.coefs.size
-            _check_size(products)
-            result = base if result is None else product(result, base)
-        exponent >>= 1
-        if not exponent:
-            assert result is not None
-            return result
-        products += base.coefs.size**2
-        _check_size(products)
-        base = product(base, base)
-
-
-def _check_size(products: int) -> None:
-    if products > _MOST_PRODUCTS:
-        raise ValueError(
-            f"this power needs more than {_MOST_PRODUCTS:.0e} products of two terms: the expanded polynomial "
-            "is too large"
-        )
+    result: P = by_squaring(base, exponent, product, lambda p: p.coefs.size, _MOST_PRODUCTS)
+    return result
 
 
 class Stack:

@@ -9,6 +9,7 @@ import numpy as np
 
 from sosdp.algebra import evaluate as at_points
 from sosdp.algebra import linear, printing
+from sosdp.algebra.affine import over
 from sosdp.algebra.coefficients import as_number
 from sosdp.algebra.polynomial import Polynomial, above, coerce, variable
 
@@ -27,9 +28,7 @@ class PolynomialArray(np.ndarray):
         if isinstance(data, PolynomialArray):
             return data.copy()
         raw = np.array(data, dtype=object)
-        result = np.empty(raw.shape, dtype=object)
-        result.reshape(-1)[:] = [coerce(item) for item in raw.reshape(-1).tolist()]
-        return result.view(cls)
+        return over(raw, coerce, cls)  # type: ignore[no-any-return]
 
     def __getitem__(self, index: Any) -> Any:
         try:
@@ -143,9 +142,7 @@ class PolynomialArray(np.ndarray):
         return all(p.is_exact for p in self.reshape(-1).tolist())
 
     def _map(self, function: Any) -> PolynomialArray:
-        result = np.empty(self.shape, dtype=object)
-        result.reshape(-1)[:] = [function(p) for p in self.reshape(-1).tolist()]
-        return result.view(PolynomialArray)
+        return over(self, function, PolynomialArray)  # type: ignore[no-any-return]
 
     def __call__(self, *points: Any, **values: Any) -> np.ndarray:
         """Values at points, as for a polynomial; an array of points is in the order of ``self.variables``."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from sosdp.algebra import monomials as mono
 from sosdp.algebra.array import PolynomialArray
+from sosdp.algebra.coefficients import object_array
 from sosdp.algebra.polynomial import Polynomial, coerce, variable
 from sosdp.algebra.sparse import to_variable_id
 from sosdp.algebra.variables import RESERVED, check_name, known_id, variable_id
@@ -60,10 +61,9 @@ def variables(names: str | Sequence[str], shape: int | tuple[int, ...] | None = 
     sizes = tuple(int(n) for n in shape) if isinstance(shape, tuple | list) else (int(shape),)
     if any(n < 0 for n in sizes):
         raise ValueError(f"an array of variables cannot have the shape {shape}")
-    result = np.empty(sizes, dtype=object)
-    for index in itertools.product(*(range(n) for n in sizes)):
-        result[index] = variable(variable_id(listed[0] + "_".join(map(str, index))))
-    return result.view(PolynomialArray)
+    places = itertools.product(*(range(n) for n in sizes))
+    made = tuple(variable(variable_id(listed[0] + "_".join(map(str, place)))) for place in places)
+    return object_array(made).reshape(sizes).view(PolynomialArray)
 
 
 def own_variables(name: str, count: int, beside: Iterable[Polynomial] = ()) -> list[Polynomial]:
@@ -109,10 +109,9 @@ def monomials(variables: Any, degree: int) -> PolynomialArray:
     rows = mono.basis(np.unique(_ids(variables)), int(degree))
     keys = mono.keys(rows)
     one = np.ones(1, dtype=np.int64)
-    result = np.empty(rows.shape[0], dtype=object)
-    for k in range(rows.shape[0]):
-        result[k] = Polynomial._make(mono.trim(rows[k : k + 1]), one, keys[k : k + 1])
-    return result.view(PolynomialArray)
+    each = (slice(k, k + 1) for k in range(rows.shape[0]))
+    made = object_array(Polynomial._make(mono.trim(rows[k]), one, keys[k]) for k in each)
+    return made.view(PolynomialArray)
 
 
 def coefficient(p: Any, monomial: Any, variables: Any = None) -> Polynomial:

@@ -54,6 +54,10 @@ class ChebyshevPolynomial(Combination):
         terms[term] = plus(terms[term], c) if term in terms else c
 
     @staticmethod
+    def _constraint(kind: str, difference: Any) -> Any:
+        raise TypeError("no constraint is made of Chebyshev series: give their polynomials")
+
+    @staticmethod
     def _inverse(a: Number) -> Number:
         return exact_quotient(1, a)  # type: ignore[no-any-return]
 

@@ -141,10 +141,7 @@ def plain(value: Fraction) -> int | Fraction:
 
 def object_array(items: Iterable[Any]) -> np.ndarray:
     """One-dimensional object array whose elements are the items themselves."""
-    items = list(items)
-    array = np.empty(len(items), dtype=object)
-    array[:] = items
-    return array
+    return np.fromiter(items, dtype=object)
 
 
 def settle(coefs: np.ndarray) -> np.ndarray:
@@ -206,6 +203,35 @@ def power(number: Number, exponent: int) -> Number:
     if type(number) is int:
         return number**exponent
     return _settled(Fraction(number) ** exponent, type(number) is float)
+
+
+def by_squaring(
+    base: Any,
+    exponent: int,
+    product: Callable[[Any, Any], Any],
+    terms: Callable[[Any], int] = lambda p: 0,
+    most: float = math.inf,
+) -> Any:
+    """A power with a positive exponent; ValueError before more than ``most`` products of two terms, of which
+    each factor has ``terms(factor)``."""
+    result, products = None, 0
+
+    def times(left: Any, right: Any) -> Any:
+        nonlocal products
+        products += terms(left) * terms(right)
+        if products > most:
+            raise ValueError(
+                f"this power needs more than {most:.0e} products of two terms: the polynomial is too large"
+            )
+        return product(left, right)
+
+    while True:
+        if exponent & 1:
+            result = base if result is None else times(result, base)
+        exponent >>= 1
+        if not exponent:
+            return result
+        base = times(base, base)
 
 
 def exact_quotient(numerator: Any, denominator: Any) -> Any:

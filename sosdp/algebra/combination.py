@@ -7,20 +7,23 @@ numbers in Q(i) and an adjoint (``operator``, ``complex``), products of Chebyshe
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import operator
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, Self
+
+from sosdp.algebra.affine import Affine
+from sosdp.algebra.coefficients import by_squaring
 
 _MOST_PRODUCTS = 500_000  # of two terms, in a power
 _MOST_DEGREE = 100_000
 
 
-class Combination(ABC):
+class Combination(Affine):
     """``terms`` maps a word to its number, which is not 0; +, -, * with numbers and its like, / by numbers,
     ** by integers."""
 
     __slots__ = ("terms",)
-    __array_ufunc__ = None
     terms: dict[Any, Any]
 
     def __init__(self, terms: dict[Any, Any]) -> None:
@@ -69,7 +72,7 @@ class Combination(ABC):
     def degree(self) -> int:
         """The largest degree of a word."""
 
-    def __add__(self, other: Any) -> Any:
+    def _plus(self, other: Any) -> Any:
         q = self._of(other)
         if q is None:
             return NotImplemented
@@ -78,20 +81,7 @@ class Combination(ABC):
             self._add_to(out, word, c)
         return self._made(out)
 
-    __radd__ = __add__
-
-    def __neg__(self) -> Self:
-        result: Self = self * -1
-        return result
-
-    def __sub__(self, other: Any) -> Any:
-        q = self._of(other)
-        return NotImplemented if q is None else self + -q
-
-    def __rsub__(self, other: Any) -> Any:
-        return -self + other
-
-    def __mul__(self, other: Any) -> Any:
+    def _scaled(self, other: Any) -> Any:
         q = self._of(other)
         if q is None:
             return NotImplemented
@@ -99,8 +89,6 @@ class Combination(ABC):
             numbers = q.terms.values()
             return self._made({w: self._times(c, d) for c in numbers for w, d in self.terms.items()})
         return self._made(self._product(self.terms, q.terms))
-
-    __rmul__ = __mul__  # from the left come numbers, and what commutes
 
     def __truediv__(self, other: Any) -> Any:
         q = self._of(other)
@@ -110,22 +98,14 @@ class Combination(ABC):
             raise ZeroDivisionError("a polynomial was divided by zero")
         return self * self._made({(): self._inverse(q.terms[()])})
 
-    def __pow__(self, power: Any) -> Self:
+    def __pow__(self, power: Any) -> Any:
         if isinstance(power, bool) or not isinstance(power, int) or power < 0:
             raise ValueError(f"a power must be a non-negative integer, not {power!r}")
         if self.degree * power > _MOST_DEGREE:
             raise ValueError(f"a power of degree {self.degree * power} is too large")
-        result, square, products = self._of(1), self, 0
-        assert result is not None
-        while power:
-            factors = [f for f, used in ((result, power & 1), (square, power > 1)) if used]
-            products += sum(len(f.terms) for f in factors) * len(square.terms)
-            if products > _MOST_PRODUCTS:
-                raise ValueError(f"this power needs more than {_MOST_PRODUCTS:.0e} products of two terms")
-            result = result * square if power & 1 else result
-            power >>= 1
-            square = square * square if power else square
-        return result
+        if power == 0:
+            return self._of(1)
+        return by_squaring(self, power, operator.mul, lambda p: len(p.terms), _MOST_PRODUCTS)
 
     def __format__(self, form: str) -> str:
         return format(str(self), form)

@@ -12,7 +12,7 @@ import numpy as np
 
 from sosdp.algebra.build import own_variables, variables
 from sosdp.algebra.coefficients import object_array
-from sosdp.algebra.operator import WordPolynomial
+from sosdp.algebra.operator import WordConstraint, WordPolynomial
 from sosdp.algebra.polynomial import Polynomial, variable
 from sosdp.algebra.variables import known_id, variable_name
 from sosdp.algebra.words import ONE, Monomials, Number, Word
@@ -76,12 +76,12 @@ class ComplexPolynomial(WordPolynomial):
         return sorted({letter // 2 for word in self.terms for letter in word})
 
     @staticmethod
-    def _compared(kind: str, difference: Any) -> Any:
-        if difference is not NotImplemented and kind == "inequality" and not difference.is_real:
+    def _constraint(kind: str, difference: Any) -> WordConstraint:
+        if kind == "inequality" and not difference.is_real:
             raise ValueError(
                 f"{difference!r} is not real everywhere: an inequality is about one that equals its conjugate"
             )
-        return WordPolynomial._compared(kind, difference)
+        return WordConstraint(kind, difference)
 
     def __reduce__(self) -> tuple:
         named = [([(variable_name(i // 2), i % 2) for i in word], c) for word, c in self.terms.items()]

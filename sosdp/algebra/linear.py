@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from sosdp.algebra import sparse
 from sosdp.algebra.arithmetic import combinations, inner
+from sosdp.algebra.coefficients import object_array
 from sosdp.algebra.polynomial import Polynomial, coerce
 from sosdp.algebra.sparse import union_of_ids as union_of_ids
 
@@ -45,13 +47,9 @@ def _matmul_2d(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return _numbers_times(a, b)
     if not _has_polynomials(b):
         return _numbers_times(b.T, a.T).T
-    result = np.empty((a.shape[0], b.shape[1]), dtype=object)
-    rows = [[coerce(p) for p in row] for row in a.tolist()]
-    columns = [[coerce(p) for p in column] for column in b.T.tolist()]
-    for i, row in enumerate(rows):
-        for j, column in enumerate(columns):
-            result[i, j] = inner(row, column, Polynomial)
-    return result
+    rows, columns = ([[coerce(p) for p in line] for line in lines.tolist()] for lines in (a, b.T))
+    products = object_array(inner(row, column, Polynomial) for row in rows for column in columns)
+    return products.reshape(len(rows), len(columns))
 
 
 def _has_polynomials(a: np.ndarray) -> bool:
@@ -69,7 +67,5 @@ def matmul_sparse(a: Any, b: np.ndarray) -> np.ndarray:
 
 def _numbers_times(a: Any, b: np.ndarray) -> np.ndarray:
     """Numbers (m, k), dense or CSR, times polynomials (k, n): one coefficient matrix for each column."""
-    result = np.empty((a.shape[0], b.shape[1]), dtype=object)
-    for j in range(b.shape[1]):
-        result[:, j] = combinations(a, [coerce(p) for p in b[:, j].tolist()], Polynomial)
-    return result
+    columns = [combinations(a, [coerce(p) for p in column], Polynomial) for column in b.T.tolist()]
+    return object_array(itertools.chain(*columns)).reshape(b.shape[1], a.shape[0]).T

@@ -79,20 +79,9 @@ class WordPolynomial(Combination):
         """The length of its longest word."""
         return max((len(w) for w in self.terms), default=0)
 
-    def __ge__(self, other: Any) -> Any:
-        return self._compared("inequality", self - other)
-
-    def __le__(self, other: Any) -> Any:
-        return self._compared("inequality", -(self - other))
-
-    def __eq__(self, other: Any) -> Any:
-        return self._compared("equality", self - other)
-
-    __hash__ = Combination.__hash__
-
     @staticmethod
-    def _compared(kind: str, difference: Any) -> Any:
-        return difference if difference is NotImplemented else WordConstraint(kind, difference)
+    def _constraint(kind: str, difference: Any) -> WordConstraint:
+        return WordConstraint(kind, difference)
 
     def __repr__(self) -> str:
         return self.monoid.text(self.terms)

@@ -14,7 +14,7 @@ import numpy as np
 
 from sosdp.algebra import linear
 from sosdp.algebra import monomials as mono
-from sosdp.algebra.coefficients import plain
+from sosdp.algebra.coefficients import by_squaring, plain
 from sosdp.algebra.grammar import Grammar as Grammar
 from sosdp.algebra.grammar import ParseError as ParseError
 from sosdp.algebra.grammar import bounded, clip, divided, number_power, read_number, read_rational
@@ -117,12 +117,7 @@ class Reader(Grammar):
         if number <= 0:
             return factor, [], None
         _degree_checked((len(ids) + (0 if p is None else p.degree)) * number)
-        result, left = None, number
-        while p is not None:
-            if left & 1:
-                result = p if result is None else self._product(result, p)
-            left >>= 1
-            p = self._product(p, p) if left else None
+        result = None if p is None else by_squaring(p, number, self._product)
         return factor, ids * number if ids else ids, result
 
     def _total(self, values: list[_Value]) -> _Value:

@@ -15,7 +15,7 @@ from sosdp.algebra import arithmetic, calculus, printing, rounding
 from sosdp.algebra import evaluate as at_points
 from sosdp.algebra import monomials as mono
 from sosdp.algebra import terms as merging
-from sosdp.algebra.coefficients import INTEGER_BITS, Number, Scale, as_number
+from sosdp.algebra.coefficients import INTEGER_BITS, Number, Scale, as_number, object_array
 from sosdp.algebra.sparse import Sparse, summed, to_variable_id
 from sosdp.algebra.variables import variable_ids, variable_name
 
@@ -86,12 +86,8 @@ class Polynomial(Sparse):
         wanted = coerce(monomial)
         if wanted.coefs.size != 1 or wanted.coefs[0] != 1:
             raise ValueError(f"coefficient() takes one monomial with coefficient 1, not {wanted!r}")
-        position = int(np.searchsorted(self.keys, wanted.keys[0]))
-        if position < self.keys.size and self.keys[position] == wanted.keys[0]:
-            if not mono.same(self.monos[position : position + 1], wanted.monos)[0]:
-                return 0  # another monomial with the same key: no two are in one polynomial
-            return self.coefs.item(position)
-        return 0
+        here = np.flatnonzero(mono.same(self.monos, wanted.monos))
+        return self.coefs.item(here[0]) if here.size else 0
 
     def terms(self) -> Iterator[tuple[Number, dict[str, int]]]:
         """The terms as (coefficient, {variable name: power}), highest degree first, then lexicographic."""
@@ -234,7 +230,7 @@ class Polynomial(Sparse):
             [variables] if isinstance(variables, Polynomial | str) else variables, dtype=object
         )
         result = calculus.derivatives(self, [to_variable_id(v) for v in chosen.reshape(-1).tolist()])
-        return _array(result, chosen.shape)
+        return above["array"](object_array(result).reshape(chosen.shape))
 
     def subs(self, values: Mapping[Any, Any]) -> Polynomial:
         """Replace variables (or names) by polynomials or numbers, all at once."""
@@ -366,18 +362,8 @@ def _apply(other: Any, operation: Callable[[Any], Any], constraints: bool = Fals
     """An operation with each element of a numpy array; NotImplemented for any other operand."""
     if not isinstance(other, np.ndarray):
         return NotImplemented
-    results = [operation(q) for q in other.reshape(-1).tolist()]
-    return _filled(results, other.shape) if constraints else _array(results, other.shape)
-
-
-def _filled(items: list, shape: tuple[int, ...]) -> np.ndarray:
-    result = np.empty(shape, dtype=object)
-    result.reshape(-1)[:] = items
-    return result
-
-
-def _array(items: list, shape: tuple[int, ...]) -> Any:
-    return above["array"](_filled(items, shape))
+    results = object_array(map(operation, other.reshape(-1).tolist())).reshape(other.shape)
+    return results if constraints else above["array"](results)
 
 
 def _add(left: Polynomial, right: Polynomial, negate: bool = False) -> Polynomial:

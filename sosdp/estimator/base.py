@@ -209,7 +209,8 @@ def earlier(step: Any) -> tuple[list[tuple[str, Any]], list[Condition]]:
     result: list[tuple[str, Any]] = []
     frame, inside, unseen = sys._getframe(1), {id(step)}, False
     while frame is not None:
-        module, owner = frame.f_globals.get("__name__"), frame.f_locals.get("self")
+        owner: Any = frame.f_locals.get("self")
+        module = frame.f_globals.get("__name__")
         if module == "sklearn.utils.parallel":
             unseen = not hasattr(owner, "n_jobs")  # a task, until who gave it out is on the stack, too
         if module == "sklearn.pipeline" and hasattr(owner, "steps") and id(owner) not in inside:

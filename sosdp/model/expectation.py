@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra.coefficients import Number, as_number, times
+from ..algebra.affine import Affine, compare, over
+from ..algebra.coefficients import Number, as_number, object_array, times
 from ..algebra.constraint import ForAll, Inequality
 from ..algebra.monomials import split
 from ..algebra.operator import OperatorPolynomial, as_complex_number
 from ..algebra.polynomial import Polynomial
-from .affine import Affine, compare, over
 
 
 def _number(value: Any) -> bool:
@@ -151,8 +151,7 @@ class ExpectationArray(np.ndarray):
     def psd(self) -> ExpectationConstraint:
         """The matrix of expectations is positive semidefinite; ValueError unless it is square and
         symmetric."""
-        entries = np.array([e.polynomial for e in self.reshape(-1)] + [None], dtype=object)[:-1]
-        entries = entries.reshape(self.shape)
+        entries = object_array(e.polynomial for e in self.reshape(-1)).reshape(self.shape)
         if self.ndim != 2 or self.shape[0] != self.shape[1]:
             raise ValueError(f"a matrix constraint needs a square array, not shape {self.shape}")
         if any(entries[i, j] != entries[j, i] for i in range(len(entries)) for j in range(i)):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..algebra.affine import Affine
 from ..algebra.coefficients import Number, as_number, plus, times
 from ..algebra.polynomial import Polynomial, coerce
-from .affine import Affine
 from .system import System
 
 

@@ -206,8 +206,7 @@ class _Loader:
     def _sense(self, data: Mapping) -> str:
         given = [sense for sense in _SENSES if sense in data]
         with self.at("feasible"):
-            good = data.get("feasible", True) is True
-            require(good, f"expected true, found {short(data.get('feasible'))}")
+            require(data.get("feasible", True) is True, f"expected true, found {short(data.get('feasible'))}")
         if "sos" in given and len(given) == 2 and "feasible" not in given and data.get("unknowns"):
             return "sos"
         if len(given) == 1:
@@ -232,16 +231,22 @@ class _Loader:
 
     def _chebyshev(self, value: Mapping) -> ChebyshevPolynomial:
         """An objective in Chebyshev coefficients: the degrees stand for T3(x), not for powers."""
-        good = {*value} == {"chebyshev"} and isinstance(value["chebyshev"], list | tuple)
-        require(good, 'found an object other than {"chebyshev": [[coefficient, {"x": 3}], ...]}')
+        require(
+            {*value} == {"chebyshev"} and isinstance(value["chebyshev"], list | tuple),
+            'found an object other than {"chebyshev": [[coefficient, {"x": 3}], ...]}',
+        )
         terms: dict[Any, Any] = {}
         for item in value["chebyshev"]:
-            good = isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[1], Mapping)
-            require(good, f"a term is [coefficient, {{name: degree}}], found {short(item)}")
+            require(
+                _is_pair(item, object, Mapping),
+                f"a term is [coefficient, {{name: degree}}], found {short(item)}",
+            )
             self._among(item[1])
             for k in item[1].values():
-                good = type(k) is int and 0 <= k <= MAX_CHEBYSHEV_DEGREE
-                require(good, f"a degree is an integer from 0 to {MAX_CHEBYSHEV_DEGREE}, found {short(k)}")
+                require(
+                    type(k) is int and 0 <= k <= MAX_CHEBYSHEV_DEGREE,
+                    f"a degree is an integer from 0 to {MAX_CHEBYSHEV_DEGREE}, found {short(k)}",
+                )
             term = tuple(sorted((variable_id(name), k) for name, k in item[1].items() if k))
             terms[term] = terms.get(term, 0) + read_coefficient(item[0])
         return ChebyshevPolynomial(terms)
@@ -250,8 +255,7 @@ class _Loader:
         if isinstance(value, str):
             difference, relation = self.reader.constraint(value)
         else:
-            good = isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[1], str)
-            require(good, 'expected a string such as "x*y >= 0" or [terms, ">= 0"]')
+            require(_is_pair(value, object, str), 'expected a string such as "x*y >= 0" or [terms, ">= 0"]')
             difference, text = self._polynomial(value[0]), value[1].strip(_BLANK)
             relation = text.removesuffix("0").strip(_BLANK)
             require(
@@ -280,8 +284,10 @@ class _Loader:
         return PSD(self.each(rows, row))
 
     def _for_all(self, value: Any) -> ForAll:
-        good = isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[0], list | tuple)
-        require(good, 'expected names and a polynomial, such as [["v"], "x*v**2 + 1"]')
+        require(
+            _is_pair(value, list | tuple, object),
+            'expected names and a polynomial, such as [["v"], "x*v**2 + 1"]',
+        )
         self._among(value[0])
         return ForAll([variable(variable_id(n)) for n in value[0]], self._polynomial(value[1]))
 
@@ -295,8 +301,10 @@ class _Loader:
 
         if isinstance(value, str) or _is_term_list(value):
             return tuple(self.each([value], affine)) if unknowns else (affine(value),)
-        good = isinstance(value, list | tuple) and value
-        require(good, "expected a polynomial or a non-empty list of polynomials")
+        require(
+            isinstance(value, list | tuple) and value,
+            "expected a polynomial or a non-empty list of polynomials",
+        )
         return tuple(self.each(value, affine))
 
     def _linear(self, value: Any, unknowns: tuple[str, ...]) -> Polynomial:
@@ -316,8 +324,10 @@ class _Loader:
         """The measures of a file, what is integrated against them, and the constraints between integrals."""
         with self.at("measures"):
             given = data["measures"]
-            good = isinstance(given, Mapping) and given
-            require(good, 'expected an object such as {"mu": {"subject_to": ["x**2 <= 1"]}}')
+            require(
+                isinstance(given, Mapping) and given,
+                'expected an object such as {"mu": {"subject_to": ["x**2 <= 1"]}}',
+            )
             require(sense != "sos", "measures go with minimize, maximize or feasible, not with sos")
             names = _names([*given])
             refuse(sorted({*names} & {*variables}), "is also one of the variables")
@@ -359,8 +369,9 @@ class _Loader:
         return tuple(parts)
 
     def _moment(self, value: Any, measures: Mapping[str, MeasureSpec]) -> MomentConstraint:
-        good = isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[1], str)
-        require(good, 'expected a constraint on integrals such as [{"mu": "x"}, "== 1"]')
+        require(
+            _is_pair(value, object, str), 'expected a constraint on integrals such as [{"mu": "x"}, "== 1"]'
+        )
         relation, right = value[1].strip(_BLANK)[:2], value[1].strip(_BLANK)[2:]
         require(
             relation in RELATIONS, f"expected a relation and a number such as '== 1', found {short(value[1])}"
@@ -389,8 +400,10 @@ def _text(value: Any) -> str:
 
 
 def _degree(value: Any) -> int | None:
-    good = value is None or (type(value) is int and value > 0)
-    require(good, f"expected a positive integer, found {short(value)}")
+    require(
+        value is None or (type(value) is int and value > 0),
+        f"expected a positive integer, found {short(value)}",
+    )
     return value
 
 
@@ -424,5 +437,10 @@ def _is_term_list(value: Any) -> bool:
     return (
         isinstance(value, list | tuple)
         and len(value) > 0
-        and all(isinstance(t, list | tuple) and len(t) == 2 and isinstance(t[1], Mapping) for t in value)
+        and all(_is_pair(t, object, Mapping) for t in value)
     )
+
+
+def _is_pair(value: Any, *kinds: Any) -> bool:
+    """Whether a value is a list of two things of these kinds."""
+    return isinstance(value, list | tuple) and len(value) == 2 and all(map(isinstance, value, kinds))

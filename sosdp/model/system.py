@@ -33,26 +33,20 @@ class System:
     foralls: tuple[ForAll, ...]
 
     def __init__(self, *constraints: Any) -> None:
-        equalities: list[Polynomial] = []
-        inequalities: list[Polynomial] = []
-        matrices: list[PolynomialArray] = []
-        foralls: list[ForAll] = []
-        for constraint in _flatten(constraints):
-            if isinstance(constraint, Equality):
-                equalities.append(constraint.polynomial)
-            elif isinstance(constraint, Inequality):
-                inequalities.append(constraint.polynomial)
-            elif isinstance(constraint, ForAll):
-                foralls.append(constraint)
-            elif constraint.matrix.shape == (1, 1):
-                inequalities.append(constraint.matrix[0, 0])
-            else:
-                matrices.append(constraint.matrix)
-        object.__setattr__(self, "equalities", tuple(h for h in equalities if h))
-        kept = tuple(g for g in inequalities if not (g.is_constant and g.constant >= 0))
-        object.__setattr__(self, "inequalities", kept)
-        object.__setattr__(self, "matrices", tuple(matrices))
-        object.__setattr__(self, "foralls", tuple(foralls))
+        flat = [
+            Inequality(c.matrix[0, 0]) if isinstance(c, PSD) and c.matrix.shape == (1, 1) else c
+            for c in _flatten(constraints)
+        ]
+        equalities = [c.polynomial for c in flat if isinstance(c, Equality)]
+        inequalities = [c.polynomial for c in flat if isinstance(c, Inequality)]
+        parts: dict[str, list[Any]] = {
+            "equalities": [h for h in equalities if h],
+            "inequalities": [g for g in inequalities if not (g.is_constant and g.constant >= 0)],
+            "matrices": [c.matrix for c in flat if isinstance(c, PSD)],
+            "foralls": [c for c in flat if isinstance(c, ForAll)],
+        }
+        for name, part in parts.items():
+            object.__setattr__(self, name, tuple(part))
 
     @classmethod
     def from_parts(

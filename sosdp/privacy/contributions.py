@@ -22,7 +22,7 @@ from sosdp.privacy.guarantee.adjacency import (
     Adjacency,
 )
 from sosdp.privacy.guarantee.condition import Fact
-from sosdp.privacy.inputs import LEFT_OUT, canonical, check_schema, column, floats, integer
+from sosdp.privacy.inputs import LEFT_OUT, canonicals, check_schema, column, floats, integer
 from sosdp.privacy.rows import counted_width, numbers
 from sosdp.privacy.silence import no_warnings
 
@@ -133,7 +133,7 @@ def averaged_by_user(X: Any, users: Any, *, dimension: int | None = None) -> npt
 
 
 def _owners(users: Any, count: int) -> list[Hashable]:
-    owners = [canonical(owner) for owner in column(users, text=True)]
+    owners = canonicals(column(users, text=True))
     if len(owners) != count:
         raise ValueError("users must hold one user a record, in the same order")
     return owners

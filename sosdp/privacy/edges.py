@@ -21,7 +21,7 @@ import numpy.typing as npt
 from sosdp.privacy.entries import entries
 from sosdp.privacy.files import LONGEST_LINE, InputFileError, physical_lines, require_file
 from sosdp.privacy.guarantee.condition import Condition, Fact
-from sosdp.privacy.inputs import LEFT_OUT, LONGEST, canonical, number_in
+from sosdp.privacy.inputs import LEFT_OUT, LONGEST, canonical, canonicals, number_in
 
 LARGEST = 1 << 23
 """Vertices of a list that states none are below it; a larger number is no vertex."""
@@ -59,7 +59,7 @@ def read_edges(
             order. None: 0 to the largest number below `LARGEST` where at least half of the rows that could be
             edges join two numbers, else the names that occur, sorted; what is released is then conditional.
     """
-    ends = list(zip(map(canonical, first), map(canonical, second), strict=True))
+    ends = list(zip(canonicals(first), canonicals(second), strict=True))
     shown = nodes is None
     if nodes is None:
         nodes = _vertices(ends)

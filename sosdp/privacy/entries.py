@@ -52,7 +52,7 @@ def listed(values: Any, unread: Callable[[Any], Any] | None = None) -> Any:
     if hasattr(kind, "pyarrow_dtype") or getattr(kind, "storage", None) == "pyarrow":  # pandas
         values = stored.__arrow_array__()
     if hasattr(type(values), "to_pylist"):
-        return _of_arrow(values, unread or (lambda _: [_read(one, methodcaller("as_py")) for one in values]))
+        return _of_arrow(values, unread)
     if hasattr(kind, "categories"):
         return _coded(kind.categories, stored.codes)
     if getattr(kind, "tz", None) is not None:
@@ -107,10 +107,14 @@ def _coded(names: Any, codes: Any) -> list[Any]:
     return [known[code] for code in codes.tolist()]
 
 
-def _of_arrow(column: Any, unread: Callable[[Any], Any]) -> Any:
+def _of_arrow(column: Any, unread: Callable[[Any], Any] | None) -> Any:
     arrow = need("pyarrow", "a column of Arrow")
     column, types = column.combine_chunks() if hasattr(column, "chunks") else column, arrow.types
-    column = column.dictionary_decode() if types.is_dictionary(column.type) else column
+    if types.is_dictionary(column.type):  # a text that is repeated stays one, others may be those of a file
+        codes = column.indices.cast("int64").fill_null(-1).to_numpy()
+        used, places = np.unique(codes, return_inverse=True)
+        names = _of_arrow(column.dictionary.take(arrow.array(used, mask=used < 0)), unread)
+        return [names[place] for place in places.tolist()]
     kind, numbers = column.type, are_numbers(column.type)
     signed = types.is_floating(kind) or types.is_date(kind) or types.is_timestamp(kind)  # NaN, NaT
     if types.is_decimal(kind):
@@ -122,7 +126,7 @@ def _of_arrow(column: Any, unread: Callable[[Any], Any]) -> Any:
         return [_read(entry, bytes.decode) for entry in column.view(binary).to_pylist()]
     if numbers or types.is_null(kind):
         return [math.nan if entry is None else entry for entry in column.to_pylist()]
-    return unread(kind)
+    return unread(kind) if unread else [_read(entry, methodcaller("as_py")) for entry in column]
 
 
 def are_numbers(kind: Any) -> bool:

@@ -14,7 +14,7 @@ import contextlib
 import math
 from array import array
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -101,16 +101,15 @@ def _fraction(value: Any) -> Fraction | float | None:
 
 def as_float(value: Any) -> float:
     """The entry as float64: NaN for what is no number; a text is the number it spells."""
-    result = number(value)
-    if isinstance(result, Fraction):
-        try:
-            return float(result)
-        except OverflowError:
-            return math.inf if result > 0 else -math.inf
-    if result is not None:
-        return result
-    text = plain(value)
-    return number_in(text) if type(text) is str else math.nan
+    result = plain(value)
+    if type(result) is str:
+        return number_in(result)
+    if result is None or type(result) is bytes:
+        result = number(value)
+    try:
+        return math.nan if result is None else float(result)
+    except OverflowError:
+        return math.inf if result > 0 else -math.inf
 
 
 TRUTHS = {
@@ -282,37 +281,42 @@ LEFT_OUT: Hashable = object()
 _LARGEST_INTEGER = 1 << 256
 
 
-def canonical(value: Any, depth: int = DEEPEST) -> Hashable:
+def canonical(value: Any) -> Hashable:
     """One object for all objects that Python holds equal, so that no count depends on who came first.
 
-    Total: integers beyond 2^256 and tuples nested deeper than 8, or of more than 4096 parts, are left out, as
-    other objects are.
+    Total: integers beyond 2^256, and tuples that are nested deeper than 8 or have more than 4096 parts and
+    characters, are left out, as other objects are.
     """
-    parts = entries(value) if issubclass(type(value), tuple) else None
-    if parts is not None:
-        if depth == DEEPEST and _is_vast(value):
-            return LEFT_OUT
-        keys = tuple(canonical(part, depth - 1) for part in parts) if depth else (LEFT_OUT,)
-        return LEFT_OUT if any(key is LEFT_OUT for key in keys) else keys
+    return _key(value, DEEPEST, [LONGEST])
+
+
+def canonicals(values: Iterable[Any]) -> list[Hashable]:
+    """`canonical` of every member; equal ones are one object, and take the memory of one."""
+    known: dict[Hashable, Hashable] = {}
+    return [known.setdefault(key, key) for key in map(canonical, values)]
+
+
+def _key(value: Any, depth: int, room: list[int]) -> Hashable:
+    """The key of a part; what tuples hold takes room, also where they share it."""
+    if issubclass(type(value), tuple):
+        room[0] -= tuple.__len__(value)
+        keys: list[Hashable] = []
+        for part in tuple.__iter__(value) if depth and room[0] >= 0 else (LEFT_OUT,):
+            keys.append(_key(part, depth - 1, room))
+            if keys[-1] is LEFT_OUT:
+                return LEFT_OUT
+        return tuple(keys)
     result = plain(value)
     if result is None:
         return None if value is None else LEFT_OUT
+    if type(result) is str or type(result) is bytes:
+        room[0] -= len(result) if depth < DEEPEST else 0
+        return result if room[0] >= 0 else LEFT_OUT
     if type(result) is float and result.is_integer():
         result = int(result)
-    if type(result) is int or type(result) is bool:
-        return int(result) if abs(result) <= _LARGEST_INTEGER else LEFT_OUT
-    return LEFT_OUT if result != result else result
-
-
-def _is_vast(value: Any) -> bool:
-    """Whether tuples have more parts than `LONGEST` at some depth: a few that share parts may."""
-    layer = [value]
-    for _ in range(DEEPEST + 1):  # what is deeper is left out, and not looked at
-        layer = [part for part in layer if issubclass(type(part), tuple)]
-        if sum(map(tuple.__len__, layer)) > LONGEST:
-            return True
-        layer = [part for parts in layer for part in tuple.__iter__(parts)]
-    return False
+    if type(result) is float:
+        return LEFT_OUT if result != result else result
+    return int(result) if abs(result) <= _LARGEST_INTEGER else LEFT_OUT
 
 
 def floats(values: Any, row: tuple[int, ...] | None = None) -> npt.NDArray[np.float64]:

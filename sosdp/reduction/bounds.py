@@ -15,6 +15,7 @@ from collections.abc import Set
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
@@ -230,9 +231,8 @@ def _principal_minors(matrix) -> list[Polynomial]:
     side = matrix.shape[0]
     minors = [matrix[k, k] for k in range(side)]
     if side <= _MINORS and max(len(p.coefs) for p in matrix.reshape(-1)) <= _MINOR_TERMS:
-        for i in range(side):
-            for j in range(i + 1, side):
-                minors.append(matrix[i, i] * matrix[j, j] - matrix[i, j] * matrix[i, j])
+        pairs = combinations(range(side), 2)
+        minors += [matrix[i, i] * matrix[j, j] - matrix[i, j] * matrix[i, j] for i, j in pairs]
     return minors
 
 

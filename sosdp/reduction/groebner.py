@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..algebra import monomials as mono
+from ..algebra.coefficients import object_array
 from ..algebra.pickled_by_name import PickledByName
 from ..algebra.polynomial import Polynomial
 from ..conic.exact.integers import over_one_denominator
@@ -82,8 +83,8 @@ class Ideal(PickledByName):
 
     def missing(self, equalities: tuple[Polynomial, ...], degree: int) -> list[Polynomial]:
         """Elements of the basis of at most this degree that are not multiples of an equality."""
-        known = {_monic(h) for h in equalities}
-        return [g for g in self.basis if g.degree <= degree and _monic(g) not in known]
+        known = zip(self.basis, self.number(equalities), strict=True)
+        return [g for g, number in known if number < 0 and g.degree <= degree]
 
 
 def _monic(p: Polynomial) -> Polynomial:
@@ -126,7 +127,7 @@ def groebner_ideal(equalities: tuple[Polynomial, ...]) -> Ideal:
         # terms come in descending order
         powers, coefficients = zip(*g.terms(), strict=True)
         lead = int(coefficients[0])
-        coefs = np.array([Fraction(int(c), lead) for c in coefficients] + [None], dtype=object)[:-1]
+        coefs = object_array(Fraction(int(c), lead) for c in coefficients)
         basis.append(
             Polynomial.from_arrays(mono.from_exponents(np.array(powers, dtype=np.int64), ids), coefs)
         )

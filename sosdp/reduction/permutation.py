@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,15 @@ from scipy.sparse.csgraph import connected_components
 
 from ..algebra import monomials as mono
 from ..algebra.polynomial import Polynomial
+from ..algebra.sparse import to_variable_id
 from ..algebra.variables import variable_name
 from ..model.expectation import ExpectationConstraint
+from ..model.expected import short
 from ..model.system import System
 
 # refinements spent on the search, and factors of terms they may visit together (about half a minute)
 _BUDGET, _VISITS = 4000, 4e7
+_SIGNS = {"equality": (1, -1)}  # with which a constraint may be mapped to its like, 1 where nothing is said
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +50,18 @@ class Data:
     def polynomials(self) -> list[Polynomial]:
         """The fixed ones, and those of constraints in expectation."""
         return [*self.fixed, *(p for c in self.in_expectation for p in c.polynomials())]
+
+    @cached_property
+    def bodies(self) -> dict[str, list[tuple[int, tuple[Polynomial, ...]]]]:
+        """By kind, what is mapped to its like with the same label: tuples of polynomials."""
+        system, codes = self.system, ("equality", "inequality", "psd")
+        return {
+            "objective": [(k, (p,)) for k, p in enumerate(self.fixed)],
+            "inequality": [(0, (g,)) for g in system.inequalities],
+            "equality": [(0, (h,)) for h in system.equalities],
+            "psd": [(0, tuple(m.reshape(-1).tolist())) for m in system.matrices],
+            "expectation": [(codes.index(c.kind), tuple(c.polynomials())) for c in self.in_expectation],
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +130,7 @@ def _read_generator(generator: Any, ids: np.ndarray) -> np.ndarray:
     known = set(ids.tolist())
     sources: set[int] = set()
     for left, right in pairs:
-        a, b = _variable(left), _variable(right)
+        a, b = to_variable_id(Polynomial(left)), to_variable_id(Polynomial(right))
         if a in sources:
             raise ValueError(f"a symmetry has two images for {variable_name(a)}")
         sources.add(a)
@@ -134,80 +150,49 @@ def _read_generator(generator: Any, ids: np.ndarray) -> np.ndarray:
     return image
 
 
-def _variable(thing: Any) -> int:
-    p = thing if isinstance(thing, Polynomial) else Polynomial(thing)
-    if len(p.coefs) != 1 or p.degree != 1 or p.coefs[0] != 1:
-        raise ValueError(f"a symmetry permutes variables; {p} is not one")
-    return int(p.variable_ids[0])
-
-
 def check_symmetry(image: np.ndarray, data: Data) -> Action:
     """The action of a permutation on the constraints; ValueError, with what it breaks, when it is none."""
     action, broken = _try(image, data)
     if action is None:
-        changes = [f"{variable_name(v)} -> {variable_name(int(w))}" for v, w in enumerate(image) if v != w]
-        shown = ", ".join(changes[:6]) + (", ..." if len(changes) > 6 else "")
-        raise ValueError(f"the permutation {shown} is not a symmetry of the program: it changes {broken}")
+        raise ValueError(f"{named(image)} is not a symmetry of the program: it changes {broken}")
     return action
+
+
+def named(image: np.ndarray) -> str:
+    """The permutation as a complaint shows it."""
+    pairs = [f"{variable_name(v)} -> {variable_name(int(w))}" for v, w in enumerate(image) if v != w]
+    return "the permutation " + ", ".join(pairs[:6]) + (", ..." if len(pairs) > 6 else "")
 
 
 def moved(image: np.ndarray, p: Polynomial) -> Polynomial:
     """The polynomial with every variable replaced by its image."""
-    monos = image[p.monos].astype(mono.MONOMIAL)
-    monos.sort(axis=1)
-    return Polynomial.from_arrays(monos, p.coefs)
+    return Polynomial.from_arrays(image[p.monos], p.coefs)
 
 
 def _try(image: np.ndarray, data: Data) -> tuple[Action | None, str]:
-    for p in data.fixed:
-        if moved(image, p) != p:
-            return None, f"the objective {_short(p)}"
-    system = data.system
     tables: dict[str, list[int]] = {}
-    for kind, polys, signs in (
-        ("inequality", system.inequalities, (1,)),
-        ("equality", system.equalities, (1, -1)),
-    ):
-        table, broken = _match([(p,) for p in polys], image, signs)
-        if broken is not None:
-            return None, f"the constraint on {_short(polys[broken])}"
-        tables[kind] = table
-    matrices = [tuple(np.asarray(m, dtype=object).reshape(-1)) for m in system.matrices]
-    tables["psd"], broken = _match(matrices, image, (1,))
-    if broken is not None:
-        return None, "a matrix inequality (matrices must map to matrices of the system, entry by entry)"
-    bodies = [tuple(c.polynomials()) for c in data.in_expectation]
-    kinds = [c.kind for c in data.in_expectation]
-    tables["expectation"], broken = _match(bodies, image, (1,), kinds)
-    if broken is not None:
-        return None, f"the constraint {data.in_expectation[broken]}"
+    for kind, bodies in data.bodies.items():
+        place: dict[Any, int] = {}
+        for k, (label, body) in enumerate(bodies):
+            for sign in _SIGNS.get(kind, (1,)):
+                place.setdefault((label, *(sign * p for p in body)), k)
+        targets = (place.get((label, *(moved(image, p) for p in body))) for label, body in bodies)
+        tables[kind] = []
+        for k, target in enumerate(targets):
+            if target is None:
+                return None, _shown(data, kind, k)
+            tables[kind].append(target)
     return Action(image, tables), ""
 
 
-def _short(p: Polynomial) -> str:
-    text = str(p)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _match(
-    bodies: Sequence[tuple[Polynomial, ...]],
-    image: np.ndarray,
-    signs: tuple[int, ...],
-    kinds: Sequence[str] | None = None,
-) -> tuple[list[int], int | None]:
-    """Number of the image of each tuple of polynomials, or the first one without an image."""
-    labels = [""] * len(bodies) if kinds is None else kinds
-    place: dict[Any, int] = {}
-    for k, (label, body) in enumerate(zip(labels, bodies, strict=True)):
-        for sign in signs:
-            place.setdefault((label, *(sign * p for p in body)), k)
-    table: list[int] = []
-    for k, (label, body) in enumerate(zip(labels, bodies, strict=True)):
-        target = place.get((label, *(moved(image, p) for p in body)))
-        if target is None:
-            return table, k
-        table.append(target)
-    return table, None
+def _shown(data: Data, kind: str, k: int) -> str:
+    """What a permutation changes, in words."""
+    if kind == "psd":
+        return "a matrix inequality (matrices must map to matrices of the system, entry by entry)"
+    if kind == "expectation":
+        return f"the constraint {data.in_expectation[k]}"
+    what = "objective" if kind == "objective" else "constraint on"
+    return f"the {what} {short(data.bodies[kind][k][1][0])}"
 
 
 def find_symmetries(data: Data, ids: np.ndarray) -> list[Action]:
@@ -227,7 +212,14 @@ class _Search:
         self.place[ids] = np.arange(ids.size)
         monos, coefs, owners = [], [], []
         colours: list[int] = []
-        for kind, p in _coloured(data):
+        coloured = [
+            ((number, label, k), sign * p)
+            for number, (kind, bodies) in enumerate(data.bodies.items())
+            for label, body in bodies
+            for sign in _SIGNS.get(kind, (1,))
+            for k, p in enumerate(body)
+        ]
+        for kind, p in coloured:
             monos.append(p.monos)
             coefs.append(np.array([hash(c) & 0xFFFFFFFFFFFFFFFF for c in p.coefs.tolist()], dtype=np.uint64))
             owners.append(np.full(p.monos.shape[0], len(colours)))
@@ -304,20 +296,6 @@ class _Search:
             if result is not None:
                 return result
         return None
-
-
-def _coloured(data: Data) -> list[tuple[tuple, Polynomial]]:
-    """Every polynomial of the data with what kind it is; an equality stands for both its signs."""
-    out: list[tuple[tuple, Polynomial]] = [((0, k), p) for k, p in enumerate(data.fixed)]
-    out += [((1,), g) for g in data.system.inequalities]
-    for h in data.system.equalities:
-        out += [((2,), h), ((2,), -h)]
-    for matrix in data.system.matrices:
-        out += [((3, k), p) for k, p in enumerate(np.asarray(matrix, dtype=object).reshape(-1))]
-    for constraint in data.in_expectation:
-        code = ("equality", "inequality", "psd").index(constraint.kind)
-        out += [((4, code, k), p) for k, p in enumerate(constraint.polynomials())]
-    return out
 
 
 def _mix(values: np.ndarray) -> np.ndarray:

@@ -69,5 +69,4 @@ def _centred(ids: np.ndarray, level: Fraction) -> Polynomial:
     level = max(level, _LEAST) if level else level
     squares = np.repeat(ids[:, None], 2, axis=1)
     monos = mono.concatenate([mono.constant(1), squares])
-    coefs = np.array([level, *([Fraction(-1)] * ids.size)], dtype=object)
-    return Polynomial.from_arrays(monos, coefs)
+    return Polynomial.from_arrays(monos, [level, *([-1] * ids.size)])

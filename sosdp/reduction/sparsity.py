@@ -55,18 +55,12 @@ def adjacency(monos: list[np.ndarray], groups: list[np.ndarray], ids: np.ndarray
     return sp.csr_matrix(incidence.T @ incidence) > 0
 
 
-def variable_cliques(graph: sp.csr_matrix, ids: np.ndarray) -> list[np.ndarray]:
-    """Maximal cliques (of ids) of a chordal extension of the graph on the positions of ``ids``.
+def variable_cliques(graph: sp.csr_matrix, ids: np.ndarray, widest: float = np.inf) -> list[np.ndarray]:
+    """Maximal cliques (of ids) of a chordal extension of the graph on the positions of ``ids``; none as soon
+    as one has more than ``widest`` elements.
 
     Minimum-degree elimination; the cliques come in an order with the running intersection property.
     """
-    result = narrow_cliques(graph, ids, ids.size)
-    assert result is not None
-    return result
-
-
-def narrow_cliques(graph: sp.csr_matrix, ids: np.ndarray, widest: int) -> list[np.ndarray] | None:
-    """The same; None as soon as one has more than ``widest`` elements."""
     graph = sp.csr_matrix(graph)
     neighbours: dict[int, set[int]] = {
         v: set(graph.indices[graph.indptr[v] : graph.indptr[v + 1]].tolist()) - {v} for v in range(ids.size)
@@ -81,7 +75,7 @@ def narrow_cliques(graph: sp.csr_matrix, ids: np.ndarray, widest: int) -> list[n
         if v not in remaining or len(remaining[v]) != degree:
             continue  # an entry that a later one replaced
         if degree >= widest:
-            return None
+            return []
         near = remaining.pop(v)
         clique = near | {v}
         if not any(clique <= other for other in containing[v]):

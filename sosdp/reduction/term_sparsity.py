@@ -35,20 +35,6 @@ class TermSparsity:
     steps: int
 
 
-@dataclass(frozen=True, eq=False)
-class _Pairs:
-    """All pairs i <= j inside the blocks, as vertex numbers."""
-
-    left: np.ndarray
-    right: np.ndarray
-
-    @classmethod
-    def of(cls, sides: Sequence[int], offsets: np.ndarray) -> _Pairs:
-        """Those of blocks of these sides, triangle by triangle."""
-        inner = [np.stack(triangle(side)) + start for side, start in zip(sides, offsets.tolist())]
-        return cls(*np.concatenate([np.zeros((2, 0), dtype=np.int64), *inner], axis=1))
-
-
 def term_sparsity(
     sides: Sequence[int],
     gram: sp.csr_matrix,
@@ -83,9 +69,10 @@ def term_sparsity(
     Cost: a few passes over the entries a step.
     """
     offsets = np.cumsum([0, *sides])
-    pairs = _Pairs.of(sides, offsets)
+    inner = [np.stack(triangle(side)) + start for side, start in zip(sides, offsets.tolist())]
+    pairs = np.concatenate([np.zeros((2, 0), dtype=np.int64), *inner], axis=1)
     block = np.repeat(np.arange(len(sides)), np.diff(offsets))
-    kept = (pairs.left == pairs.right) | np.isin(block, list(whole))[pairs.left]
+    kept = (pairs[0] == pairs[1]) | np.isin(block, list(whole))[pairs[0]]
     entries, rows = (
         sp.csr_matrix((np.ones(m.nnz), m.indices, m.indptr), m.shape) for m in (gram, equalities)
     )
@@ -107,16 +94,17 @@ def term_sparsity(
 
 
 def _complete(
-    pairs: _Pairs, joined: np.ndarray, vertices: int, chordal: bool
+    pairs: np.ndarray, joined: np.ndarray, vertices: int, chordal: bool
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """The Gram matrices (sets of vertices) and which pairs lie together in one of them."""
-    left, right = pairs.left[joined], pairs.right[joined]
+    """The Gram matrices (sets of vertices) and which pairs i <= j of vertices in one block, the columns of
+    ``pairs``, lie together in one of them."""
+    left, right = pairs[:, joined]
     graph = sp.csr_matrix((np.ones(left.size, dtype=bool), (left, right)), shape=(vertices, vertices))
     _, label = connected_components(graph, directed=False)
     order = np.argsort(label, kind="stable")
     cuts = np.flatnonzero(np.diff(label[order])) + 1
     components = sorted(np.split(order, cuts), key=lambda c: int(c[0])) if vertices else []
-    same = label[pairs.left] == label[pairs.right]
+    same = label[pairs[0]] == label[pairs[1]]
     if not chordal:
         return components, same
     graph = sp.csr_matrix(graph + graph.T)
@@ -132,4 +120,4 @@ def _complete(
             a, b = np.triu_indices(clique.size)
             filled.append((clique[a], clique[b]))
     codes = np.concatenate([np.minimum(a, b) * vertices + np.maximum(a, b) for a, b in filled])
-    return groups, mono.contains(np.unique(codes), pairs.left * vertices + pairs.right)
+    return groups, mono.contains(np.unique(codes), pairs[0] * vertices + pairs[1])

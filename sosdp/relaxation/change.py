@@ -274,16 +274,6 @@ class Built:
     height: float
     first: Built | None = None
 
-    @cached_property
-    def settled(self) -> np.ndarray:
-        """Unknowns that take the constants from identities of measures whose mass is known: the constant of
-        an objective is no part of what it varies by."""
-        identity, ones = self.program.identity, ~self.program.identity.columns.any(axis=1)
-        alone = (identity.unknown.getnnz(axis=1) == 1) & ~np.isfinite(self.program.upper)
-        rates = np.where(alone, identity.unknown @ ones, 0.0)
-        constants = abs(identity.unknown).sign() @ np.where(ones, identity.target, 0.0)
-        return np.where(rates != 0, -constants / np.where(rates != 0, rates, 1.0), 0.0)
-
     @property
     def pieces(self) -> list[Identity]:
         """The identities in given units."""

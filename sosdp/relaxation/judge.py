@@ -32,7 +32,7 @@ from .statement import MEASURES, PROGRAM, Demand
 ENOUGH = AGREE  # relative distance of the two ends of a closed bracket; violation of moments that is none
 RESOLVED = 1e-12  # violation, of moments of size one, that no solver in doubles tells from none
 SATISFIED = 1e-6  # the same where moments alone decide
-_DIGITS = 64 * UNIT  # relative distance of two numbers, of a few roundings
+_DIGITS = 128 * UNIT  # relative distance of two numbers, of a few roundings
 _CLOSED = 1e-3  # size of the objective beside its large terms, above which a gap closed at points counts
 _OF_SUM = 1e-3  # of what the value of several unknowns is the sum of, that its bracket may be wide
 _SHARE = 1e-3  # of what an equation wants of a measure: what is less is nothing
@@ -128,9 +128,9 @@ def variation_of(built: Built, raw: RawSolution, value: float) -> float:
         return gain if gain > 0 else math.inf
     if built.statement.kind == MEASURES and not identity.target.any():
         return math.inf  # measures are asked for, whatever they are worth
-    moved = program.value(raw.unknowns) * built.unit - first.program.value(first.settled) * first.unit
-    priced = np.abs(program.objective * (raw.unknowns - built.settled)).max()
-    terms = np.abs(identity.target + identity.unknown.T @ built.settled) @ np.abs(raw.moments)
+    moved = program.value(raw.unknowns) * built.unit - first.program.value(first.program.settled) * first.unit
+    priced = np.abs(program.objective * (raw.unknowns - program.settled)).max()
+    terms = np.abs(identity.target + identity.unknown.T @ program.settled) @ np.abs(raw.moments)
     return max(float(min(priced, terms)) * built.unit, abs(moved), RESOLVED / _OF_SUM * built.height)
 
 

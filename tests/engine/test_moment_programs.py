@@ -115,6 +115,15 @@ def test_a_square_of_an_expectation_has_an_exact_certificate():
     assert "Checked exactly: valid" in proof.describe()
 
 
+@pytest.mark.parametrize("one", [np.uint8(1), np.array(1, dtype=np.uint64), np.bool_(True)])
+def test_what_is_subtracted_from_an_expectation_is_not_negated_in_numpys_arithmetic(one):
+    """Minus one of an unsigned integer is its largest."""
+    x = sd.polynomial("x")
+    for body in (sd.E(x), sd.MeasureProgram().measure([x], name="mu")(x)):
+        assert str(body - one) == str(body - 1)
+        assert [str(entry) for entry in np.ravel(body - np.array([one, one]))] == [str(body - 1)] * 2
+
+
 def test_expectations_and_integrals_meet_arrays_entry_by_entry():
     u, v = sd.variables("u v")
     table = np.array([[1, 2], [3, 4]])

@@ -65,7 +65,7 @@ def test_generators_in_every_notation():
         ({"syg0": "syg1"}, "must be a permutation"),
         ([("syg0", "syg1"), ("syg0", "syg2")], "two images"),
         ({"syg0": "nowhere", "nowhere": "syg0"}, "does not occur"),
-        ({"2*syg0": "syg1"}, "is not one"),
+        ({"2*syg0": "syg1"}, "is not a variable"),
         ({"syg0": "syg3", "syg3": "syg0"}, "it changes the objective"),
         ({"syg0": "syg2", "syg2": "syg0"}, "it changes the constraint"),
     ],

@@ -166,3 +166,11 @@ def test_traces_are_those_of_matrices():
         r = sd.minimize(h, constraints, level=1, trace=True, complete=True)
         assert r.certified_bound <= wanted + 1e-12 and r.bound == pytest.approx(wanted, abs=1e-6)
         assert certificates.extract(r).exact().bound == pytest.approx(wanted, abs=1e-6)
+
+
+def test_operators_meet_arrays_entry_by_entry_and_on_their_side():
+    a, b = sd.operators("a b")
+    both = np.array([a, b], dtype=object)
+    assert (both * b).tolist() == [a * b, b * b] and (b * both).tolist() == [b * a, b * b]
+    assert (both - np.uint8(1)).tolist() == [a - 1, b - 1] and (a - np.uint8(1)).terms == (a - 1).terms
+    assert [repr(c) for c in (2 * a >= both)] == [repr(a >= 0), repr(2 * a >= b)]

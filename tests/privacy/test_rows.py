@@ -17,8 +17,8 @@ from problems.sbm.edges import canonical_edges
 from problems.sbm.graph_input import canonical_graph
 from sosdp.estimator.scaler import PrivateScaler
 from sosdp.privacy.contributions import averaged_by_user
-from sosdp.privacy.edges import pairs_of_rows
-from sosdp.privacy.inputs import LEFT_OUT, canonical, floats
+from sosdp.privacy.edges import pairs_of_rows, read_edges
+from sosdp.privacy.inputs import LEFT_OUT, canonical, canonicals, floats
 from sosdp.privacy.mechanisms import bounded_average
 from sosdp.privacy.mechanisms.parities import parity_weights
 from sosdp.privacy.rows import numbers
@@ -109,6 +109,26 @@ def test_a_key_of_tuples_that_hold_each_other_is_none():
         owner = (owner,) * 1000
     assert averaged_by_user(np.ones((2, 1)), ["a", owner]).shape == (1, 1)
     assert canonical(((1, 2.0), "x")) == ((1, 2), "x")
+
+
+class Text(str):
+    """What numpy's texts are, too."""
+
+    def __len__(self):
+        raise RuntimeError(str.__str__(self))
+
+
+@pytest.mark.parametrize("kind", [str, Text, lambda text: text.encode(), np.array])
+def test_a_text_that_many_places_share_takes_the_memory_of_one(kind):
+    """An owner of 4096 places, all of them one text of a megabyte, was written out: four gigabytes."""
+    text = kind("x" * (1 << 20))
+    for count in (1, 2, 4096):
+        assert canonical((text,) * count) is canonical(((text,),)) is LEFT_OUT
+        assert read_edges(["a", (text,) * count], ["b", "c"]).nodes == ("a", "b")
+    assert averaged_by_user(np.ones((3, 1)), [(text,) * 4096, text, text]).shape == (1, 1)
+    assert len({id(key) for key in canonicals([text] * 9)}) == 1
+    keys = [canonical(("x" * length, 1.0)) for length in (4094, 4095)]
+    assert keys == [("x" * 4094, 1), LEFT_OUT]
 
 
 def test_what_a_pipeline_hands_on_is_read_under_its_conditions():

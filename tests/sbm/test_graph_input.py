@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from problems.sbm import CertificateRecovery, GraphInputError, canonical_graph, digits_graph
+from sosdp.algebra.coefficients import object_array
 from tests.refusals import each, refusals, refuse
 
 PATH = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
@@ -90,7 +91,7 @@ ERRORS = [
     (np.array([[0, np.inf], [np.inf, 0]]), "NaN or infinite"),
     (np.array([["a", "b"], ["b", "a"]]), "type"),
     (PATH.astype(complex), "type"),
-    ([[0, 1], [1]], "rectangular"),
+    ([[0, 1], [1]], "square"),
     (sp.csr_array((3, 4)), "square"),
     (sp.csr_array(np.array([[0.0, np.nan], [np.nan, 0.0]])), "NaN"),
     (sp.coo_array((np.ones(4), ([0, 0, 1, 1], [1, 1, 0, 0])), shape=(2, 2)), "multiple edges"),
@@ -126,6 +127,40 @@ def test_validity_is_the_same_for_neighbours():
             neighbour = adjacency.copy()
             neighbour[i, j] = neighbour[j, i] = 1 - neighbour[i, j]
             assert canonical_graph(neighbour).n == 8
+
+
+class Quoting:
+    """A row, or an entry, whose own code says what it holds."""
+
+    def __array__(self, *_args, **_kinds):
+        raise ValueError("secret")
+
+    def __len__(self):
+        raise RuntimeError("secret")
+
+
+class Lazy(Quoting):
+    """A computation of Dask."""
+
+    def compute(self):
+        raise ValueError("secret")
+
+
+@pytest.mark.parametrize("bound", [None, 1.0])
+def test_no_error_quotes_an_entry_or_runs_its_code(bound):
+    for odd in (Quoting(), Lazy(), "secret", [[[Lazy()]]], [Quoting()], b"secret", 1j, 10**400):
+        table = [[0, odd, 1], [odd, 0, 0], [1, 0, 0]]
+        alike = table, tuple(map(tuple, table)), object_array(table), [*map(object_array, table)]
+        for graph in (*alike, [odd, odd], object_array([odd, odd]), [[[odd]]], odd):
+            try:
+                read = canonical_graph(graph, bound)
+            except (GraphInputError, TypeError) as error:
+                assert "secret" not in f"{error}{error.__context__}"
+                assert bound is None or not any(graph is one for one in alike)
+            else:
+                assert read.n == 3 and read.adjacency[0, 2] == 1 == bound
+    refuse((lambda: canonical_graph(object_array([Lazy()] * 2), bound), "computation", TypeError))
+    assert canonical_graph([np.array([0, 1]), range(1, -1, -1)], bound).adjacency[0, 1] == 1
 
 
 def test_sparse_input_is_left_as_it_was():

@@ -12,7 +12,7 @@ from certificates.find import extract as _loaded  # noqa: F401 (before solvers a
 from certificates.into_kernel import replay
 from sosdp.algebra import monomials as mono
 from sosdp.relaxation.solve.sos_cone import box_proof
-from sosdp.relaxation.solve.sos_cone.box_proof import _GROWTH, _WIDER, proven_loss
+from sosdp.relaxation.solve.sos_cone.box_proof import _GROWTH, _WIDER, BoxProof
 
 
 def goldstein_price():
@@ -98,7 +98,7 @@ def test_the_proof_on_a_box_does_not_need_good_multipliers(make):
             grams.append(g + noise + noise.T)
         for shift in (0.0, 1e-3, 1.0, -1.0):
             unknowns = proof.unknowns + shift * factor
-            proven = (float(unknowns[0]) - proven_loss(proof.frame, grams, unknowns)) / factor
+            proven = (float(unknowns[0]) - BoxProof(proof.frame, grams, unknowns).loss()) / factor
             assert proven <= least + 1e-9 * abs(least)
 
 
@@ -106,8 +106,8 @@ def test_nothing_is_proven_without_an_enclosing_box():
     p, system, degree, _ = goldstein_price()
     proof = sd.minimize(p, system, degree, solver="sos_cone").inside.proof
     smaller = replace(proof.frame, half=proof.frame.half * (1 - 1e-9))
-    assert np.isfinite(proven_loss(proof.frame, proof.grams, proof.unknowns))
-    assert proven_loss(smaller, proof.grams, proof.unknowns) == np.inf
+    assert np.isfinite(BoxProof(proof.frame, proof.grams, proof.unknowns).loss())
+    assert BoxProof(smaller, proof.grams, proof.unknowns).loss() == np.inf
 
 
 def test_recentring_needs_no_second_solve(monkeypatch):
@@ -134,7 +134,7 @@ def _empty_proof():
 
 def test_rounding_of_the_coefficients_is_charged():
     frame, grams, unknowns = _empty_proof()
-    assert 2 * 8 * 2.0**-53 * 1e10 <= proven_loss(frame, grams, unknowns) <= 1e-4
+    assert 2 * 8 * 2.0**-53 * 1e10 <= BoxProof(frame, grams, unknowns).loss() <= 1e-4
 
 
 def test_what_a_matrix_lacks_is_charged_alone():
@@ -142,11 +142,11 @@ def test_what_a_matrix_lacks_is_charged_alone():
     frame, grams, unknowns = _empty_proof()
     rows = [tuple(e) for e in mono.exponents(frame.identity.blocks[0].basis, frame.ids).tolist()]
     one, x, square = (rows.index(e) for e in ((0, 0), (1, 0), (2, 0)))
-    free = proven_loss(frame, grams, unknowns)
+    free = BoxProof(frame, grams, unknowns).loss()
     grams[0][x, x], grams[0][one, one] = 2.0, -1.0
     grams[0][one, square] = grams[0][square, one] = -0.5
     lacking = -np.linalg.eigvalsh(grams[0])[0] * len(rows)
-    assert lacking * 0.999 <= proven_loss(frame, grams, unknowns) - free <= lacking * 1.001
+    assert lacking * 0.999 <= BoxProof(frame, grams, unknowns).loss() - free <= lacking * 1.001
 
 
 def test_chebyshev_polynomials_grow_slowly_beside_the_interval():
@@ -194,3 +194,15 @@ def test_the_end_of_a_box_is_judged_as_in_rational_numbers():
             assert box_proof._falls_below(side, powers, values, middle, half) == wanted
             seen.add(wanted)
     assert seen == {True, False}
+
+
+def test_the_rounding_of_a_large_constant_is_part_of_the_proof():
+    """A solver's own proof is of what it got, which is less the constant, and nothing of the answer's."""
+    x, y = sd.variables("x y")
+    box = sd.System(1 - x**2 >= 0, 1 - y**2 >= 0)
+    p = (x - Fraction(1, 3)) ** 2 + (x * y - Fraction(1, 9)) ** 2
+    for least in (10**9, 10**9 + Fraction(1, 7), 10**12 + 0.1):
+        result = sd.minimize(p + least, box, 4, solver="sos_cone")
+        assert result.status == "optimal"
+        assert -1.4e-14 * least <= Fraction(result.certified_bound) - Fraction(least) <= 0
+        assert result.inside.proof is None

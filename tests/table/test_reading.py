@@ -13,10 +13,11 @@ import pytest
 
 from sosdp.cli import main
 from sosdp.privacy import Budget, Parts, Table
+from sosdp.privacy.entries import listed
 from sosdp.privacy.files import InputFileError
 from sosdp.privacy.inputs import LEFT_OUT, canonical, floats, members
 from sosdp.privacy.rows import counted_width, numbers
-from sosdp.privacy.table.records import all_chunks
+from sosdp.privacy.table.records import all_chunks, text_of
 from sosdp.privacy.table.state import fold, totals
 from tests.refusals import each, refuse
 
@@ -221,6 +222,15 @@ def test_an_entry_of_a_dictionary_of_parquet_decides_about_no_other(tmp_path, in
                 file.write_table(group)
         results.append(cells(path, schema(NUMBER)))
     assert results[0][:2] == (202, 201) and len(set(results)) == 1
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+def test_a_text_of_a_dictionary_takes_the_memory_of_one(tmp_path, blank):
+    """A file of 50 kB with a text of a megabyte, named by 5000 records, was a MemoryError."""
+    named = arrow.DictionaryArray.from_arrays([0] * 5000, ["x" * (1 << 20) + blank])
+    assert len({id(text_of(one)) for one in listed(named)}) == 1
+    parquet.write_table(arrow.table({"x": named}), tmp_path / "t.parquet")
+    assert cells(tmp_path / "t.parquet", schema(NUMBER)) == (5000, 0, 0)
 
 
 def test_times_are_read_in_their_own_unit(tmp_path):

@@ -90,9 +90,6 @@ class _File:
     tables: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
 
-    def places(self, name: str) -> np.ndarray:
-        return self.tables[name][0]
-
     def count(self, kind: str) -> int:
         return sum(n for _, n in getattr(self, kind))
 

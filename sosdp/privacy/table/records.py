@@ -265,7 +265,7 @@ def text_of(value: Any) -> str | None:
     """A key or an owner as a text: texts without blanks at their ends, whole numbers; None for all else."""
     result = plain(value)
     if type(result) is str:
-        return result.strip()
+        return sys.intern(result.strip())  # one that is repeated takes the memory of one
     if type(result) is float and math.isfinite(result):
         return str(int(result)) if result.is_integer() and abs(result) < 1 << 53 else repr(result)
     return str(result) if type(result) is int or type(result) is bool else None

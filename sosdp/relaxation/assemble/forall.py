@@ -82,10 +82,7 @@ def _add(matrix: np.ndarray, i: int, j: int, p: Polynomial) -> None:
 def _coefficients(constraint: ForAll, over: np.ndarray) -> tuple[np.ndarray, list[Polynomial]]:
     """Monomials in the quantified variables and their coefficients, polynomials in the others."""
     p = constraint.polynomial
-    inner = np.where(np.isin(p.monos, over), p.monos, 0)
-    outer = np.where(np.isin(p.monos, over), 0, p.monos)
-    inner.sort(axis=1)
-    outer.sort(axis=1)
+    inner, outer = mono.split(p.monos, over)
     distinct, place = mono.unique(inner)
     here = [place == k for k in range(distinct.shape[0])]
     return distinct, [Polynomial.from_arrays(outer[k], p.coefs[k]) for k in here]

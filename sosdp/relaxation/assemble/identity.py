@@ -250,6 +250,10 @@ class Identity(PickledByName):
         """Column of the monomial 1, or -1."""
         return self.derive(_constant_column)
 
+    def varying(self, target: np.ndarray) -> np.ndarray:
+        """Targets (last axis) but for constants that unknowns of their own take, however large."""
+        return np.where(self.derive(_taken), 0.0, target)
+
     def wanted(self) -> np.ndarray:
         """Which columns' coefficients may be another than that of Gram matrices, boolean."""
         return (self.target != 0) | (self.free.getnnz(axis=0) + self.unknown.getnnz(axis=0) > 0)
@@ -310,6 +314,12 @@ def _constant_column(identity: Identity) -> int:
     return next(iter(np.flatnonzero(~identity.columns.any(axis=1)).tolist()), -1)
 
 
+def _taken(identity: Identity) -> np.ndarray:
+    """Columns of constants that an unknown has to itself, boolean."""
+    alone = identity.unknown[identity.unknown.getnnz(axis=1) == 1]
+    return ~identity.columns.any(axis=1) & (alone.getnnz(axis=0) > 0)
+
+
 def _tables(identity: Identity) -> Tables:
     every = identity.gram, identity.free, identity.unknown
     matrices = [m.toarray() if m.shape[0] * m.shape[1] <= _DENSE else m for m in every]
@@ -331,6 +341,16 @@ class GramProgram:
     objective: np.ndarray
     upper: np.ndarray
     quadratic: np.ndarray | None = None
+
+    @cached_property
+    def settled(self) -> np.ndarray:
+        """Unknowns without a limit that take the constants from identities: the constant of an objective is
+        no part of what it varies by."""
+        identity, ones = self.identity, ~self.identity.columns.any(axis=1)
+        alone = (identity.unknown.getnnz(axis=1) == 1) & ~np.isfinite(self.upper)
+        rates = np.where(alone, identity.unknown @ ones, 0.0)
+        constants = abs(identity.unknown).sign() @ np.where(ones, identity.target, 0.0)
+        return np.where(rates != 0, -constants / np.where(rates != 0, rates, 1.0), 0.0)
 
     def value(self, unknowns: np.ndarray) -> float:
         """Objective at the given unknowns."""

@@ -100,15 +100,14 @@ def _products(system: System, degree: int, bases: _Bases) -> list[Block]:
         ((k,), g) for k, g in enumerate(system.inequalities)
     ]
     while frontier:
-        grown = []
+        frontier = [
+            ((*index, k), g * other)
+            for index, g in frontier
+            for k, other in enumerate(system.inequalities)
+            if k > index[-1] and g.degree + other.degree <= degree
+        ]
         for index, g in frontier:
-            for k in range(index[-1] + 1, len(system.inequalities)):
-                other = system.inequalities[k]
-                if g.degree + other.degree <= degree:
-                    grown.append(((*index, k), g * other))
-        for index, g in grown:
             blocks += [Block("product", index, b, g) for b in bases([g], (degree - g.degree) // 2)]
-        frontier = grown
     return blocks
 
 

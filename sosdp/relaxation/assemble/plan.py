@@ -227,15 +227,10 @@ def _even(degree: int) -> int:
     return max(2, degree + degree % 2)
 
 
-def least_degree(system: System, data: list[Polynomial]) -> int:
-    """The smallest even degree at which the program can be stated."""
-    return _even(max([system.degree, *(p.degree for p in data)]))
-
-
 def by_default(products: str, system: System, data: list[Polynomial]) -> tuple[int, str]:
     """The degree where none is given, the least one, and the products of constraints there: those of the ends
     of intervals where the data have that degree, since linear constraints alone may then allow no bound."""
-    degree = least_degree(system, data)
+    degree = _even(max([system.degree, *(p.degree for p in data)]))
     reached = any(p.degree == degree for p in data)
     return degree, "intervals" if products == "auto" and reached else products
 

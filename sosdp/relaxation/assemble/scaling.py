@@ -103,9 +103,9 @@ def find_scaling(
     Variables without a bound are scaled where coefficients of one polynomial are far from each other.
     ``wanted``: exponents that others chose, by variable.
     """
-    size = np.abs(identity.target[identity.target != 0])
-    smallest, largest = float(size.min(initial=1.0)), float(size.max(initial=1.0))
-    exponent = _variable_exponents(identity, bounds, math.log2(largest) - math.log2(smallest))
+    smallest, largest = _ends(identity.target)
+    low, high = _ends(identity.varying(identity.target))
+    exponent = _variable_exponents(identity, bounds, math.log2(high) - math.log2(low))
     if wanted:
         exponent = np.pad(exponent, (0, max(0, max(wanted) + 1 - exponent.size)))
         exponent[list(wanted)] = list(wanted.values())
@@ -127,6 +127,12 @@ def find_scaling(
     )
 
 
+def _ends(coefficients: np.ndarray) -> tuple[float, float]:
+    """The least and the largest size of the coefficients, and of one."""
+    size = np.abs(coefficients[coefficients != 0])
+    return float(size.min(initial=1.0)), float(size.max(initial=1.0))
+
+
 def is_scaled_alike(
     identity: Identity, bounds: VariableBounds, scaling: Scaling, target: np.ndarray
 ) -> np.ndarray:
@@ -140,7 +146,9 @@ def is_scaled_alike(
     smallest = np.where(size > 0, size, 1.0).min(axis=1, initial=1.0)
     largest = size.max(axis=1, initial=1.0)
     exact = (smallest * known[3] > TINY) & (largest * known[4] < 1 / TINY) | known[2].trivial
-    near = np.log2(largest) - np.log2(smallest) <= math.log2(_SPREAD)
+    size = identity.varying(size)
+    low, high = np.where(size > 0, size, 1.0).min(axis=1, initial=1.0), size.max(axis=1, initial=1.0)
+    near = np.log2(high) - np.log2(low) <= math.log2(_SPREAD)
     return exact & (near if even else constraints is None)
 
 
@@ -224,7 +232,7 @@ def _variable_exponents(identity: Identity, bounds: VariableBounds, spread: floa
     settled, exponent, constraints, even = identity.derive(_settled, bounds)
     exponent = exponent.copy()
     if constraints is not None and not (even and spread <= math.log2(_SPREAD)):
-        polynomials = [(identity.columns, identity.target), *constraints]
+        polynomials = [(identity.columns, identity.varying(identity.target)), *constraints]
         more = max(0, *(int(monos.max(initial=0)) + 1 - exponent.size for monos, _ in polynomials))
         free = ~np.pad(settled, (0, more), constant_values=True)
         exponent = _balanced(polynomials, np.pad(exponent, (0, more)), free)[: exponent.size]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ...algebra import monomials as mono
-from ...algebra.constraint import ForAll
 from ...algebra.polynomial import Polynomial
 from ...model.system import System
 from ...reduction.quotient import Quotient
@@ -46,11 +45,9 @@ def constraint_support(blocks: list[Block], equalities: list[EqualityRows], quot
 def symmetry_support(system: System, support: np.ndarray) -> np.ndarray:
     """Monomials whose parities every symmetry must respect; equalities only need to keep their sign
     pattern."""
-    parts = [support]
-    parts += [g.monos for g in system.inequalities]
-    for matrix in system.matrices:
-        parts += [p.monos for p in np.asarray(matrix, dtype=object).reshape(-1)]
-    parts += [_outer(c) for c in system.foralls]
+    parts = [support, *(g.monos for g in system.inequalities)]
+    parts += [p.monos for matrix in system.matrices for p in matrix.reshape(-1)]
+    parts += [mono.split(c.polynomial.monos, c.over_ids)[1] for c in system.foralls]
     for h in system.equalities:
         # h may change sign as a whole: only the quotients of its monomials matter
         parts.append(mono.multiply(h.monos, np.broadcast_to(h.monos[:1], h.monos.shape)))
@@ -59,17 +56,7 @@ def symmetry_support(system: System, support: np.ndarray) -> np.ndarray:
 
 def whole_support(system: System, support: np.ndarray) -> np.ndarray:
     """Monomials of the objective and of every constraint: where term sparsity starts."""
-    parts = [support, *(g.monos for g in system.inequalities), *(h.monos for h in system.equalities)]
-    for matrix in system.matrices:
-        parts += [p.monos for p in np.asarray(matrix, dtype=object).reshape(-1)]
+    parts = [support, *(p.monos for p in system.polynomials)]
     for k, constraint in enumerate(system.foralls):
         parts += [p.monos for p in expand(constraint, f"s{k}")[0].reshape(-1)]
     return mono.concatenate(parts)
-
-
-def _outer(constraint: ForAll) -> np.ndarray:
-    """The monomials of a for-all constraint without their quantified part."""
-    monos = constraint.polynomial.monos
-    outer = np.where(np.isin(monos, constraint.over_ids), 0, monos)
-    outer.sort(axis=1)
-    return outer

@@ -182,10 +182,8 @@ def with_symmetry(identity: Identity, actions: Sequence[Action]) -> Identity:
         return identity
     sites = Sites(identity)
     moves = [sites.image(action) for action in actions]
-    column_edges = []
     columns = mono.Index(identity.columns)
-    for action in actions:
-        column_edges.append(_find(columns, action(identity.columns), "monomials"))
+    column_edges = [_find(columns, action(identity.columns), "monomials") for action in actions]
     column = orbit_numbers(column_edges)
     _check_data(identity, column_edges)
     variables = orbit_numbers([a.image for a in actions])

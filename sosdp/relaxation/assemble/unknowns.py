@@ -16,8 +16,7 @@ import numpy as np
 
 from ...algebra.build import polynomial
 from ...algebra.polynomial import Polynomial, variable
-from ...algebra.variables import variable_name
-from ...reduction.permutation import moved, orbit_numbers
+from ...reduction.permutation import moved, named, orbit_numbers
 from .identity import Identity
 from .symmetry import Piece, Symmetry
 
@@ -38,7 +37,7 @@ def unknown_orbits(
     for image in images:
         for family in families:
             if moved(image, family[0]) != family[0]:
-                raise ValueError(f"{_named(image)} is not a symmetry of the program: it changes {family[0]}")
+                raise ValueError(f"{named(image)} is not a symmetry of the program: it changes {family[0]}")
         target = np.empty(count, dtype=np.int64)
         taken: dict[tuple, int] = {}
         for k in range(count):
@@ -47,7 +46,7 @@ def unknown_orbits(
             used = taken.get(signature, 0)
             if used >= len(here):
                 raise ValueError(
-                    f"{_named(image)} is not a symmetry of the program: no unknown can stand for the image "
+                    f"{named(image)} is not a symmetry of the program: no unknown can stand for the image "
                     f"of unknown number {k + 1} in every constraint and the objective"
                 )
             target[k] = here[used]
@@ -70,7 +69,7 @@ def with_labels(image: np.ndarray, bases: Sequence[tuple[list[Polynomial], list[
             target = place.get(moved(image, element))
             if target is None:
                 raise ValueError(
-                    f"{_named(image)} does not map the basis of a Gram matrix to itself: it moves {element}"
+                    f"{named(image)} does not map the basis of a Gram matrix to itself: it moves {element}"
                 )
             whole[int(label.variable_ids[0])] = target
     return whole
@@ -95,7 +94,7 @@ def restricted(images: Sequence[np.ndarray], ids: np.ndarray) -> list[dict[Polyn
         pairs = [(v, int(image[v])) for v in ids.tolist() if image[v] != v]
         if not {b for _, b in pairs} <= set(ids.tolist()):
             raise ValueError(
-                f"{_named(image)} is not a symmetry of the program: it moves a constraint to other variables"
+                f"{named(image)} is not a symmetry of the program: it moves a constraint to other variables"
             )
         if pairs:
             result.append({variable(a): variable(b) for a, b in pairs})
@@ -127,8 +126,3 @@ def _trivial(identity: Identity) -> Symmetry:
     whole = tuple(Piece(k, None, b.side) for k, b in enumerate(identity.blocks))
     rows, columns = identity.gram.shape
     return Symmetry(0, np.zeros(0, dtype=np.int64), np.arange(columns), np.arange(rows), whole)
-
-
-def _named(image: np.ndarray) -> str:
-    pairs = [f"{variable_name(v)} -> {variable_name(int(w))}" for v, w in enumerate(image) if v != w]
-    return "the permutation " + ", ".join(pairs[:6]) + (", ..." if len(pairs) > 6 else "")

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from ...algebra import monomials as mono
 from ...conic.low_rank import LowRankPoint, staircase
-from ...reduction.sparsity import merged, narrow_cliques, seconds, work
+from ...reduction.sparsity import merged, seconds, variable_cliques, work
 from ..answers import Question, answered
 from ..assemble.identity import RawSolution, unanswered
 from ..candidate import Ran, State
@@ -102,8 +102,8 @@ def _suits(program: UnitBlocks) -> bool:
     side = program.matrix.shape[0]
     if program.side > 1 or seconds([side + 1]) <= _QUICK:
         return program.side > 1 and side > _SHORT
-    cliques = narrow_cliques(sp.csr_matrix(program.matrix != 0), np.arange(side), _WIDEST)
-    return cliques is None or seconds([c.size + 1 for c in merged(cliques, lambda k: work(k + 1))]) > _QUICK
+    cliques = variable_cliques(sp.csr_matrix(program.matrix != 0), np.arange(side), _WIDEST)
+    return not cliques or seconds([c.size + 1 for c in merged(cliques, lambda k: work(k + 1))]) > _QUICK
 
 
 def _solved(state: State, wanted: Question, program: UnitBlocks, named: bool) -> PseudoExpectation | None:

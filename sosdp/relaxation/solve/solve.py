@@ -33,6 +33,7 @@ _LONG_TRIAL, _TRIAL_RATE = 1000, 0.016  # else at most so many, and this times t
 # half of what an interior-point method takes
 _PATIENCE_SIDE = 400  # beyond it one eigendecomposition alone takes about 0.1 s, and there are thousands
 _SMALL_SIDE, _SMALL_COLUMNS = 40, 500
+_LARGE_CONSTANT = 2.0**10  # times all other terms
 _FEW_MOMENTS, _LARGE_WORK = 2000, 2e11  # moments, and sum of R^3, up to which an interior point beats SCS
 
 
@@ -84,10 +85,14 @@ def solve_program(
     With ``solver="auto"`` our own methods are used where they are measured to be faster (``sos_cone`` at
     points, ``newton_cg``; ``"borrowed"`` is ``"auto"`` without them). A symmetric identity is solved reduced
     and
-    its answer mapped back, and so is one whose Gram matrices are in a smaller cone. Raises SolverUnavailable
-    and ProblemTooLarge.
+    its answer mapped back, and so is one whose Gram matrices are in a smaller cone. Of a polynomial whose
+    constant is large beside its other terms, the digits are those of what it varies by: the constant is
+    added to the unknown that takes it. Raises SolverUnavailable and ProblemTooLarge.
     """
     options: Any = {"tolerance": tolerance, "time_limit": time_limit, "verbose": verbose}
+    lifted = _lifted(program)
+    if lifted is not None:
+        return _lowered(program, solve_program(lifted, solver=solver, **options))
     smaller = program.identity.symmetry or program.identity.dominance
     seen = program if smaller is None else replace(program, identity=smaller.reduce(program.identity))
     ours = solver == "auto" and program.identity.dominance is None and prefers(seen)
@@ -109,6 +114,28 @@ def solve_program(
         return smaller.lift(program, solve_program(seen, solver=name, **options))
     name = _suited(program) if solver in ("auto", "borrowed") else solver
     return _solve_with(program, name, options)
+
+
+def _lifted(program: GramProgram) -> GramProgram | None:
+    """The program without constants that are large beside all else, where none of it is rounded."""
+    identity, everything = program.identity, float(np.abs(program.identity.target).max(initial=0.0))
+    rest = float(np.abs(identity.varying(identity.target)).max(initial=0.0))
+    if program.quadratic is not None or not 0 < _LARGE_CONSTANT * rest < everything:
+        return None
+    target = identity.target + identity.unknown.T @ program.settled
+    exact = np.array_equal(target, identity.varying(identity.target))
+    return replace(program, identity=identity.with_target(target, identity.rounded)) if exact else None
+
+
+def _lowered(program: GramProgram, raw: RawSolution) -> RawSolution:
+    """The solution with the constants in its unknowns; a proof of the solver's own is of another identity."""
+    if not raw.has_values:
+        return raw
+    inside = raw.inside
+    if inside is not None:
+        inside = replace(inside, unknowns=inside.unknowns + program.settled, proof=None)
+    unknowns = raw.unknowns + program.settled
+    return replace(raw, unknowns=unknowns, value=program.value(unknowns), inside=inside)
 
 
 def _suited(program: GramProgram) -> str:

@@ -108,49 +108,42 @@ def _falls_below(side: int, powers: np.ndarray, values: np.ndarray, middle: floa
 
 @dataclass(frozen=True, eq=False)
 class BoxProof:
-    """Multipliers in Chebyshev products, shape (L, L) a block, with their unknowns, and what they prove."""
+    """Symmetric multipliers in the products of Chebyshev polynomials of each block's exponents, shape (L, L)
+    a block, with their unknowns, and what they prove."""
 
     frame: BoxFrame
     grams: list[np.ndarray]
     unknowns: np.ndarray
 
     def loss(self) -> float:
-        """The proven shortfall, see ``proven_loss``."""
-        return proven_loss(self.frame, self.grams, self.unknowns)
-
-
-def proven_loss(frame: BoxFrame, grams: list[np.ndarray], unknowns: np.ndarray) -> float:
-    """A number with ``target + sum_k u_k unknown_k >= -loss`` on the set, infinite where nothing is proven.
-
-    ``grams``: symmetric, in the products of Chebyshev polynomials of each block's exponents. Cost: about that
-    of a few iterations of the solver.
-    """
-    identity = frame.identity
-    if not all(np.isfinite(g).all() for g in grams) or not frame.encloses():
-        return np.inf
-    unknown = identity.unknown
-    parts = [(1, frame.series(frame.exponents, identity.target))]
-    doubt = frame.magnitude(frame.exponents, identity.target)
-    for k, u in enumerate(unknowns.tolist()):
-        here = slice(unknown.indptr[k], unknown.indptr[k + 1])
-        exponents, values = frame.exponents[unknown.indices[here]], np.asarray(unknown.data[here])
-        (whole,), unit = integers([u])
-        parts.append((1, product(frame.series(exponents, values), Series({0: whole}, unit))))
-        doubt += abs(u) * frame.magnitude(exponents, values)
-    short = 0.0
-    for number, (block, gram) in enumerate(zip(identity.blocks, grams, strict=True)):
-        exponents = mono.exponents(block.basis, frame.ids)
-        rounded, scale = dyadic(gram)
-        series = gram_series(exponents, rounded, scale)
-        multiplier, values = frame.multiplier(number)
-        weight = frame.series(multiplier, values)
-        if block.kind != "sos":
-            series = product(series, weight)
-            entries = float(np.abs(rounded).sum()) * _UPWARD
-            doubt += frame.magnitude(multiplier, values) * entries
-        parts.append((-1, series))
-        least = least_eigenvalue_bound(rounded)
-        short += max(0.0, -least) * block.side * (weight.size() if block.kind != "sos" else 1.0) * _UPWARD
-    degree = int(frame.exponents.sum(axis=1).max(initial=0))
-    growth = float(np.exp(_GROWTH * degree)) * _UPWARD
-    return growth * (total(parts).size() + short + _CONVERSION * doubt) * _UPWARD
+        """A number with ``target + sum_k u_k unknown_k >= -loss`` on the set, infinite where nothing is
+        proven. Cost: about that of a few iterations of the solver."""
+        frame, grams, unknowns, identity = self.frame, self.grams, self.unknowns, self.frame.identity
+        if not all(np.isfinite(g).all() for g in grams) or not frame.encloses():
+            return np.inf
+        unknown = identity.unknown
+        parts = [(1, frame.series(frame.exponents, identity.target))]
+        doubt = frame.magnitude(frame.exponents, identity.target)
+        for k, u in enumerate(unknowns.tolist()):
+            here = slice(unknown.indptr[k], unknown.indptr[k + 1])
+            exponents, values = frame.exponents[unknown.indices[here]], np.asarray(unknown.data[here])
+            (whole,), unit = integers([u])
+            parts.append((1, product(frame.series(exponents, values), Series({0: whole}, unit))))
+            doubt += abs(u) * frame.magnitude(exponents, values)
+        short = 0.0
+        for number, (block, gram) in enumerate(zip(identity.blocks, grams, strict=True)):
+            exponents = mono.exponents(block.basis, frame.ids)
+            rounded, scale = dyadic(gram)
+            series = gram_series(exponents, rounded, scale)
+            multiplier, values = frame.multiplier(number)
+            weight = frame.series(multiplier, values)
+            if block.kind != "sos":
+                series = product(series, weight)
+                entries = float(np.abs(rounded).sum()) * _UPWARD
+                doubt += frame.magnitude(multiplier, values) * entries
+            parts.append((-1, series))
+            least = least_eigenvalue_bound(rounded)
+            short += max(0.0, -least) * block.side * (weight.size() if block.kind != "sos" else 1.0) * _UPWARD
+        degree = int(frame.exponents.sum(axis=1).max(initial=0))
+        growth = float(np.exp(_GROWTH * degree)) * _UPWARD
+        return growth * (total(parts).size() + short + _CONVERSION * doubt) * _UPWARD

@@ -73,8 +73,5 @@ def scs_milliseconds(identity: Identity) -> float:
 def rescues(program: GramProgram) -> bool:
     """Whether it is worth trying where Clarabel was not accurate: seconds at most."""
     identity = program.identity
-    if identity.dominance is not None or program.quadratic is not None or identity.unknown.shape[0] != 1:
-        return False
-    if identity.hermitian:
-        return False
-    return identity.columns.shape[0] <= _RESCUED_COLUMNS and len(identity.blocks) <= _RESCUED_BLOCKS
+    small = identity.columns.shape[0] <= _RESCUED_COLUMNS and len(identity.blocks) <= _RESCUED_BLOCKS
+    return small and identity.unknown.shape[0] == 1

@@ -20,6 +20,7 @@ from .normal import NotDefinite
 from .polish import Centre
 from .sampled import SampledProgram
 
+_ITERATIONS = 80
 _PATIENCE = 5  # iterations without a better point before the floor of accuracy is called
 _CLOSED = 1e-2
 _RAY_TAU = 1e-3
@@ -49,7 +50,6 @@ def solve_sampled(
     program: SampledProgram,
     tolerance: float = 1e-8,
     time_limit: float | None = None,
-    iterations: int = 80,
     verbose: bool = False,
     at: Centre | None = None,
 ) -> SampledSolution:
@@ -60,14 +60,13 @@ def solve_sampled(
     iteration with what it has, a second one raises.
     """
     with interruptible() as pressed:
-        return _solve(program, tolerance, time_limit, iterations, verbose, at, pressed)
+        return _solve(program, tolerance, time_limit, verbose, at, pressed)
 
 
 def _solve(
     program: SampledProgram,
     tolerance: float,
     time_limit: float | None,
-    iterations: int,
     verbose: bool,
     at: Centre | None,
     pressed: Callable[[], bool],
@@ -77,7 +76,7 @@ def _solve(
     best: tuple[float, float, float, State] | None = None
     since, status, count = 0, "stopped", 0
     state = solver.start(at)
-    for count in range(iterations):
+    for count in range(_ITERATIONS):
         if count and (pressed() or time_limit is not None and time.perf_counter() - began > time_limit):
             break
         rp = solver.c * state.tau - solver.H.T @ state.x

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
-from .normal import Factored, NotDefinite, square_room, squares
+from .normal import Factored, NotDefinite, squares
 from .polish import Centre
 from .sampled import SampledProgram
 from .stacks import diagonals, eye, stacked
@@ -24,7 +24,6 @@ _ROUGH = 0.02  # for the predictor, whose step only says how much to centre
 _LARGE = 200
 _SPECTRAL = 24  # sides up to which eigenvalues are found faster than steps by bisection
 _ALIKE = 1e-7  # squared singular values: their relative error is then below 1e-8
-_SHORTER = 15  # times a step that left the cone is shortened
 _START_TOLERANCE = 0.03  # of max |f|
 _HIGHEST = 1e6
 _SLACK = 3.0  # kappa at the start over what is central
@@ -84,7 +83,6 @@ class Scaled:
         self.c = c / self.goal * program.points
         self.unit = self.goal / program.points
         self.order = sum(b.side for b in program.blocks)
-        self.room = (square_room(program.points), square_room(program.points))
 
     def start(self, at: Centre | None = None) -> State:
         """``x = 1``, and identities beside moment matrices that are not inside the cone there.
@@ -162,16 +160,13 @@ def _diagonal(half: np.ndarray, moments: np.ndarray) -> tuple[np.ndarray, np.nda
     """The change T of basis with ``T' X T = T^-1 S T^-T = diag(s)``, for ``S = half half'``, and s.
 
     Near the central path the singular values of ``half' chol(X)`` are all alike, so that the squared matrix,
-    in a third of the time, loses nothing; where they are not, it is not used.
+    in a third of the time, loses nothing; where they are not, it is the end of accuracy.
     """
     turned = half.transpose(0, 2, 1)
     squared, left = np.linalg.eigh(turned @ moments @ half)
-    if (squared[:, 0] > _ALIKE * squared[:, -1]).all():
-        values = np.sqrt(squared)
-    else:
-        left, values, _ = np.linalg.svd(turned @ np.linalg.cholesky(moments))
-        if not values.min(initial=np.inf) > 0:
-            raise NotDefinite
+    if not (squared[:, 0] > _ALIKE * squared[:, -1]).all():
+        raise NotDefinite
+    values = np.sqrt(squared)
     return (half @ left) / np.sqrt(values)[:, None, :], values
 
 
@@ -180,12 +175,8 @@ class Newton:
 
     def __init__(self, solver: Scaled, state: State, residuals: Residuals) -> None:
         self.solver, self.state, self.residuals = solver, state, residuals
-        rows: list[np.ndarray] = [np.zeros(0)] * len(solver.given.blocks)
-        for stack, v in zip(solver.stacks, state.V, strict=True):
-            for k, p in zip(stack.members, v, strict=True):
-                rows[k] = p
-        matrix, work = solver.room
-        self.system = Factored(squares(solver.given, rows, out=matrix, work=work), out=work)
+        every = zip(solver.stacks, state.V, strict=True)
+        self.system = Factored(squares(solver.f.size, ((stack.first, p) for stack, v in every for p in v)))
         self.MH = self.system.solve(solver.H)
         self.Mf = self.system.solve(solver.f)
         self.K = solver.H.T @ self.MH
@@ -202,8 +193,6 @@ class Newton:
             self.drift.append(drift)
 
     def _unknowns(self, right: np.ndarray) -> np.ndarray:
-        if right.size == 1 and self.K[0, 0] > 0:
-            return right / self.K[0]
         if not (np.isfinite(self.K).all() and np.isfinite(right).all()):  # LAPACK would print a line
             raise NotDefinite
         return np.linalg.lstsq(self.K, right, rcond=1e-15)[0] if right.size else right
@@ -303,12 +292,7 @@ def advance(solver: Scaled, state: State, residuals: Residuals, mu: float) -> St
     chosen = newton.towards(targets, 1 - sigma, t)
     share = 0.9 + 0.09 * alpha
     step = share * newton.longest(chosen, 1.0 / share)
-    for _ in range(_SHORTER):
-        try:
-            return _moved(solver, state, chosen, step, sigma)
-        except np.linalg.LinAlgError:
-            step *= 0.8
-    raise NotDefinite
+    return _moved(solver, state, chosen, step, sigma)
 
 
 def _moved(solver: Scaled, state: State, chosen: Direction, step: float, sigma: float) -> State:

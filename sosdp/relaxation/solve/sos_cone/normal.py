@@ -6,13 +6,13 @@ passes they are faster than panels that stay in the cache, at every size measure
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
-from scipy.linalg.blas import dsymv, dsyrk, dtrsv
+from scipy.linalg.blas import dsymv, dtrsv
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from .sampled import SampledProgram
+from .sampled import SampledBlock
 
 _FEW = 4  # right sides that are solved one by one: a single triangular solve is ten times as fast as LAPACK's
 _FIRST_REGULARISATION = 1e-15  # 1e-14 already stops refinement
@@ -23,42 +23,12 @@ class NotDefinite(ArithmeticError):
     """A matrix that must be positive definite is not: the end of accuracy."""
 
 
-def square_room(points: int) -> np.ndarray:
-    """Room for ``squares``: zeros in Fortran order."""
-    return np.zeros((points, points), order="F")
-
-
-def squares(
-    program: SampledProgram,
-    rows: Sequence[np.ndarray],
-    out: np.ndarray | None = None,
-    work: np.ndarray | None = None,
-) -> np.ndarray:
-    """``sum_i A_i Lambda_i`` in the metric of the rows, shape (U, U): the lower triangle, in Fortran order;
-    what is above it means nothing. ``out`` and ``work``: as ``square_room`` makes them, overwritten. Cost:
-    ``U**2 sum L``."""
-    points = program.points
-    total = square_room(points) if out is None else out
-    spare = square_room(points) if work is None else work
-    pairs = list(zip(program.blocks, rows, strict=True))
-    plain = [k for k, (b, _) in enumerate(pairs) if b.interval == (0, points)]
-    if len(plain) < len(pairs):
-        # those of other blocks are added above the diagonal too, and must not grow there
-        spare.fill(0.0)
-    if not plain or len(plain) < len(pairs):
-        total.fill(0.0)
-    for place, k in enumerate(plain):
-        block, p = pairs[k]
-        product = spare if place else total
-        dsyrk(1.0, p.T, trans=1, lower=1, c=product, overwrite_c=1)
-        product *= product
-        if block.sign is not None:
-            product *= block.sign[:, None] * block.sign
-        if place:
-            total += product
-    for block, p in pairs:
-        if block.interval != (0, points):
-            block.add_squares(total, p)
+def squares(points: int, pairs: Iterable[tuple[SampledBlock, np.ndarray]]) -> np.ndarray:
+    """``sum_i A_i Lambda_i`` in the metric of each block's rows, shape (U, U): the lower triangle, in Fortran
+    order; what is above it means nothing. Cost: ``U**2 sum L``."""
+    total = np.zeros((points, points), order="F")
+    for block, rows in pairs:
+        block.add_squares(total, rows)
     return total
 
 
@@ -69,13 +39,12 @@ class Factored:
     little more than one until it has a factor. Raises NotDefinite when it has none.
     """
 
-    def __init__(self, lower: np.ndarray, regularise: bool = True, out: np.ndarray | None = None) -> None:
+    def __init__(self, lower: np.ndarray, regularise: bool = True) -> None:
         self.lower = np.asfortranarray(lower)
         side = lower.shape[0]
-        work = np.empty_like(self.lower) if out is None else out
         extra = _FIRST_REGULARISATION if regularise else 0.0
         while True:
-            np.copyto(work, self.lower)
+            work = self.lower.copy(order="F")
             # the transpose is in C order, so that its diagonal is a view
             work.T.reshape(-1)[:: side + 1] *= 1 + extra
             self.factor, info = dpotrf(work, lower=1, overwrite_a=1, clean=0)

@@ -6,10 +6,9 @@ multiplier at a point is what its rows produce there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass
 from functools import cached_property
-from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +18,7 @@ from scipy.linalg.lapack import dtrcon
 
 from ....algebra import monomials as mono
 from ....conic.clock import reserve
-from ....conic.svec import roots, smat, triangle
+from ....conic.svec import position, roots, smat, svec_length, triangle, units
 from .box_proof import BoxFrame
 from .points import (
     Domain,
@@ -85,15 +84,14 @@ class Piece:
         ids = np.unique(np.concatenate(used))
         self.ids = ids[ids > 0]
         self.exponents = mono.exponents(monos, self.ids)
-        self.slices = identity.slices()
         self.free = identity.free
         if self.free.shape[0]:
             everywhere = np.ones(self.free.shape[0], dtype=bool)
             everywhere[in_expectation(identity)] = False
             free = sp.csr_matrix(self.free[everywhere][:, columns])
             self.free = sp.csr_matrix(free[np.diff(free.indptr) > 0])
-        self.known: dict[bytes, np.ndarray] = {}
-        self.bases: dict[bytes, tuple[np.ndarray, np.ndarray | None]] = {}
+        self.known: dict[bytes, tuple[np.ndarray, np.ndarray, np.ndarray | None]] = {}
+        self.constraints = {k: self._constraint(k) for k in blocks}
         self.points = self._choose()
         self.values = monomial_values(self.points, self.exponents)
 
@@ -105,7 +103,7 @@ class Piece:
             return on_variety(domain.candidates(3 * count), self.exponents, self.free, self._equations())
         degree = int(self.exponents.sum(axis=1).max(initial=0))
         plain = self._box and not (domain.choices or domain.zeros)
-        if plain and self.columns.size == comb(self.ids.size + degree, degree):  # the whole box
+        if plain and self.columns.size == math.comb(self.ids.size + degree, degree):  # the whole box
             return self.middle + self.half * box_points(self.ids.size, degree)
         candidates = self._inside(domain, count)
         exponents = self.exponents[order]
@@ -129,19 +127,21 @@ class Piece:
         return sp.csr_matrix(free[chosen])
 
     def _inside(self, domain: Domain, count: int) -> np.ndarray:
-        """Candidates that satisfy the scalar inequalities where enough do, else all."""
+        """Candidates that satisfy the inequalities where enough do, else all."""
         wanted = 3 * count
         if domain.choices:
             return np.unique(domain.candidates(_MANY * count), axis=0)
-        rows = [row for row in (self._scalar(k) for k in self.blocks) if row is not None]
-        matrices = [m for m in (self._matrix(k) for k in self.blocks) if m is not None]
+        constraints = []
+        for rows in filter(sp.issparse, self.constraints.values()):
+            used = np.unique(rows.indices)
+            table = rows.toarray()[:, used].T
+            constraints.append((self.exponents[used], table, math.isqrt(2 * rows.shape[0])))
 
         def satisfying(candidates: np.ndarray) -> np.ndarray:
-            for row in rows:
-                used = np.flatnonzero(row)
-                candidates = candidates[monomial_values(candidates, self.exponents[used]) @ row[used] > 0]
-            for matrix in matrices:
-                candidates = candidates[matrix(candidates)]
+            for exponents, table, side in constraints:
+                entries = monomial_values(candidates, exponents) @ table
+                least = entries[:, 0] if side == 1 else np.linalg.eigvalsh(smat(entries, side))[:, 0]
+                candidates = candidates[least > 0]
             return candidates
 
         kept = np.zeros((0, domain.low.size))
@@ -158,37 +158,15 @@ class Piece:
                 return kept[:wanted]
         return kept if kept.shape[0] >= 2 * count else domain.candidates(_MANY * count)
 
-    def _scalar(self, number: int) -> np.ndarray | None:
-        """The multiplier of an inequality as a row over the columns, or None."""
+    def _constraint(self, number: int) -> sp.csr_matrix | None:
+        """The multiplier of an inequality, a matrix (vector form) or a number: a row over the columns for
+        every entry; None where no multiplier is positive on the set, or it is not among the entries."""
         block = self.identity.blocks[number]
-        if block.kind not in ("inequality", "product") or block.entry is not None:
-            return None
         one = np.flatnonzero(mono.degrees(block.basis) == 0)
-        if not one.size:
-            return None
-        place = self.slices[number].start + int(one[0]) * (int(one[0]) + 3) // 2
-        gram = self.identity.gram
-        here = slice(gram.indptr[place], gram.indptr[place + 1])
-        row = np.zeros(gram.shape[1])
-        np.add.at(row, gram.indices[here], gram.data[here])
-        return np.asarray(row[self.columns])
-
-    def _matrix(self, number: int) -> Callable[[np.ndarray], np.ndarray] | None:
-        """Where a matrix constraint is positive definite, as a function of points, or None."""
-        block = self.identity.blocks[number]
-        if block.entry is None:
-            return None
-        one = np.flatnonzero(mono.degrees(block.basis) == 0)
-        if not one.size:  # the matrix in a program whose squares are linear in further variables
+        if block.kind in ("sos", "expectation") or not one.size:
             return None
         i, j = triangle(one.size)
-        rows = self._rows(self.slices[number].start + one[j] * (one[j] + 1) // 2 + one[i])
-
-        def inside(points: np.ndarray) -> np.ndarray:
-            values = (rows @ monomial_values(points, self.exponents).T).T
-            return np.asarray(np.linalg.eigvalsh(smat(values, one.size))[:, 0] > 0)
-
-        return inside
+        return self._rows(self.identity.slices()[number].start + position(one[i], one[j]))
 
     def _domain(self) -> Domain:
         quotient = self.identity.quotient
@@ -203,26 +181,26 @@ class Piece:
             members = row[row > 0]
             if np.isin(members, self.ids).all():
                 zeros.append(tuple(np.searchsorted(self.ids, members).tolist()))
-        self._bounding_box(count, choices)
+        self._bounding_box(count)
         return Domain(self.low, self.high, choices, tuple(zeros))
 
-    def _bounding_box(self, count: int, choices: dict[int, np.ndarray]) -> None:
+    def _bounding_box(self, count: int) -> None:
         """The box that univariate constraints of degree at most two give, [-1, 1] where they give none."""
         low, high = np.full(count, -np.inf), np.full(count, np.inf)
         others = 0
         for number in self.blocks:
-            row = self._scalar(number)
-            if row is None:
+            rows = self.constraints[number]
+            if rows is None or rows.shape[0] > 1:
                 others += self.identity.blocks[number].kind != "sos"
                 continue
-            used = self.exponents[np.flatnonzero(row)]
+            used = self.exponents[rows.indices]
             variables = np.flatnonzero(used.any(axis=0))
             if variables.size != 1 or used.max() > 2:
                 others += 1
                 continue
             j = int(variables[0])
             coefs = np.zeros(3)
-            np.add.at(coefs, used[:, j], row[np.flatnonzero(row)])
+            np.add.at(coefs, used[:, j], rows.data)
             a, b, c = coefs[2], coefs[1], coefs[0]
             if a == 0 and b != 0:
                 if b > 0:
@@ -236,27 +214,24 @@ class Piece:
         good = np.isfinite(low) & np.isfinite(high) & (low < high)
         self.bounded = bool(good.all())
         self._box = self.bounded and others == 0
-        self.low = np.where(good, low, np.where(np.isfinite(low), low, -1.0))
-        self.high = np.where(good, high, np.where(np.isfinite(high), high, 1.0))
+        self.low = np.where(np.isfinite(low), low, -1.0)
+        self.high = np.where(np.isfinite(high), high, 1.0)
         wrong = self.low >= self.high
         self.low[wrong], self.high[wrong] = -1.0, 1.0
-        for j in choices:
-            self.low[j], self.high[j] = -1.0, 1.0
         self.middle, self.half = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
 
     def block(self, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, Factor]:
         """Orthonormal rows, their points, signs, and the factor that leads back to the basis."""
         block = self.identity.blocks[number]
-        change = None
-        monomials = (
-            None if block.entry is not None else self._monomials(mono.exponents(block.basis, self.ids))
-        )
-        if monomials is not None and self._as_stated(number, monomials):
+        weight = change = None
+        if block.entry is None:
+            monomials, basis, change = self._bases(mono.exponents(block.basis, self.ids))
             weight = self._weight(number, monomials)
-            basis, change = self._basis(mono.exponents(block.basis, self.ids))
-            table, owner = np.sqrt(np.abs(weight))[:, None] * basis, np.arange(self.points.shape[0])
+        if weight is None:
+            change = None
+            table, owner, weight = self._matrix_rows(block, self._rows(self.identity.slices()[number]))
         else:
-            table, owner, weight = self._matrix_rows(block, self._rows(self.slices[number]))
+            table, owner = np.sqrt(np.abs(weight))[:, None] * basis, np.arange(self.points.shape[0])
         sign = np.where(weight < 0, -1.0, 1.0)
         q, r, pivots = _qr(table)
         size = np.abs(r.diagonal())
@@ -266,25 +241,19 @@ class Piece:
         factor = Factor(r[:rank, :rank], pivots[:rank], block.side, change)
         return np.ascontiguousarray(q[:, :rank]), owner, None if (sign > 0).all() else sign, factor
 
-    def _monomials(self, exponents: np.ndarray) -> np.ndarray:
-        """Values of monomials at the points; kept, for blocks often have the same basis."""
+    def _bases(self, exponents: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Values at the points of monomials and of the basis of the factorisation, and what this is in terms
+        of them. It is products of Chebyshev polynomials where they span the same space, else the monomials
+        (None). Kept, for blocks often have the same basis."""
         key = exponents.tobytes()
         if key not in self.known:
-            self.known[key] = monomial_values(self.points, exponents)
+            monomials = basis = monomial_values(self.points, exponents)
+            change = None
+            if not self.quotiented and closed(exponents, self.middle):
+                basis = chebyshev_products((self.points - self.middle) / self.half, exponents)
+                change = self._change(exponents)
+            self.known[key] = monomials, basis, change
         return self.known[key]
-
-    def _basis(self, exponents: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """Values of the basis of the factorisation at the points, and what it is in the monomials.
-
-        Products of Chebyshev polynomials stand for them where they span the same space. Kept too."""
-        key = exponents.tobytes()
-        if key not in self.bases:
-            if self.quotiented or not closed(exponents, self.middle):
-                self.bases[key] = self._monomials(exponents), None
-            else:
-                unit = (self.points - self.middle) / self.half
-                self.bases[key] = chebyshev_products(unit, exponents), self._change(exponents)
-        return self.bases[key]
 
     def _rows(self, places: slice | np.ndarray) -> sp.csr_matrix:
         """Rows of the identity over the columns of this piece."""
@@ -297,53 +266,6 @@ class Piece:
             return None
         return BoxFrame(self.identity, self.ids, self.middle, self.half, self.exponents)
 
-    @cached_property
-    def _own(self) -> tuple[sp.csr_matrix, dict[int, slice]]:
-        """The rows of this piece's blocks over its columns, one after the other; where each block's are."""
-        count = np.cumsum([0, *(self.slices[k].stop - self.slices[k].start for k in self.blocks)])
-        places = {
-            k: slice(int(a), int(b)) for k, a, b in zip(self.blocks, count[:-1], count[1:], strict=True)
-        }
-        if len(self.blocks) == len(self.slices):
-            return self._rows(slice(0, int(count[-1]))), places
-        rows = np.concatenate([np.arange(self.slices[k].start, self.slices[k].stop) for k in self.blocks])
-        return self._rows(rows), places
-
-    @cached_property
-    def _at_two_points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Two points; what all rows produce there, shape (2, rows); and the sizes of what they add."""
-        rows, _ = self._own
-        chosen = np.array([self.points.shape[0] // 3, 2 * self.points.shape[0] // 3])
-        values = self.values[chosen].T
-        return chosen, np.asarray(rows @ values).T, np.asarray(abs(rows) @ np.abs(values)).T
-
-    @cached_property
-    def _traces(self) -> dict[int, np.ndarray]:
-        """What the diagonal of each block produces at every point, all at a time."""
-        rows, places = self._own
-        first = [places[k].start for k in self.blocks]
-        diagonal = [np.cumsum(np.arange(1, self.identity.blocks[k].side + 1)) - 1 for k in self.blocks]
-        where = np.concatenate([d + start for d, start in zip(diagonal, first, strict=True)])
-        owner = np.repeat(np.arange(len(first)), [d.size for d in diagonal])
-        ones = sp.csr_matrix((np.ones(where.size), (where, owner)), shape=(rows.shape[0], len(first)))
-        produced = self.values @ (rows.T @ ones).toarray()
-        return {k: produced[:, place] for place, k in enumerate(self.blocks)}
-
-    def _as_stated(self, number: int, basis: np.ndarray) -> bool:
-        """Whether the rows are those of a polynomial times products of the basis (not so for bases that were
-        changed): compared at two points."""
-        here = self._own[1][number]
-        chosen, produced, sizes = self._at_two_points
-        row, column = triangle(self.identity.blocks[number].side)
-        scale = roots(self.identity.blocks[number].side)
-        for values, largest, b in zip(produced[:, here], sizes[:, here], basis[chosen], strict=True):
-            wanted = b[row] * b[column] * scale
-            size = float(wanted @ wanted)
-            factor = float(wanted @ values) / size if size else 0.0
-            if (np.abs(values - factor * wanted) > 1e-9 * largest.max()).any():
-                return False
-        return True
-
     def _change(self, exponents: np.ndarray) -> np.ndarray:
         """Products of Chebyshev polynomials in terms of the monomials of the same exponents, (L, L)."""
         change = np.ones((exponents.shape[0],) * 2)
@@ -353,13 +275,30 @@ class Piece:
             change *= table[exponents[:, None, j], exponents[None, :, j]]
         return change
 
-    def _weight(self, number: int, basis: np.ndarray) -> np.ndarray:
-        """The multiplier's value at every point: what the diagonal produces over the squares of the basis."""
-        produced = self._traces[number]
+    @cached_property
+    def _produced(self) -> tuple[list[int], np.ndarray, np.ndarray, np.ndarray]:
+        """Two points, what every entry produces there, shape (entries, 2), the sizes of what it adds up, and
+        what the diagonal of each block produces at all points, shape (points, blocks)."""
+        gram, sides = self._rows(slice(None)), self.identity.sides
+        owner = np.repeat(np.arange(len(sides)), [svec_length(n) for n in sides])
+        diagonal = sp.csr_matrix((units(sides), owner, np.arange(owner.size + 1)), (owner.size, len(sides)))
+        chosen = [len(self.points) // 3, 2 * len(self.points) // 3]
+        values = self.values[chosen].T
+        traces = self.values @ (gram.T @ diagonal).toarray()
+        return chosen, gram @ values, abs(gram) @ np.abs(values), traces
+
+    def _weight(self, number: int, basis: np.ndarray) -> np.ndarray | None:
+        """The multiplier's value at every point: what the diagonal produces over the squares of the basis.
+
+        None where the entries are not those of a polynomial times products of the basis (not so for bases
+        that were changed): compared at two points."""
+        chosen, produced, sizes, traces = self._produced
         size = np.einsum("ij,ij->i", basis, basis)
-        weight = np.divide(produced, size, out=np.zeros_like(produced), where=size > 0)
+        weight = np.divide(traces[:, number], size, out=np.zeros_like(size), where=size > 0)
         weight[np.abs(weight) <= 1e-13 * np.abs(weight).max(initial=0.0)] = 0.0
-        return np.asarray(weight)
+        here, (row, column), b = self.identity.slices()[number], triangle(basis.shape[1]), basis[chosen].T
+        missed = produced[here] - weight[chosen] * b[row] * b[column] * roots(basis.shape[1])[:, None]
+        return weight if (np.abs(missed) <= 1e-9 * sizes[here].max(axis=0)).all() else None
 
     def _matrix_rows(self, block: Block, rows: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The matrix that a point gives is a few signed squares: its eigenvectors."""
@@ -391,7 +330,6 @@ class OrbitPiece(Piece):
         self.identity = symmetry.reduce(whole)
         self.columns = np.arange(size.size)
         self.blocks = list(range(len(self.identity.blocks)))
-        self.slices = self.identity.slices()
         self.bounded = False
 
     def _choose(self) -> np.ndarray:
@@ -415,13 +353,10 @@ def _qr(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def closed(exponents: np.ndarray, middle: np.ndarray) -> bool:
     """Whether products of Chebyshev polynomials of these exponents span the same space as the monomials:
     lowering an exponent by two stays in the set, and by one where the box is not centred."""
-    present = {tuple(row) for row in exponents.tolist()}
-    steps = [2 if m == 0 else 1 for m in middle.tolist()]
-    for row in exponents.tolist():
-        for j, e in enumerate(row):
-            if e >= steps[j] and (*row[:j], e - steps[j], *row[j + 1 :]) not in present:
-                return False
-    return True
+    present = set(map(tuple, exponents.tolist()))
+    steps = np.diag(np.where(middle == 0, 2, 1))
+    lowered = exponents[:, None, :] - steps
+    return present.issuperset(map(tuple, lowered[(lowered >= 0).all(axis=2)].tolist()))
 
 
 def in_expectation(identity: Identity) -> np.ndarray:

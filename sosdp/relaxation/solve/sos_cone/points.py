@@ -16,6 +16,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dgetrf
 
+from ....algebra import monomials as mono
 from ....algebra.chebyshev import chebyshev_table
 from ....conic.program import SolverUnavailable
 
@@ -25,9 +26,7 @@ _RANK = 1e-9
 
 def chebyshev_nodes(count: int) -> np.ndarray:
     """Chebyshev points of the second kind on [-1, 1], ascending, shape (count,)."""
-    if count == 1:
-        return np.zeros(1)
-    return -np.cos(np.pi * np.arange(count) / (count - 1))
+    return -np.cos(np.pi * np.arange(count) / max(count - 1, 1))
 
 
 def chebyshev_products(points: np.ndarray, exponents: np.ndarray) -> np.ndarray:
@@ -142,20 +141,8 @@ def box_points(dimension: int, degree: int) -> np.ndarray:
 @lru_cache(maxsize=16)
 def total_degree(dimension: int, degree: int) -> np.ndarray:
     """Exponents of total degree at most ``degree``, graded, shape (C(n + d, d), n), read-only."""
-    from math import comb
-
-    rows = [np.zeros((1, dimension), dtype=np.int64)]
-    last = np.zeros(1, dtype=np.int64)
-    for _ in range(degree):
-        counts = dimension - last
-        source = np.repeat(np.arange(last.size), counts)
-        place = last[source] + np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-        grown = rows[-1][source].copy()
-        grown[np.arange(place.size), place] += 1
-        rows.append(grown)
-        last = place
-    result = np.concatenate(rows)
-    assert result.shape[0] == comb(dimension + degree, degree)
+    ids = np.arange(1, dimension + 1)
+    result = mono.exponents(mono.basis(ids, degree), ids)
     result.flags.writeable = False
     return result
 

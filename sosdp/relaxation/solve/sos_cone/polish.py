@@ -19,7 +19,6 @@ from .sampled import SampledProgram
 _EPSILONS = (1e-7, 1e-8, 1e-6, 1e-9, 1e-5, 1e-10)
 _NOTHING = 1e-9  # a need that is so much of the bound (or of 1) is not worth another metric
 _PASSES = 2
-_WORTH = 0.8  # where two metrics (the first is the identity) need the same within this factor, so will others
 _NEED = 1.2
 _ROUNDING = 3e-14
 
@@ -44,20 +43,14 @@ class Centre:
 
 def centre(program: SampledProgram, direction: np.ndarray) -> Centre | None:
     """The centre of a direction (values at the points, the constant: ones), or None when it has none."""
-    lower = squares(program, [b.rows for b in program.blocks])
-    if not np.isfinite(lower).all():
-        return None
+    lower = squares(program.points, ((b, b.rows) for b in program.blocks))
     try:
         factor = Factored(lower, regularise=False)
     except NotDefinite:
         return None
     y = factor.solve(direction)
-    if not np.isfinite(y).all():
-        return None
     grams = [b.moment(y) for b in program.blocks]
-    if not all(np.isfinite(g).all() for g in grams):
-        return None
-    least = min(_least(g) for g in grams)
+    least = _least(grams)
     return Centre(factor, y, grams, least) if least > 0 else None
 
 
@@ -71,7 +64,7 @@ def polish(
     norm = max(float(np.linalg.norm(g)) for g in grams)
     enough = _NOTHING * max(1.0, float(np.abs(unknowns).max(initial=0.0)))
     moved = at.correct(program, grams, unknowns)
-    best = (moved, _outside(moved))
+    best = (moved, max(0.0, -_least(moved)))
     if not np.isfinite(best[1]):
         raise OverflowError("the residual is not finite")
     for epsilon in _EPSILONS:
@@ -80,8 +73,8 @@ def polish(
         metric = [g + epsilon * norm * np.eye(g.shape[0]) for g in grams]
         try:
             halves = [np.linalg.cholesky(z) for z in metric]
-            rows = [b.rows @ h for b, h in zip(program.blocks, halves, strict=True)]
-            factor = Factored(squares(program, rows), regularise=False)
+            rows = ((b, b.rows @ h) for b, h in zip(program.blocks, halves, strict=True))
+            factor = Factored(squares(program.points, rows), regularise=False)
         except (la.LinAlgError, NotDefinite):
             continue
         moved = grams
@@ -91,12 +84,9 @@ def polish(
                 s + z @ block.moment(y) @ z for block, s, z in zip(program.blocks, moved, metric, strict=True)
             ]
         moved = at.correct(program, moved, unknowns)
-        need = _outside(moved)
-        insensitive = _WORTH * best[1] < need < best[1] / _WORTH
+        need = max(0.0, -_least(moved))
         if need < best[1]:
             best = (moved, need)
-        if insensitive:
-            break
     return best
 
 
@@ -109,11 +99,8 @@ def inside(
     return [s + delta * c for s, c in zip(grams, at.grams, strict=True)], delta
 
 
-def _outside(grams: list[np.ndarray]) -> float:
+def _least(grams: list[np.ndarray]) -> float:
+    """The least eigenvalue of all; minus infinity where they are not finite."""
     if not all(np.isfinite(g).all() for g in grams):
-        return np.inf
-    return max(0.0, *(-_least(g) for g in grams))
-
-
-def _least(gram: np.ndarray) -> float:
-    return float(np.linalg.eigvalsh(gram)[0])
+        return -np.inf
+    return min(float(np.linalg.eigvalsh(g)[0]) for g in grams)

@@ -108,6 +108,8 @@ def _check(program: GramProgram) -> None:
     identity = program.identity
     if identity.dominance is not None:
         raise NotSampled("smaller cones have no monomial bases")
+    if identity.hermitian:
+        raise NotSampled("words in variables and conjugates have no values at points")
     if program.quadratic is not None:
         raise NotSampled("quadratic terms of the unknowns")
     if any(block.null is not None for block in identity.blocks):

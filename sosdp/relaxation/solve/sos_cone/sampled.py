@@ -17,8 +17,6 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-_LARGE = 300  # side from which two symmetric products are faster than one general
-
 
 @dataclass(frozen=True, eq=False)
 class SampledBlock:
@@ -40,7 +38,7 @@ class SampledBlock:
         weight = x[self.owner] if self.interval is None else x[self.interval[0] : self.interval[1]]
         if self.sign is not None:
             weight = weight * self.sign
-        return _signed_squares(p, weight) if p.shape[1] >= _LARGE else (p.T * weight) @ p
+        return np.asarray((p.T * weight) @ p)
 
     def spread(self, values: np.ndarray, points: int) -> np.ndarray:
         """One number a row summed into one a point, signs included, shape (points,)."""
@@ -57,15 +55,18 @@ class SampledBlock:
         return (low, low + count) if one else None
 
     def add_squares(self, total: np.ndarray, rows: np.ndarray) -> None:
-        """Add ``A Lambda`` in the metric of the given rows to ``total``, in place: entry (s, t) is the sum
-        of ``w_p w_q (p'q)**2`` over the rows p of s and q of t."""
-        product = rows @ rows.T
+        """Add ``A Lambda`` in the metric of the given rows to the lower triangle of ``total``: entry
+        (s, t) is the sum of ``w_p w_q (p'q)**2`` over the rows p of s and q of t."""
+        product = rows @ rows.T if self.interval is None else dsyrk(1.0, rows.T, trans=1, lower=1)
         product *= product
         if self.sign is not None:
             product *= self.sign[:, None] * self.sign
+        if self.interval is not None:
+            here = slice(*self.interval)
+            total[here, here] += product
+            return
         first = np.flatnonzero(np.diff(self.owner, prepend=-1))
-        if first.size < self.owner.size:
-            product = np.add.reduceat(np.add.reduceat(product, first, axis=0), first, axis=1)
+        product = np.add.reduceat(np.add.reduceat(product, first, axis=0), first, axis=1)
         points = self.owner[first]
         total[np.ix_(points, points)] += product
 
@@ -84,31 +85,9 @@ class SampledProgram:
         """Number of points."""
         return int(self.f.size)
 
-    def produced(self, grams: Sequence[np.ndarray], rows: Sequence[np.ndarray] | None = None) -> np.ndarray:
-        """``sum_i A_i(S_i)``, shape (U,); ``rows`` as in ``SampledBlock.moment``."""
-        total = np.zeros(self.points)
-        for k, (block, gram) in enumerate(zip(self.blocks, grams, strict=True)):
-            p = block.rows if rows is None else rows[k]
-            total += block.spread(np.einsum("ij,ij->i", p @ gram, p), self.points)
-        return total
-
     def residual(self, grams: Sequence[np.ndarray], unknowns: np.ndarray) -> np.ndarray:
         """What the Gram matrices miss of ``f - H u`` at every point, shape (U,)."""
-        return self.f - self.H @ unknowns - self.produced(grams)
-
-
-def _signed_squares(rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """``rows' diag(weight) rows``: squares with positive weights less those with negative ones."""
-    positive = weight > 0
-    above = rows[positive] * np.sqrt(weight[positive])[:, None]
-    below = rows[~positive] * np.sqrt(-weight[~positive])[:, None]
-    result = dsyrk(1.0, above.T, lower=0)
-    if below.shape[0]:
-        result = dsyrk(-1.0, below.T, beta=1.0, c=result, lower=0, overwrite_c=1)
-    side, step = result.shape[0], 64
-    for start in range(0, side, step):
-        stop = min(start + step, side)
-        result[stop:, start:stop] = result[start:stop, stop:].T
-        corner = result[start:stop, start:stop]
-        result[start:stop, start:stop] = np.triu(corner) + np.triu(corner, 1).T
-    return np.asarray(result)
+        result = self.f - self.H @ unknowns
+        for block, gram in zip(self.blocks, grams, strict=True):
+            result -= block.spread(np.einsum("ij,ij->i", block.rows @ gram, block.rows), self.points)
+        return result

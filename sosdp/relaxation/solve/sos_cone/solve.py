@@ -42,17 +42,15 @@ def solve_at_points(
             raise OverflowError("the iterates are not finite")
         raw = read_solution(sampled, result, began, at)
     except (ArithmeticError, np.linalg.LinAlgError, OutOfTime) as error:
-        known = f"the numbers broke down ({error}); {OTHER_UNITS}"
-        known = "no time left" if isinstance(error, OutOfTime) else known
-        failed = unanswered(program.identity, "failed", known, NAME)
+        late, broken = isinstance(error, OutOfTime), f"the numbers broke down ({error}); {OTHER_UNITS}"
+        failed = unanswered(program.identity, "failed", "no time left" if late else broken, NAME)
         return replace(failed, seconds=time.perf_counter() - began)
     symmetry = program.identity.symmetry
     if symmetry is None:
         return raw
-    whole = symmetry.lift(program, raw)
-    if raw.inside is None:
+    whole, given = symmetry.lift(program, raw), raw.inside
+    if given is None:
         return whole
-    given = raw.inside
     near = symmetry.lift(program, replace(raw, gram=given.gram, free=given.free))
     unit = symmetry.lift(program, replace(raw, gram=given.unit, free=given.unit_free))
     return replace(whole, inside=Inside(near.gram, near.free, given.unknowns, unit.gram, unit.free))
@@ -105,14 +103,8 @@ def read_solution(sampled: Sample, solution: SampledSolution, began: float, at: 
 def _centre(sampled: Sample) -> Centre | None:
     """The centre of the first unknown's part, where it alone is maximised."""
     program = sampled.program
-    first = np.eye(1, program.c.size)[0]
-    if (
-        not program.c.size
-        or not np.array_equal(program.c, first)
-        and not np.array_equal(program.c > 0, first > 0)
-    ):
-        return None
-    return centre(program, program.H[:, 0] * np.sign(program.c[0]))
+    alone = np.array_equal(program.c > 0, np.arange(program.c.size) == 0)
+    return centre(program, program.H[:, 0]) if program.c.size and alone else None
 
 
 def _inside(sampled: Sample, solution: SampledSolution, at: Centre) -> tuple[Inside, list[np.ndarray]]:
@@ -121,7 +113,7 @@ def _inside(sampled: Sample, solution: SampledSolution, at: Centre) -> tuple[Ins
     moved = polish(program, at, solution.grams, solution.unknowns)
     grams, delta = inside(program, at, moved)
     unknowns = solution.unknowns[: sampled.source.objective.size].copy()
-    unknowns[0] -= delta * np.sign(program.c[0])
+    unknowns[0] -= delta
     gram = sampled.gram_vector(grams[: len(sampled.factors)])
     free = sampled.multipliers(gram, unknowns, sampled.source.identity.target)
     proof = None
@@ -129,8 +121,9 @@ def _inside(sampled: Sample, solution: SampledSolution, at: Centre) -> tuple[Ins
         chebyshev = [f.gram(g) for f, g in zip(sampled.factors, grams, strict=False)]
         proof = BoxProof(sampled.frame, chebyshev, unknowns)
     unit = sampled.gram_vector(at.grams[: len(sampled.factors)])
-    lowered = np.eye(1, unknowns.size)[0] * -np.sign(program.c[0])
-    unit_free = sampled.multipliers(unit, lowered, np.zeros_like(sampled.source.identity.target))
+    unit_free = sampled.multipliers(
+        unit, -np.eye(1, unknowns.size)[0], np.zeros_like(sampled.source.identity.target)
+    )
     return Inside(gram, free, unknowns, unit, unit_free, proof), moved[0]
 
 

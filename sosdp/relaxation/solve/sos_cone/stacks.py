@@ -36,14 +36,11 @@ class Stack:
 
     def produced(self, rows: np.ndarray, matrices: np.ndarray, points: int) -> np.ndarray:
         """``sum_i A_i(S_i)`` in the basis of the rows, shape (U,)."""
-        return self._spread(np.einsum("bij,bij->i", rows @ matrices, rows), points)
+        return self.first.spread(np.einsum("bij,bij->i", rows @ matrices, rows), points)
 
     def diagonal(self, rows: np.ndarray, values: np.ndarray, points: int) -> np.ndarray:
         """``produced`` of diagonal matrices, shape (B, L)."""
-        return self._spread(((rows * rows) @ values[:, :, None]).sum(axis=0)[:, 0], points)
-
-    def _spread(self, values: np.ndarray, points: int) -> np.ndarray:
-        return self.first.spread(values, points)
+        return self.first.spread(((rows * rows) @ values[:, :, None]).sum(axis=0)[:, 0], points)
 
 
 def stacked(program: SampledProgram) -> list[Stack]:

@@ -1,7 +1,8 @@
-"""What programs are linear in: sums, multiples and comparisons, element by element with numpy's arrays."""
+"""What is linear: sums, multiples and comparisons, element by element with numpy's arrays."""
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
@@ -9,12 +10,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..algebra.coefficients import as_number
+from sosdp.algebra.coefficients import as_number, object_array
 
 
 class Affine(ABC):
     """Supports +, - with its like and numbers, * and / by numbers, and comparisons; all with arrays too."""
 
+    __slots__ = ()
     __array_ufunc__ = None
 
     @abstractmethod
@@ -32,11 +34,14 @@ class Affine(ABC):
 
     _array: ClassVar[type[np.ndarray]] = np.ndarray
 
-    def _each(self, operation: Callable[[Any], Any], other: Any, kind: Any = np.ndarray) -> Any:
-        return over(other, operation, kind) if isinstance(other, np.ndarray) else operation(other)
+    def _each(self, operation: Callable[[Any, Any], Any], single: Callable[[Any], Any], other: Any) -> Any:
+        """``single(other)``, or the operation with every entry of an array."""
+        if not isinstance(other, np.ndarray) or not other.ndim:
+            return single(other)
+        return over(other, lambda entry: operation(self, entry), self._array)
 
     def __add__(self, other: Any) -> Any:
-        return self._each(self._plus, other, self._array)
+        return self._each(operator.add, self._plus, other)
 
     __radd__ = __add__
 
@@ -44,33 +49,42 @@ class Affine(ABC):
         return self * -1
 
     def __sub__(self, other: Any) -> Any:
-        return self + (-other)
+        return self._each(operator.sub, lambda entry: self + _negative(entry), other)
 
     def __rsub__(self, other: Any) -> Any:
         return (-self) + other
 
     def __mul__(self, factor: Any) -> Any:
-        return self._each(self._scaled, factor, self._array)
+        return self._each(operator.mul, self._scaled, factor)
 
-    __rmul__ = __mul__
+    def __rmul__(self, factor: Any) -> Any:
+        return self._each(lambda own, entry: entry * own, self._scaled, factor)
 
     def __truediv__(self, factor: Any) -> Any:
         number = as_number(factor)
         return NotImplemented if number is None else self * (1 / Fraction(number))
 
     def __ge__(self, other: Any) -> Any:
-        return self._each(lambda entry: self._compared("inequality", self - entry), other)
+        return self._compared("inequality", self - other)
 
     def __le__(self, other: Any) -> Any:
-        return self._each(lambda entry: self._compared("inequality", (-self) + entry), other)
+        return self._compared("inequality", (-self) + other)
 
     def __eq__(self, other: Any) -> Any:
-        return self._each(lambda entry: self._compared("equality", self - entry), other)
+        return self._compared("equality", self - other)
 
     def _compared(self, kind: str, difference: Any) -> Any:
+        if isinstance(difference, np.ndarray):
+            return over(difference, lambda entry: self._compared(kind, entry))
         return difference if difference is NotImplemented else self._constraint(kind, difference)
 
     __hash__ = object.__hash__
+
+
+def _negative(entry: Any) -> Any:
+    """Minus an operand; numpy's unsigned integers wrap around where they are negated themselves."""
+    number = as_number(entry)
+    return -entry if number is None else -number
 
 
 def compare(ufunc: Any, left: Any, right: Any) -> np.ndarray:
@@ -79,8 +93,7 @@ def compare(ufunc: Any, left: Any, right: Any) -> np.ndarray:
     return np.asarray(ufunc(*plain, dtype=object))
 
 
-def over(array: Any, operation: Callable[[Any], Any], kind: type[np.ndarray]) -> Any:
+def over(array: Any, operation: Callable[[Any], Any], kind: type[np.ndarray] = np.ndarray) -> Any:
     """The results for all entries, in an array of the same shape."""
-    result = np.empty(np.shape(array), dtype=object)
-    result.reshape(-1)[:] = [operation(entry) for entry in np.asarray(array, dtype=object).reshape(-1)]
-    return result.view(kind)
+    items = object_array(map(operation, np.asarray(array, dtype=object).reshape(-1)))
+    return items.reshape(np.shape(array)).view(kind)
