@@ -156,20 +156,10 @@ class Rules:
 
     def normal(self, row: Monomial) -> tuple[fmpq, Monomial]:
         """(c, m) with row = c m modulo the rules and no rule dividing m; c = 0 when the monomial vanishes."""
-        if not self._by_first:
-            return _ONE, row
-        known = self._normal.get(row)
-        if known is not None:
-            return known
-        coefficient, current = _ONE, row
-        while (hit := self.find(current)) is not None:
-            rule, rest = hit
-            coefficient *= rule.factor
-            current = times(rest, rule.tail)
-            if not coefficient:
-                break
-        self._normal[row] = coefficient, current
-        return coefficient, current
+        if row not in self._normal:
+            rest = self.divide({row: _ONE}, {})
+            self._normal[row] = next(((c, m) for m, c in rest.items()), (fmpq(0), row))
+        return self._normal[row]
 
     def divide(self, terms: Terms, cofactors: dict[int, Terms]) -> Terms:
         """Remainder of a polynomial that no rule divides; terms = sum_j cofactor_j h_j + remainder.

@@ -30,6 +30,7 @@ from sosdp.model.system import System
 
 Result = TypeVar("Result")
 PROVED = "an exact certificate was found and checked"
+_SCALAR = ("equality", "inequality")
 _MOST_FACTORS = 10  # inequalities of which all products are taken
 
 
@@ -74,11 +75,11 @@ def extract(result: Any) -> Any:
         return of_chebyshev(result) if len(result.variable_ids) == 1 else extract(_in_monomials(result))
     if not hasattr(result, "recentre"):
         raise TypeError(f"extract() takes a solved relaxation, not {type(result).__name__}")
-    system, sense, status = result.system, result.sense, result.status
+    system, sense, status = result.system.as_exact(), result.sense, result.status
     parts: dict[str, Any] = {
-        "equalities": tuple(_exact_polynomial(p) for p in system.equalities),
-        "inequalities": tuple(_exact_polynomial(p) for p in system.inequalities),
-        "matrices": tuple(_exact_matrix(m) for m in (*system.matrices, *matrices_of(system.foralls, "s"))),
+        "equalities": system.equalities,
+        "inequalities": system.inequalities,
+        "matrices": (*map(_rows, system.matrices), *matrices_of(system.foralls, "s")),
         "expectations": _in_expectation(result.in_expectation),
     }
     objective = result.objective
@@ -187,12 +188,10 @@ def _no_bound(result: Any, bound: Any, reason: str) -> Outcome:
 
 def _in_expectation(constraints: Any) -> InExpectation:
     """Constraints in expectation as a claim states them."""
-    quantified = matrices_of([c.body for c in constraints if c.kind == "forall"], "e")
-    return InExpectation(
-        tuple(_exact_polynomial(c.body) for c in constraints if c.kind == "equality"),
-        tuple(_exact_polynomial(c.body) for c in constraints if c.kind == "inequality"),
-        tuple(_exact_matrix(m) for m in (*(c.body for c in constraints if c.kind == "psd"), *quantified)),
-    )
+    of = {kind: [c.body for c in constraints if c.kind == kind] for kind in (*_SCALAR, "psd", "forall")}
+    scalar = (tuple(p.as_exact() for p in of[kind]) for kind in _SCALAR)
+    matrices = (*map(_rows, of["psd"]), *matrices_of(of["forall"], "e"))
+    return InExpectation(*scalar, matrices)
 
 
 def _in_monomials(result: Any) -> Any:
@@ -206,8 +205,8 @@ def _in_monomials(result: Any) -> Any:
     return ask(p, System(box), max(result.degree, p.degree + p.degree % 2))
 
 
-def _exact_matrix(matrix: Any) -> tuple[tuple[Polynomial, ...], ...]:
-    return tuple(tuple(_exact_polynomial(p) for p in row) for row in np.asarray(matrix, dtype=object))
+def _rows(matrix: Any) -> tuple[tuple[Polynomial, ...], ...]:
+    return tuple(tuple(p.as_exact() for p in row) for row in matrix)
 
 
 def _exact_polynomial(polynomial: Any) -> Polynomial:

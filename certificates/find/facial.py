@@ -258,7 +258,7 @@ def _inside(
     free = in_floats([effect for _, effect in system.free], width)
     size = 1.0 / np.maximum(1e-12, np.sqrt(np.asarray(free.multiply(free).sum(axis=1)).reshape(-1)))
     free = sp.csr_matrix(sp.diags_array(size) @ free)
-    goal = np.array([float(fraction(v)) for v in system.goal])
+    goal = np.array([float(v) for v in system.goal])
     independent = independent_columns(sp.vstack([gram, free]).toarray())
     identity = Identity(
         blocks=tuple(Block("sos", (), mono.constant(n), ONE) for n in kept),

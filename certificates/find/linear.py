@@ -15,7 +15,7 @@ import numpy as np
 from flint import fmpq
 from scipy.optimize import linprog
 
-from certificates.exact import Terms, fraction, multiply, polynomial_of, terms_of
+from certificates.exact import Terms, multiply, polynomial_of, terms_of
 from certificates.find.numbers import reduced
 from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier
@@ -32,13 +32,13 @@ def nonnegative_solution(
     Of least cost in floating point (a vertex of the linear program); None where there is none, or its support
     was misread.
     """
-    table = np.array([[float(fraction(v)) for v in column] for column in columns]).T.reshape(len(wanted), -1)
+    table = np.array([[float(v) for v in column] for column in columns]).T.reshape(len(wanted), -1)
     sizes = np.maximum(np.abs(table).max(axis=0, initial=0.0), 1e-300)
     bounds = [(0, None)] * (len(columns) - free) + [(None, None)] * free
     answer = linprog(
-        np.array([float(fraction(v)) for v in cost]) / sizes,
+        np.array([float(v) for v in cost]) / sizes,
         A_eq=table / sizes,
-        b_eq=[float(fraction(v)) for v in wanted],
+        b_eq=[float(v) for v in wanted],
         bounds=bounds,
         method="highs-ds",
     )

@@ -99,7 +99,7 @@ def _least_rank(basis: list[Monomial], target: Terms) -> list[list[Fraction]]:
     if not target.keys() <= places.keys():
         raise NotCertifiable("the squares do not reach every monomial")
     goal = [target.get(row, fmpq(0)) for row in places]
-    wanted = np.array([float(fraction(c)) for c in goal])
+    wanted = np.array([float(c) for c in goal])
     generator = np.random.default_rng(0)
 
     def missed(v: np.ndarray) -> np.ndarray:

@@ -64,7 +64,7 @@ def separate(result: Any, claim: Claim) -> Proof:
     statement = Claim("no_certificate", (target,), None, *constraints, degree=degree)
     monomials = _monomials(claim.ids, degree, terms_of(target), constrained)
     for point in _points(result, claim):
-        if float(fraction(value_at(terms_of(target), point))) < 0:
+        if value_at(terms_of(target), point) < 0:
             at = {row: value_at({row: fmpq(1)}, point) for row in monomials}
             proof = Proof(statement, (), functional=polynomial_of({row: v for row, v in at.items() if v}))
             if proof.verdict:
@@ -100,10 +100,10 @@ def _rounded(result: Any, claim: Claim, monomials: list[Monomial]) -> Proof:
     values = dict(zip(wanted, _moments(result, wanted), strict=True))
     constrained = claim.equalities or claim.inequalities or claim.matrices
     inside = _points_inside(claim, wanted, rules) if constrained else _gaussian(wanted)
-    separation = -float(sum((float(fraction(c)) * values[m] for c, m in _reduced(target, rules)), 0.0))
+    separation = -float(sum((float(c) * values[m] for c, m in _reduced(target, rules)), 0.0))
     if not separation > 0:
         raise NotCertifiable("the solver's moments are not negative on the polynomial")
-    cost = abs(float(sum((float(fraction(c)) * float(inside[m]) for c, m in _reduced(target, rules)), 0.0)))
+    cost = abs(float(sum((float(c) * float(inside[m]) for c, m in _reduced(target, rules)), 0.0)))
     for share in _SHARES:
         weight = Fraction(share * separation / max(cost, separation, 1e-12)).limit_denominator(1 << 30)
         for bits in (30, 50):

@@ -172,26 +172,22 @@ def _positive(f: fmpq_poly) -> Squares:
 def _rounded(f: fmpq_poly, taken: fmpq_poly, little: fmpq, half: int, bits: int) -> Squares | None:
     """Squares from the roots to so many bits, or None where the error is more than what was taken off."""
     with flint.ctx.workprec(bits + 64):
-        product = [flint.acb(1)]  # of x - z
-        for z in _roots(taken):
-            if z.imag > 0:
-                shifted, scaled = [flint.acb(0), *product], [*(z * c for c in product), flint.acb(0)]
-                product = [c - d for c, d in zip(shifted, scaled, strict=True)]
-        if len(product) != half + 1:
+        above = [z for z in _roots(taken) if z.imag > 0]
+        if len(above) != half:
             return None
+        product = flint.acb_poly.from_roots(above).coeffs()
         s = fmpq_poly([rational(binary(fraction_of(c.real), bits)) for c in product])
         t = fmpq_poly([rational(binary(fraction_of(c.imag), bits)) for c in product])
     lead = taken.leading_coefficient()
     error = taken - lead * (s * s + t * t)
-    u = [error[k] if k <= error.degree() else fmpq(0) for k in range(2 * half + 1)]
     out: Squares = [(lead, s), (lead, t)]
     x = fmpq_poly([0, 1])
     for k in range(half + 1):
-        above, below = (abs(u[j]) if 0 <= j <= 2 * half else fmpq(0) for j in (2 * k + 1, 2 * k - 1))
-        left = little + u[2 * k] - above / 4 - below
+        odd = error[2 * k + 1]
+        left = little + error[2 * k] - abs(odd) / 4 - abs(error[2 * k - 1])
         if left < 0:
             return None
         out.append((left, x**k))
-        if above:
-            out.append((above, x ** (k + 1) + fmpq(1 if u[2 * k + 1] > 0 else -1, 2) * x**k))
+        if odd:
+            out.append((abs(odd), x ** (k + 1) + fmpq(1 if odd > 0 else -1, 2) * x**k))
     return [(w, p) for w, p in out if w != 0 and p != 0]

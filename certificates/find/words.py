@@ -109,13 +109,17 @@ class _Writer:
             gram = np.block([[gram.real, gram.imag], [-gram.imag, gram.real]]) / 2
         gram = (gram + gram.T) / 2
         if not kept:
-            units = np.array([2.0 ** self._size(w) for ((w, _),) in words])
-            values = gram * np.outer(units, units)
-            size = max(float(np.abs(values).max(initial=0)), 2.0**-BITS)
-            lowest = float(np.linalg.eigvalsh(values)[0])
+            units, lowest, size = self._measured(words, gram)
+            size = max(size, 2.0**-BITS)
             shift = max(0.0, -lowest + len(words) * (2.0 ** (2 - BITS) + 1e-15 * size))
             gram = gram + np.diag(shift / units**2)
         return words, [[self._dyadic(v) for v in row] for row in gram.tolist()]
+
+    def _measured(self, words: list[Terms], gram: np.ndarray) -> tuple[np.ndarray, float, float]:
+        """The norms of words; in these units the least eigenvalue of a matrix, and its largest entry."""
+        units = np.array([2.0 ** self._size(w) for ((w, _),) in words])
+        values = gram * np.outer(units, units)
+        return units, float(np.linalg.eigvalsh(values)[0]), float(np.abs(values).max(initial=0))
 
     def _size(self, word: Word) -> int:
         """The binary logarithm of the norm of a word, in limits; letters without norm count as 1."""
@@ -222,10 +226,8 @@ class _Writer:
 
     def _priced(self, basis: list[Terms], gram: Gram) -> Fraction:
         """Add to the diagonal what makes a Gram matrix positive semidefinite; what that costs the bound."""
-        units = np.array([2.0 ** self._size(w) for ((w, _),) in basis])
-        values = np.array([[float(v) for v in row] for row in gram]) * np.outer(units, units)
-        size = max(float(np.abs(values).max(initial=0)), 1e-30)
-        need = -float(np.linalg.eigvalsh(values)[0]) + len(gram) * 4e-16 * size
+        units, lowest, size = self._measured(basis, np.array(gram, dtype=float))
+        need = len(gram) * 4e-16 * max(size, 1e-30) - lowest
         cost = Fraction(0)
         if need > 0:
             for k, (((w, _),), unit) in enumerate(zip(basis, units.tolist(), strict=True)):

@@ -161,4 +161,4 @@ def newton(
 
 
 def _value(terms: Terms, point: dict[int, float]) -> float:
-    return float(sum(int(c.p) / int(c.q) * math.prod([point[v] for v in row]) for row, c in terms.items()))
+    return float(sum(float(c) * math.prod([point[v] for v in row]) for row, c in terms.items()))

@@ -185,7 +185,4 @@ def _parenthesised(polynomial: Polynomial) -> str:
 
 def number_latex(value: Fraction) -> str:
     """A rational number in LaTeX."""
-    if value.denominator == 1:
-        return str(value.numerator)
-    sign = "-" if value < 0 else ""
-    return rf"{sign}\tfrac{{{abs(value.numerator)}}}{{{value.denominator}}}"
+    return Polynomial(value).latex().replace(r"\frac", r"\tfrac")
