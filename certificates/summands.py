@@ -10,6 +10,10 @@ from certificates.identity import Identity, Multiplier
 from sosdp.algebra.polynomial import Polynomial
 
 
+class NoForm(ValueError):
+    """The proof cannot be written like that; the message says why."""
+
+
 @dataclass(frozen=True, eq=False)
 class Summand:
     """(sum of weight * q^2) times the product of `factors`, or `cofactor` times an equality.
@@ -39,13 +43,13 @@ def summands(
 ) -> list[Summand]:
     """The summands whose sum is the target (claim.targets[target]), every one with its squares or cofactor.
 
-    `squares`: how a Gram matrix becomes weighted squares.  ValueError for proofs that are no sums of squares
+    `squares`: how a Gram matrix becomes weighted squares.  NoForm for proofs that are no sums of squares
     times polynomials (matrix inequalities, distributions, refusals).  Cost: an exact LDL^T for each Gram
     matrix.
     """
     claim = proof.claim
     if claim.kind == "no_certificate" or not claim.is_scalar:
-        raise ValueError(
+        raise NoForm(
             "only a proof that is a sum of squares times polynomials is such a list: not one about a matrix, "
             "about distributions, or that there is no certificate"
         )
@@ -61,6 +65,15 @@ def summands(
         for m in proof.multipliers
         if m.target == target
     ]
+
+
+def of_inequality(
+    proof: Identity, squares: Callable[[Multiplier], list] = Multiplier.squares
+) -> list[Summand]:
+    """The summands of a claim about one polynomial inequality; NoForm for other claims."""
+    if proof.claim.kind == "program" or len(proof.claim.targets) != 1:
+        raise NoForm(f"a claim of kind {proof.claim.kind!r} is not a single polynomial inequality")
+    return summands(proof, squares=squares)
 
 
 def squares_of(proof: Identity, target: int = 0) -> list[tuple[Fraction, Polynomial]]:

@@ -28,11 +28,10 @@ from certificates.exact import (
     Terms,
     add_to,
     fraction,
-    multiply,
     value_at,
 )
 from certificates.find.numbers import over_common
-from certificates.find.rounding import Linear, NotCertifiable, Rounder, checked, linear
+from certificates.find.rounding import Linear, NotCertifiable, Rounder, checked, linear, positive_in_floats
 from certificates.find.zeros import MOST_ZEROS, refined, relations
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
@@ -53,7 +52,6 @@ _SMALL = (1e-6, 1e-4)  # eigenvalues below this may belong to a kernel; tried on
 _GAP = 30.0  # and those on the two sides of the cut differ by this factor at least
 _BITS = (16, 24, 34, 46)
 _DENOMINATORS = (12, 60, 840)  # tried first on small faces: proofs that a person would print
-_NEGATIVE = 1e-9  # an eigenvalue of a matrix of entries up to 1 that no rounding in floats explains
 _SHORT = 400  # entries up to which that is worth a few exact linear solves
 
 
@@ -193,36 +191,26 @@ class Faces:
     def _assemble(self, system: Linear, numbers: list[fmpq]) -> Proof:
         rounder = system.rounder
         multipliers: list[Multiplier] = []
-        rest, left = dict(rounder.target), iter(numbers)
+        parts, left = list[Terms](), iter(numbers)
         for k, w in enumerate(self.bases):
             side = w.ncols()
             if not side:
                 continue
             entries = square([next(left) for _ in range(svec_length(side))], side)
-            if _is_indefinite(entries):
-                raise NotCertifiable("a Gram matrix that was rounded is not positive semidefinite")
             small = fmpq_mat(entries)
+            if not positive_in_floats(over_common(small)[0]):
+                raise NotCertifiable("a Gram matrix that was rounded is not positive semidefinite")
             whole, common = over_common(fmpq_mat(w) * small * fmpq_mat(w.transpose()))
             result = rounder.multiplier(k, whole, common)
             if result is not None:
                 multipliers.append(result)
-                add_to(rest, rounder.contribution(k, np.array(whole, dtype=object), common), -1)
+                parts.append(rounder.contribution(k, np.array(whole, dtype=object), common))
         cofactors: dict[int, Terms] = {}
         for ((j, row), _), value in zip(system.free, left, strict=True):
             if value:
                 add_to(cofactors.setdefault(j, {}), {row: value})
-                add_to(rest, multiply({row: value}, rounder.equalities[j]), -1)
-        rounder.rules.divide(rest, cofactors)  # what is left, if anything, the checker finds
+        rounder.missing(parts, cofactors)  # if anything, the checker finds it
         return checked(self.claim, [*multipliers, *rounder.others(cofactors)])
-
-
-def _is_indefinite(entries: list[list[fmpq]]) -> bool:
-    """Whether floats see a negative eigenvalue that is no rounding of theirs. The checker, which reads the
-    whole certificate to say so, is asked about the others."""
-    largest = max(abs(v) for row in entries for v in row)
-    if not largest:
-        return False
-    return bool(la.eigvalsh([[float(v / largest) for v in row] for row in entries])[0] < -_NEGATIVE)
 
 
 def _integral(values: list[fmpq]) -> list[int]:

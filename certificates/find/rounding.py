@@ -164,17 +164,11 @@ class Rounder:
         """
         scale = 1 << bits
         grams = [_dyadic(b.gram, bits) for b in self.blocks]
-        residual = dict(self.target)
-        for k in range(len(self.blocks)):
-            add_to(residual, self.contribution(k, grams[k], scale), -1)
         cofactors: dict[int, Terms] = {}
         for j, polynomial in self.free:
-            rounded = _dyadic_terms(polynomial, scale)
-            add_to(cofactors.setdefault(j, {}), rounded)
-            add_to(residual, multiply(rounded, self.equalities[j]), -1)
-
+            add_to(cofactors.setdefault(j, {}), _dyadic_terms(polynomial, scale))
         updates: list[dict[tuple[int, int], fmpq]] = [{} for _ in self.blocks]
-        rest = self.rules.divide(residual, cofactors)
+        rest = self.missing((self.contribution(k, gram, scale) for k, gram in enumerate(grams)), cofactors)
         loose = next((row for row in rest if row not in self.places), None)
         if loose is not None:
             raise NotCertifiable(
@@ -184,6 +178,14 @@ class Rounder:
         self._absorb(rest, cofactors, updates)
         out = [self._finish(k, grams[k], updates[k], scale) for k in range(len(self.blocks))]
         return (*(m for m in out if m is not None), *self.others(cofactors))
+
+    def missing(self, parts: Iterable[Terms], cofactors: dict[int, Terms]) -> Terms:
+        """What the target has beyond these parts and multiples of equalities, in normal form; what brings it
+        there joins the cofactors."""
+        rest = dict(self.target)
+        for part in (*parts, *(multiply(p, self.equalities[j]) for j, p in cofactors.items())):
+            add_to(rest, part, -1)
+        return self.rules.divide(rest, cofactors)
 
     def others(self, cofactors: dict[int, Terms]) -> list[Multiplier]:
         """The multipliers that are no Gram matrices: cofactors of equalities, numbers for squares of
@@ -274,7 +276,7 @@ class Rounder:
             if i != j:
                 whole[j][i] += extra
         result = self.multiplier(k, whole, common)
-        if result is not None and not _positive_in_floats(result.gram):
+        if result is not None and not positive_in_floats(result.gram):
             raise NotCertifiable(
                 "a Gram matrix is not positive semidefinite after rounding: the multipliers are too close to "
                 "the boundary of the cone for this number of bits"
@@ -336,7 +338,7 @@ def _dyadic_terms(polynomial: Polynomial, scale: int) -> Terms:
     return {row: fmpq(v, scale) for row, v in zip(rows, values, strict=True) if v}
 
 
-def _positive_in_floats(whole: Sequence[Sequence[int]]) -> bool:
+def positive_in_floats(whole: Sequence[Sequence[int]]) -> bool:
     """Quick screen by Cholesky in doubles; singular matrices may pass or fail, the checker decides."""
     dense, size = as_floats(whole), len(whole)
     if size == 1:

@@ -14,40 +14,29 @@ from fractions import Fraction
 
 from certificates.exact import monomials_of, squares_of
 from certificates.identity import Identity
-from certificates.summands import Summand, summands
+from certificates.summands import NoForm, Summand, of_inequality
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import variable_name
 
 LONGEST = 14_000  # bits of a number that Python prints without being asked twice
-CLAIMS = ("lower_bound", "upper_bound", "sos", "infeasible")
-
-
-class NoAgda(ValueError):
-    """The proof has no Agda form; the message says why."""
 
 
 def proof_agda(proof: Identity, name: str = "Claim") -> str:
     """Source of the Agda module `name`: statement, certificate, and the theorem `proven`.
 
-    NoAgda for claims about matrices, distributions, programs and the absence of certificates, and for numbers
+    NoForm for claims about matrices, distributions, programs and the absence of certificates, and for numbers
     beyond Python's limit for printing. Definite Gram matrices become squares with short numbers.
     """
-    claim = proof.claim
-    if claim.kind not in CLAIMS or len(claim.targets) != 1:
-        raise NoAgda(f"a claim of kind {claim.kind!r} is not a single polynomial inequality")
-    try:
-        parts = summands(proof, squares=lambda m: m.squares(squares_of))
-    except ValueError as error:
-        raise NoAgda(str(error)) from None
+    claim, parts = proof.claim, of_inequality(proof, lambda m: m.squares(squares_of))
     if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name) or name == "Sos":
-        raise NoAgda(f"{name!r} is no name for a module")
+        raise NoForm(f"{name!r} is no name for a module")
     places = {identifier: k for k, identifier in enumerate(proof.ids)}
     bounds = [_whole(g) for g in claim.inequalities]
     zeros = [_whole(h) for h in claim.equalities]
     target, by = _whole(claim.targets[0])
     squares, cofactors, scale = _cleared(parts, [d for _, d in bounds], [d for _, d in zeros], by)
     if scale.bit_length() > LONGEST:
-        raise NoAgda(f"the common denominator has {scale.bit_length()} bits, which is too long to print")
+        raise NoForm(f"the common denominator has {scale.bit_length()} bits, which is too long to print")
     lines = [
         "{-# OPTIONS --safe --without-K #-}",
         f"module {name} where",

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from certificates.exact import monomials_of
 from certificates.identity import Claim, Identity, with_values
-from certificates.summands import Summand, summands
+from certificates.summands import NoForm, Summand, of_inequality
 from sosdp.algebra.parse import Reader
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import variable_name
@@ -42,10 +42,6 @@ _WEIGHTED = r"\([0-9/]+ : ℝ\) \* \((?:[^()]|\([-0-9/]+ : ℝ\))*\)\^2"
 _SQUARES = re.compile(rf"\({_WEIGHTED}(?: \+ {_WEIGHTED})*\)")
 
 
-class NoLean(ValueError):
-    """The proof has no Lean form; the message says why."""
-
-
 Statement = tuple[Polynomial, str, Polynomial]  # left, "≤" or "=", right
 ZERO = Polynomial(0)
 
@@ -53,17 +49,17 @@ ZERO = Polynomial(0)
 def proof_lean(proof: Identity, name: str = "claim") -> str:
     """Lean 4 source of a theorem with its proof.
 
-    Raises NoLean for claims that are not of the kind "on the set, polynomial >= number" (distributions, found
+    Raises NoForm for claims that are not of the kind "on the set, polynomial >= number" (distributions, found
     coefficients, refusals), for matrix inequalities, and for Gram matrices of side above 12.
     A point that attains the bound becomes a second theorem, closed by `norm_num`; that it is the only one is
     not stated. Cost: an exact LDL^T for each Gram matrix.
     """
     claim = proof.claim
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_']*", name) or name in _KEYWORDS:
-        raise NoLean(f"{name!r} is no name for a theorem")
+        raise NoForm(f"{name!r} is no name for a theorem")
     side = max((len(m.basis) for m in proof.multipliers), default=0)
     if side > LARGEST:
-        raise NoLean(f"a Gram matrix of side {side} is too large for a readable proof (at most {LARGEST})")
+        raise NoForm(f"a Gram matrix of side {side} is too large for a readable proof (at most {LARGEST})")
     squares, cofactors = _parts(proof)
     called = lean_names(proof)
     lines = [
@@ -109,19 +105,13 @@ def proof_lean(proof: Identity, name: str = "claim") -> str:
     ]
     text = "\n".join(lines + _attained(claim, name, called)) + "\n"
     if wrong := agrees(text, proof):
-        raise NoLean(f"the text written does not say what the proof says: {wrong}")
+        raise NoForm(f"the text written does not say what the proof says: {wrong}")
     return text
 
 
 def _parts(proof: Identity) -> tuple[list[Summand], list[Summand]]:
     """The summands that are nonnegative, and those that vanish."""
-    claim = proof.claim
-    try:
-        parts = summands(proof)
-    except ValueError as error:
-        raise NoLean(str(error)) from None
-    if claim.kind == "program" or len(claim.targets) != 1:
-        raise NoLean(f"a claim of kind {claim.kind!r} is not a single polynomial inequality")
+    parts = of_inequality(proof)
     return [p for p in parts if p.squares], [p for p in parts if p.cofactor is not None]
 
 
@@ -157,7 +147,7 @@ def lean_names(proof: Identity) -> dict[int, str]:
     for v in proof.ids:
         name = variable_name(v)
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-            raise NoLean(f"the variable name {name!r} is no Lean identifier")
+            raise NoForm(f"the variable name {name!r} is no Lean identifier")
         while _reserved(name) or (name != variable_name(v) and name in taken):
             name += "_"
         taken.add(name)

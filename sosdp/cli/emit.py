@@ -25,8 +25,8 @@ def wanted(arguments: Namespace) -> dict[str, str]:
 def emit(proof: Proof, targets: dict[str, str]) -> dict[str, str]:
     """Write the files; returns for each option that has no such form why not. Raises InputError where a file
     cannot be written."""
+    from certificates.summands import NoForm
     from certificates.write.latex import document
-    from certificates.write.lean import NoLean
 
     if not hasattr(proof, "multipliers"):
         return dict.fromkeys(
@@ -36,7 +36,7 @@ def emit(proof: Proof, targets: dict[str, str]) -> dict[str, str]:
     for option, target in targets.items():
         try:
             text = document(proof, proof.verdict.claim) if option == "latex" else proof.lean()
-        except NoLean as error:
+        except NoForm as error:
             failed[option] = one_line(error)
             continue
         try:

@@ -111,7 +111,8 @@ def agda(file: str, against: str | None = None) -> tuple[bool, str]:
     Raises InputError where the claim has no Agda form, or Agda is not installed.
     """
     from certificates.agda import AgdaMissing, accepts, prepare
-    from certificates.write.agda import NoAgda, proof_agda
+    from certificates.summands import NoForm
+    from certificates.write.agda import proof_agda
 
     if about_operators(file):
         raise InputError(f"{file}: --agda: a proof about operators has no such form")
@@ -119,7 +120,7 @@ def agda(file: str, against: str | None = None) -> tuple[bool, str]:
         source = proof_agda(loaded(file, against))
         with tempfile.TemporaryDirectory() as folder:
             return accepts(source, prepare(folder))
-    except (NoAgda, AgdaMissing) as error:
+    except (NoForm, AgdaMissing) as error:
         raise InputError(f"{file}: --agda: {error}") from None
 
 

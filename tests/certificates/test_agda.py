@@ -10,7 +10,8 @@ import certificates
 import sosdp as sd
 from certificates.agda import HERE, accepts, prepare
 from certificates.read import from_dict
-from certificates.write.agda import NoAgda, proof_agda
+from certificates.summands import NoForm
+from certificates.write.agda import proof_agda
 from tests.certificates.classics import CLASSICS
 from tests.certificates.solved import proof_of
 from tests.refusals import refuse
@@ -62,9 +63,9 @@ def test_what_has_no_agda_form_is_refused_in_words():
         ("second_moment", "distributions"),
         ("two_sums", "single"),
     ):
-        with pytest.raises(NoAgda, match=words):
+        with pytest.raises(NoForm, match=words):
             _source(name)
-    refuse((lambda: proof_agda(from_dict(CLASSICS["square"]()), "Sos"), "no name", NoAgda))
+    refuse((lambda: proof_agda(from_dict(CLASSICS["square"]()), "Sos"), "no name", NoForm))
 
 
 def test_the_statement_is_the_claim_times_whole_numbers():

@@ -7,7 +7,8 @@ import pytest
 
 import sosdp as sd
 from certificates import extract
-from certificates.write.lean import FIRST, NoLean, agrees, proof_lean, read_lean
+from certificates.summands import NoForm
+from certificates.write.lean import FIRST, agrees, proof_lean, read_lean
 from tests.refusals import refuse
 
 x, y, z = sd.variables("x y z")
@@ -91,18 +92,18 @@ def test_facts_are_named_for_what_they_prove():
 def test_what_has_no_lean_form_is_refused_in_words():
     relax = sd.Relaxation(sd.System(x**2 <= 1), 2)
     refuse(
-        (lambda: proof_lean(_proof(relax.minimize((relax.E(x) - 2) ** 2))), "distributions", NoLean),
+        (lambda: proof_lean(_proof(relax.minimize((relax.E(x) - 2) ** 2))), "distributions", NoForm),
         (
             lambda: proof_lean(_proof(sd.minimize(x, sd.System(sd.PSD([[1, x], [x, 1]])), 2))),
             "matrix",
-            NoLean,
+            NoForm,
         ),
     )
     v = sd.variables("v", 6)
     large = _proof(sd.minimize((v**4).sum() + v[0] * v[1] * v[2], sd.System(v @ v <= 1), 4, symmetry="none"))
     refuse(
-        (lambda: proof_lean(large), "too large", NoLean),
-        (lambda: proof_lean(_proof(PROGRAMS["upper bound"]()), "by"), "no name", NoLean),
+        (lambda: proof_lean(large), "too large", NoForm),
+        (lambda: proof_lean(_proof(PROGRAMS["upper bound"]()), "by"), "no name", NoForm),
     )
 
 
