@@ -67,8 +67,7 @@ test: $(VENV)/installed-dev
 # an older one. The kernels take turns, one process each, side by side.
 KERNELS ?= Haswell Prescott
 # what solves, factors or bounds in floats: not files, words, processes, exact arithmetic and accounting
-WORDS = allowances bracket_allowances charges clock conic_units formats interrupted key_collisions leading_form literal_systems \
-  only_the_ladder_solves other_solvers pickles plot_blocks plugins progress quotient_groebner refusals
+WORDS = allowances clock formats key_collisions literal_systems other_solvers pickles plugins progress quotient_groebner refusals
 NUMERICAL = $(filter-out $(WORDS:%=tests/engine/test_%.py),$(wildcard tests/engine/test_*.py)) tests/ledger tests/sos_cone tests/structured \
   $(addprefix tests/fuzz/test_,doors.py engine.py stopped.py verdicts.py) \
   $(addprefix tests/certificates/test_,cases.py claims.py convex.py facial.py refine.py rounding.py zeros.py) \

@@ -189,22 +189,6 @@ DECLINES = {
 LONG = {"rosenbrock100", "box_indef_qp6", "broyden_tri20"}
 
 
-def solve_case(name, solver):
-    problem = sd.load_problem(CASES / f"{name}.sos.json")
-    if problem.unknowns:
-        program = sd.SosProgram([sd.polynomial(u) for u in problem.unknowns])
-        for p in problem.sos:
-            program.require(p, on=problem.system)
-        return getattr(program, "maximize" if problem.sense == "maximize" else "minimize")(
-            problem.objective, solver=solver
-        )
-    if problem.sos:
-        return sd.prove_sos(problem.sos[0], problem.system, problem.degree, solver=solver)
-    if problem.sense == "feasible":
-        return sd.feasible(problem.system, problem.degree, solver=solver)
-    return getattr(sd, problem.sense)(problem.objective, problem.system, problem.degree, solver=solver)
-
-
 @pytest.mark.few(12)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in sorted(EXPECTED)]
@@ -213,7 +197,7 @@ def solve_case(name, solver):
 def test_no_case_comes_out_wrong(solver, name):
     module(solver)
     expected = EXPECTED[name]
-    result = solve_case(name, solver)
+    result = sd.load_problem(CASES / f"{name}.sos.json").solve(solver=solver)
     if name in DECLINES[solver] and result.status in ("failed", "inaccurate"):
         assert result.reason
         return

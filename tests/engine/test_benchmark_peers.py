@@ -1,9 +1,11 @@
-"""The peers of the engine's benchmark state the same relaxation; targets are judged as they are printed."""
+"""The engine's benchmark: peers state the same relaxation, targets are judged as they are printed, and the
+automatic choice proves what the best single setting proves (its time: `benchmarks regret`)."""
 
 import pytest
 
 from benchmarks.engine import bare, case, default, duel
 from benchmarks.peers import cvxpy, of_polynomials, picos
+from benchmarks.regret import QUICK, compared, instances, measured
 
 
 @pytest.mark.slow
@@ -29,3 +31,30 @@ def test_a_peer_that_raises_is_named():
 
     result = duel({"broken": (broken, float)}, 2)["broken"]
     assert result == {"build": None, "solve": None, "value": "ArithmeticError"}
+
+
+SAMPLE = {
+    name: (make, arguments) for name, make, arguments in instances() if name in QUICK | {"chain 20, 3, 4"}
+}
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("name", sorted(SAMPLE))
+def test_default_settings_are_never_weaker(name):
+    make, arguments = SAMPLE[name]
+    result = {setting: measured(make, arguments, setting) for setting in ("auto", "dense")}
+    assert compared(result)["as_good"]
+
+
+def test_there_are_forty_instances_and_weaker_bounds_are_seen():
+    assert len(list(instances())) == 40 and len(SAMPLE) == 6
+    fast = {"seconds": 0.1, "bound": -2.0, "proven": -2.0, "solver": ""}
+    slow = {"seconds": 0.4, "bound": -1.0, "proven": -1.0, "solver": ""}
+    assert compared({"auto": fast, "dense": slow}) == {
+        "best": "dense",
+        "seconds": 0.4,
+        "regret": 0.25,
+        "as_good": False,
+    }
+    assert compared({"auto": slow, "dense": fast})["as_good"]
+    assert not compared({"auto": None, "dense": slow})["as_good"]

@@ -10,35 +10,15 @@ from sosdp.conic.formats.files import read_program, write_program
 from sosdp.conic.formats.sdpa import read_sdpa, write_sdpa
 from sosdp.conic.lines import FormatError
 from sosdp.conic.program import Cones, ConicProgram
-from sosdp.conic.svec import svec
+from tests.engine.programs import random_program
 from tests.refusals import each, refuse
-
-
-def random_program(seed, zero=3, nonnegative=4, sides=(3, 2, 5), columns=7):
-    """Bounded and strictly feasible, with a constant and sparse rows."""
-    rng = np.random.default_rng(seed)
-    cones = Cones(zero=zero, nonnegative=nonnegative, psd=sides)
-    A = rng.standard_normal((cones.rows, columns)) * (rng.random((cones.rows, columns)) < 0.6)
-    s = [np.zeros(zero), rng.random(nonnegative) + 0.5]
-    z = [rng.standard_normal(zero), rng.random(nonnegative) + 0.5]
-    for side in sides:
-        for target in (s, z):
-            root = rng.standard_normal((side, side))
-            target.append(svec(root @ root.T + np.eye(side)))
-    x = rng.standard_normal(columns)
-    return ConicProgram(
-        q=-A.T @ np.concatenate(z),
-        A=sp.csc_matrix(A),
-        b=A @ x + np.concatenate(s),
-        cones=cones,
-        constant=float(rng.standard_normal()),
-    )
 
 
 @pytest.mark.parametrize("ending", ["dat-s", "cbf"])
 @pytest.mark.parametrize("shape", [(3, 4, (3, 2, 5)), (0, 4, (3,)), (2, 0, (4,)), (0, 0, (3, 3)), (1, 8, ())])
 def test_there_and_back(tmp_path, ending, shape):
-    program = random_program(5, *shape)
+    zero, nonnegative, sides = shape
+    program = random_program(5, zero=zero, nonnegative=nonnegative, sides=sides, columns=7)
     write_program(program, tmp_path / f"p.{ending}")
     back = read_program(tmp_path / f"p.{ending}")
     assert back.cones == program.cones
@@ -85,7 +65,7 @@ def test_matrix_variables_and_bounded_variables_are_read(tmp_path):
 
 def test_files_agree_with_mosek_s_own_reader(tmp_path):
     mosek = pytest.importorskip("mosek")
-    program = random_program(11)
+    program = random_program(11, sides=(3, 2, 5))
     write_cbf(program, tmp_path / "p.cbf")
     with mosek.Task() as task:
         task.readdata(str(tmp_path / "p.cbf"))
@@ -125,7 +105,7 @@ def test_files_agree_with_picos_s_writer(tmp_path):
 
 def test_quadratic_objectives_and_other_endings_are_refused(tmp_path):
     program = random_program(3)
-    curved = ConicProgram(program.q, program.A, program.b, program.cones, P=sp.eye_array(7, format="csc"))
+    curved = ConicProgram(program.q, program.A, program.b, program.cones, P=sp.eye_array(9, format="csc"))
     refuse(
         *each(
             lambda ending: write_program(curved, tmp_path / f"p.{ending}"),

@@ -1,14 +1,17 @@
-"""Answers do not depend on the units: of variables, objectives, constraints and unknowns."""
+"""Answers do not depend on units of variables, objectives, constraints, unknowns, nor on where 0 is."""
 
+import pickle
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
+import certificates
 import sosdp as sd
 from sosdp.relaxation.steps import exact
 
-x, y, c = sd.variables("x y c")
+x, y, c, p, q, r = sd.variables("x y c p q r")
 CAMEL = (4 - 2.1 * x**2 + x**4 / 3) * x**2 + x * y + (-4 + 4 * y**2) * y**2
 BOX = [x**2 <= 9, y**2 <= 4]
 LEAST = -1.0316284534898774
@@ -150,3 +153,88 @@ def test_bounds_of_variables_that_do_not_occur():
     for system in ([last[2].equals(0)], [last[2] >= 0, last[2] <= 0, last[0] >= 1]):
         assert sd.minimize(last[0] ** 2 + 1, system).status == "optimal"
         assert sd.minimize(sd.polynomial(2), system).bound == pytest.approx(2)
+
+
+TRUTH = 2.1012182  # of the linear part, whatever the stiffness
+
+
+def stiff(k):
+    """The smallest quadratic Lyapunov function of a system with cubic damping of strength k."""
+    program = sd.SosProgram([p, q, r])
+    v = p * x**2 + 2 * q * x * y + r * y**2
+    f = (-x - k * x**3 + y, -x - k * y**3)
+    program.require(v - x**2 - y**2)
+    decrease = -(v.diff(x) * f[0] + v.diff(y) * f[1])
+    return program.require(decrease - Fraction(1, 10) * (x**2 + y**2))
+
+
+@pytest.mark.parametrize("power", [0, 4, 6, 8, 10, 14])
+def test_stiff_systems_have_the_same_lyapunov_function(power):
+    answer = stiff(10**power).minimize(p + r)
+    assert answer.status == "optimal"
+    assert answer.bound == pytest.approx(TRUTH, rel=1e-6)
+    assert answer.certified_bound == pytest.approx(TRUTH, rel=1e-6)
+
+
+def test_signs_keep_their_unit():
+    """x**2 = 1 is no longer so in other units of x."""
+    program = sd.SosProgram([c])
+    program.require(10**5 * x + 10**8 * y**4 + y**2 - c, on=sd.System((x**2).equals(1)))
+    answer = program.maximize(c)
+    assert answer.status == "optimal" and answer.bound == pytest.approx(-1e5, rel=1e-6)
+
+
+def test_a_coarse_value_is_no_optimum():
+    """0 is the largest c; what is found of it, to 1e-8 of the 1e9 that the constraint speaks of, is 5."""
+    small = sd.SosProgram([c]).require(1 + x**2 - c * Fraction(1, 10**9) * x**4)
+    on_the_boundary = sd.SosProgram([c]).require((x + y - 1) ** 4 * 10**10 + (x - y) ** 2 * (1 - c) - c)
+    for program in (small, on_the_boundary):
+        answer = program.maximize(c)
+        assert answer.certified_bound is None or answer.certified_bound <= 0
+        assert abs(answer.bound) < 1e-4 or (answer.status == "inaccurate" and "is proven" in answer.reason)
+
+
+@pytest.mark.parametrize("c", [1e-14, 1e-16, 2.0**-46])
+def test_a_bound_with_a_small_coefficient(c):
+    """x - c g is a square for g = 0: -1.3 / c was called optimal."""
+    t, g = sd.variables("t g")
+    answer = sd.SosProgram([g]).require(t - c * g, on=[t >= 0, t <= 1], degree=2).maximize(g)
+    assert -1e-6 < answer.bound * c <= 1e-6 and answer.certified_bound * c > -1e-6
+
+
+YEARS = sd.System(x >= 1990, x <= 2020)
+DOUBLE = (x - 2003) ** 2 * (x - 2015) ** 2
+
+
+def test_what_is_proven_is_below_every_value():
+    rng = np.random.default_rng(2)
+    for _ in range(25):
+        a, b = (int(v) for v in rng.integers(10**3, 10**7, size=2))
+        w = Fraction(int(rng.integers(1, 100)), 10)
+        f = (x - a) ** 2 + w * (y - b) ** 2 + (x - a) * (y - b) * Fraction(1, 5) + Fraction(1, 3)
+        answer = sd.minimize(f)
+        assert answer.status == "optimal" and abs(answer.bound - 1 / 3) < 1e-5
+        assert Fraction(answer.certified_bound) <= Fraction(1, 3)
+        assert answer.atoms()[0] == pytest.approx([a, b], abs=1e-3)
+
+
+def test_the_answer_is_one_in_the_given_variables():
+    answer = sd.minimize(DOUBLE, YEARS)
+    assert answer.centre is not None and 1990 < answer(x) < 2020 and answer.certified_bound > -0.1
+    assert answer.moment_matrix()[0, 1] == pytest.approx(answer(x)) and answer(x * x) >= answer(x) ** 2 - 1e-3
+    assert answer.atoms() == pytest.approx(np.array([[2003.0], [2015.0]]), abs=1e-2)
+    again = pickle.loads(pickle.dumps(answer))
+    assert again.atoms() == pytest.approx(answer.atoms()) and again(DOUBLE) == answer(DOUBLE)
+    assert -0.1 <= certificates.extract(answer).exact().bound <= 0
+
+
+@pytest.mark.parametrize("power", [-20, 20])
+def test_the_unit_of_the_objective_does_not_matter(power):
+    f = (x - 10**6) ** 2 + (y - 3000) ** 2 + 1
+    one, other = sd.minimize(f), sd.minimize(Fraction(2) ** power * f)
+    assert other.status == "optimal" and other.bound / 2.0**power == pytest.approx(one.bound, rel=1e-6)
+
+
+def test_a_groebner_quotient_of_no_equations_is_moved_as_any_set():
+    empty = [y >= (x - 2000) ** 2, y <= Fraction(-1, 1000), (x - 2000) ** 2 <= 100, y**2 <= 100]
+    assert sd.minimize(x, empty, quotient="groebner").status == "infeasible"

@@ -12,10 +12,11 @@ import pytest
 import sosdp as sd
 from sosdp.relaxation import ladder
 from sosdp.relaxation.certify import without_optimum
+from sosdp.relaxation.certify.leading_form import is_unbounded_below
 from sosdp.relaxation.steps import exact, first
 from tests.fuzz.verdicts import answering
 
-x, y = sd.variables("x y")
+x, y, z = sd.variables("x y z")
 c, d = sd.variables("c d")
 NEAR = "that could not be proven"
 LATE = "the time limit ended before it could be proven"
@@ -255,3 +256,15 @@ def test_moments_of_a_set_without_points_are_an_optimum():
     assert (
         sd.minimize(z[0], [*(v**2 == 1 for v in z), sum(z) == Fraction(1, 2)], degree=2).status == "optimal"
     )
+
+
+def test_no_polynomial_that_is_bounded():
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        a = rng.integers(-4, 5, size=(2, 3))
+        units = [Fraction(10) ** int(k) for k in rng.integers(-12, 13, size=3)]
+        forms = [sum(int(c) * u * v for c, u, v in zip(row, units, (x, y, z))) for row in a]
+        assert not is_unbounded_below(forms[0] ** 2 + forms[1] ** 2)
+        assert not is_unbounded_below((forms[0] ** 2 + forms[1]) ** 2)
+    assert not is_unbounded_below(sd.polynomial(-3)) and not is_unbounded_below(0 * x)
+    assert is_unbounded_below(-1e300 * x**2 * y**2) and not is_unbounded_below(1e-300 * x**2 * y**2)
