@@ -230,24 +230,79 @@ def _parquet(source: str) -> tuple[list[str], list[str], Batches]:
     return names, texts, batches
 
 
-def _cells_of(sheet: Any) -> list[tuple[Any, ...]]:
-    """The values of all rows, whatever range the file states: some programs write a smaller one."""
-    sheet.reset_dimensions()
-    return list(sheet.iter_rows(values_only=True))
+_NO_TEXT = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_REFERENCE = re.compile("&#x([0-9a-fA-F]{1,999});|&#([0-9]{1,999});")
+_NOT_UTF_8 = re.compile(rb"""\xff\xfe|\xfe\xff|<\?xml[^>]*encoding=["'](?!utf-8)""", re.IGNORECASE)
+
+
+def _elements(data: bytes, tag: str, last: str = "") -> Iterator[Any]:
+    """The elements of this name in their order, up to the end of `last`; each is forgotten once it was read.
+
+    A character that XML does not have is replaced: one of a record would make the file no XML.
+    """
+
+    def character(one: re.Match[str]) -> str:
+        code = int(one[1], 16) if one[1] else int(one[2])
+        return "\ufffd" if code >= 0x110000 or _NO_TEXT.match(chr(code)) else one[0]
+
+    if not _NOT_UTF_8.match(data):
+        data = _REFERENCE.sub(character, _NO_TEXT.sub("\ufffd", data.decode("utf-8", "replace"))).encode()
+    for _, element in need("openpyxl.xml.functions", "an Excel file").iterparse(io.BytesIO(data)):
+        if element.tag == tag:
+            yield element
+            element.clear()
+        elif element.tag == last:
+            return
+
+
+def _cells_of(source: str) -> list[dict[int, Any]]:
+    """The cells of the rows of the first sheet in their order, by the numbers of their columns; one that
+    cannot be read is missing. The numbers of rows, and the range that the file states, are not looked at."""
+    excel, sheets = need("openpyxl.reader.excel", "an Excel file"), need("openpyxl.worksheet._reader", "")
+    strings = need("openpyxl.reader.strings", "an Excel file")
+    book = excel.ExcelReader(source, read_only=True, data_only=True)
+    book.read_manifest()
+    book.read_workbook()
+    excel.apply_stylesheet(book.archive, wb := book.wb)
+
+    def text_of(element: Any) -> Any:
+        return strings.Text.from_tree(element).content.replace("x005F_", "")
+
+    part, texts = book.package.find(excel.SHARED_STRINGS), []
+    if part is not None:
+        data = book.archive.read(part.PartName[1:])
+        texts = [_or_none(text_of, one) for one in _elements(data, f"{{{strings.SHEET_MAIN_NS}}}si")]
+    parser = sheets.WorkSheetParser(None, texts, True, wb.epoch, wb._date_formats, wb._timedelta_formats)
+    known = (part.target for _, part in book.parser.find_sheets() if "chartsheet" not in part.Type)
+    place = next(name for name in known if name in book.valid_files)
+    records: list[dict[int, Any]] = []
+    for row in _elements(book.archive.read(place), sheets.ROW_TAG, sheets.DATA_TAG):
+        if not records and row.get("r", "1") != "1":
+            records.append({})  # the first one is blank
+        parser.col_counter = 0
+        cells = [_or_none(parser.parse_cell, cell) for cell in row]
+        records.append({cell["column"]: cell["value"] for cell in cells if cell})
+    return records
+
+
+def _or_none(read: Callable[[Any], Any], element: Any) -> Any:
+    """What an element is read as; None for one that is not as it should be."""
+    try:
+        return read(element)
+    except Exception:  # of many kinds
+        return None
 
 
 def _sheet(source: str) -> tuple[list[str], list[str], Batches]:
     """Every row after the first that has a value in a named column is one record; a formula is the value that
     it had last. Cells in columns that the first row does not name are not read: how far the rows of a sheet
     reach, and how many it has, depends on the records."""
-    excel = need("openpyxl", "an Excel file")
-    book = attempt(lambda: excel.load_workbook(source, read_only=True, data_only=True))
-    rows = attempt(lambda: _cells_of(book.worksheets[0]))
-    if not rows:
+    lines = attempt(lambda: _cells_of(source))
+    if not lines:
         raise InputFileError(source, "file", "not an Excel file whose first sheet can be read here")
-    heading = ["" if name is None else str(name).strip() for name in rows[0]]
-    places = [place for place, name in enumerate(heading) if name]
-    cells = [[row[place] if place < len(row) else None for place in places] for row in rows[1:]]
+    heading = {place: "" if name is None else str(name).strip() for place, name in sorted(lines[0].items())}
+    places = [place for place, name in heading.items() if name]
+    cells = [[row.get(place) for place in places] for row in lines[1:]]
     records = [record for record in cells if any(cell is not None for cell in record)]
     names = [heading[place] for place in places]
 

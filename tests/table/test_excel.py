@@ -47,7 +47,7 @@ def test_excel_is_read_by_both_doors(tmp_path):
 def test_a_record_of_excel_decides_about_no_other(tmp_path):
     """Not by cells beside the named columns, nor by rows that are blank until one stands below them."""
 
-    def sheet(*cells):
+    def made(*cells):
         book = excel.Workbook()
         book.active.append(["x", None, "y"])
         for k in range(2, 12):
@@ -57,33 +57,110 @@ def test_a_record_of_excel_decides_about_no_other(tmp_path):
         book.save(tmp_path / "t.xlsx")
         return str(tmp_path / "t.xlsx")
 
-    plain = read_table(sheet())
+    plain = read_table(made())
     assert plain.names == ["x", "y"] and plain.values.shape == (10, 2)
     assert "every record has a value" in plain.assumptions[0]
     for more in ([(5, 4, "note")], [(5, 2, "other")], [(7, 4, 1), (7, 9, 2)], [(300, 2, "row"), (300, 9, 1)]):
-        assert np.array_equal(read_table(sheet(*more)).values, plain.values), more
+        assert np.array_equal(read_table(made(*more)).values, plain.values), more
     said = {"format": "sosdp-schema/1", "columns": {"x": NUMBER}}
     for cells, count in (([], 10), ([(300, 1, 5)], 11), ([(11, 1, None), (11, 3, None)], 9)):
-        table = Table(sheet(*cells), said, 1.0).count()
+        table = Table(made(*cells), said, 1.0).count()
         (result,) = totals(fold(table.question, all_chunks(table.source, table.question))).values()
         assert int(result[0][0]) == count
-    assert read_table(sheet((300, 3, 4))).values.shape == (11, 2)  # a record further down is one record
-    assert read_table(sheet((5, 1, None), (5, 3, None))).values.shape == (9, 2)  # and a blank row is none
+    assert read_table(made((300, 3, 4))).values.shape == (11, 2)  # a record further down is one record
+    assert read_table(made((5, 1, None), (5, 3, None))).values.shape == (9, 2)  # and a blank row is none
 
 
-@pytest.mark.parametrize("range_", ["A1", "A1:A3", "A1:B9", "A1:Z1"])
-def test_all_rows_are_read_whatever_range_the_file_states(tmp_path, range_):
-    """Some programs state a smaller one than they fill: five of six records were lost."""
-
+def sheet(folder, *changes):
+    """A sheet of six records, with texts of its XML changed."""
     book = excel.Workbook()
     for row in (["x", "y"], *([k, 10 + k] for k in range(6))):
         book.active.append(row)
-    book.save(tmp_path / "t.xlsx")
-    with zipfile.ZipFile(tmp_path / "t.xlsx") as whole, zipfile.ZipFile(tmp_path / "u.xlsx", "w") as other:
+    book.save(folder / "t.xlsx")
+    with zipfile.ZipFile(folder / "t.xlsx") as whole, zipfile.ZipFile(folder / "u.xlsx", "w") as other:
         for name in whole.namelist():
-            other.writestr(name, whole.read(name).replace(b'ref="A1:B7"', f'ref="{range_}"'.encode()))
-    read = [read_table(str(tmp_path / name)).values.tolist() for name in ("t.xlsx", "u.xlsx")]
-    assert read[0] == read[1] == [[k, 10 + k] for k in range(6)]
+            text = whole.read(name)
+            for old, new in changes:
+                text = text.replace(old, new)
+            other.writestr(name, text)
+    return str(folder / "u.xlsx")
+
+
+RECORDS = [[k, 10 + k] for k in range(6)]
+
+
+@pytest.mark.parametrize("range_", ["A1", "A1:A3", "A1:B9", "A1:Z1", "nonsense", "A1:XFD99999999"])
+def test_all_rows_are_read_whatever_range_the_file_states(tmp_path, range_):
+    """Some programs state a smaller one than they fill: five of six records were lost."""
+    changed = sheet(tmp_path, (b'ref="A1:B7"', f'ref="{range_}"'.encode()))
+    assert read_table(changed).values.tolist() == RECORDS
+
+
+@pytest.mark.parametrize("number", [b"50000000", b"9" * 5000, b"-1", b"2", b"x", b"1e9"])
+def test_the_number_of_a_row_says_nothing(tmp_path, number):
+    """As many blank rows were listed: half a minute for a row of 50 million."""
+    assert read_table(sheet(tmp_path, (b'<row r="7"', b'<row r="%s"' % number))).values.tolist() == RECORDS
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        *(
+            b't="inlineStr"><is><t>a%s</t></is>' % odd
+            for odd in (b"&#xD800;", b"\xed\xa0\x80", b"\1", b"\xff")
+        ),
+        *(
+            b't="inlineStr"><is><t>a%s</t></is>' % odd
+            for odd in (b"&#1;", b"&#1114112;", b"&#x%s;" % (b"9" * 500))
+        ),
+        *(b't="%s"><v>nonsense</v>' % kind for kind in (b"n", b"s", b"b", b"d", b"e", b"str")),
+        b't="n"><v>%s</v>' % (b"9" * 5000),
+        b't="n" s="x"><v>1</v>',
+        b't="s"><v>99</v>',
+        b't="n" r="nonsense"><v>1</v>',
+        b't="inlineStr"><is><r><rPr><sz val="x"/></rPr><t>a</t></r></is>',
+    ],
+    ids=lambda cell: ascii(cell)[:60],
+)
+def test_a_cell_that_cannot_be_read_is_missing(tmp_path, cell):
+    """A lone surrogate, or an index of no text, in one record of a sheet refused the file."""
+    place = b'<c r="B3"' if b" r=" not in cell else b"<c"
+    changed = sheet(tmp_path, (b'<c r="B3" t="n"><v>11</v>', place + b" " + cell))
+    values = read_table(changed).values
+    assert np.isnan(values[1, 1]) and values[1, 0] == 1
+    assert [*values[:1].tolist(), *values[2:].tolist()] == [RECORDS[0], *RECORDS[2:]]
+
+
+def test_texts_that_cells_share_are_read_one_by_one(tmp_path):
+    kind = excel.reader.excel.SHARED_STRINGS.encode()
+    said = b'<Override PartName="/xl/sharedStrings.xml" ContentType="%s"/></Types>' % kind
+    path = sheet(
+        tmp_path,
+        (b"</Types>", said),
+        *((b'<c r="B%d" t="n"><v>%d<' % (k + 2, 10 + k), b'<c t="s"><v>%d<' % k) for k in range(4)),
+    )
+    texts = [
+        b"<t>17.5</t>",
+        b"<t>&#xDFFF;</t>",
+        b'<r><rPr><sz val="x"/></rPr><t>1</t></r>',
+        b"<r><t>18</t></r>",
+    ]
+    entries = b"".join(b"<si>%s</si>" % text for text in texts)
+    with zipfile.ZipFile(path, "a") as file:
+        space = b"http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+        file.writestr("xl/sharedStrings.xml", b'<sst xmlns="%s">%s</sst>' % (space, entries))
+    schema = Schema.from_dict({"format": "sosdp-schema/1", "columns": {"x": NUMBER, "y": NUMBER}})
+    values = read_table(path, schema=schema).values[:, 1]
+    assert np.array_equal(values, [17.5, np.nan, np.nan, 18.0, 14.0, 15.0], equal_nan=True)
+
+
+def test_a_sheet_of_another_encoding_is_read(tmp_path):
+    path = sheet(
+        tmp_path, (b"<worksheet", b'<?xml version="1.0" encoding="latin-1"?><worksheet'), (b">x<", b">\xe4<")
+    )
+    assert read_table(path).names == ["\u00e4", "y"]
+    path = sheet(tmp_path, (b'<row r="1"', b'<row r="2"'))
+    refuse((lambda: read_table(path), "columns"))
 
 
 def test_a_synthetic_table_rests_on_what_estimators_do(tmp_path):
