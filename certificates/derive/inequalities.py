@@ -49,12 +49,14 @@ def weighted_cauchy_schwarz(weights: Sequence[Any] | None, a: Sequence[Any], b: 
     identity is ``sum_{i<j} w_i w_j (a_i b_j - a_j b_i)^2``; degree 6 for variables.
     """
     left, right = _polynomials(a), _polynomials(b)
-    w = _weights(weights, len(left))
+    given = [square(1)] * len(left) if weights is None else weights
+    w = [v if isinstance(v, Derivation) else assume(v) for v in given]
+    if len(w) != len(left):
+        raise ValueError(f"{len(left)} terms need as many weights, not {len(w)}")
     inner(left, right)
     total = nothing()
     for i, j in itertools.combinations(range(len(left)), 2):
-        part = square(left[i] * right[j] - left[j] * right[i])
-        total = total + (part if w is None else part * w[i] * w[j])
+        total = total + square(left[i] * right[j] - left[j] * right[i]) * w[i] * w[j]
     return _claimed(total)
 
 
@@ -262,15 +264,6 @@ def _half(power: Any) -> int:
     if not isinstance(power, int) or power < 2 or power % 2:
         raise ValueError(f"power must be an even integer >= 2, not {power!r}")
     return power // 2
-
-
-def _weights(weights: Sequence[Any] | None, count: int) -> list[Derivation] | None:
-    if weights is None:
-        return None
-    result = [w if isinstance(w, Derivation) else assume(w) for w in weights]
-    if len(result) != count:
-        raise ValueError(f"{count} terms need as many weights, not {len(result)}")
-    return result
 
 
 def _claimed(d: Derivation) -> Derivation:

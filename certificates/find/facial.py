@@ -24,7 +24,6 @@ import scipy.sparse as sp
 from flint import fmpq, fmpq_mat, fmpz_mat
 
 from certificates.exact import (
-    Monomial,
     Terms,
     add_to,
     fraction,
@@ -84,34 +83,31 @@ class Faces:
             raise NotCertifiable(
                 f"facial reduction is made up to {LARGEST_ROWS} monomials, here are {len(system.goal)}"
             )
-        kernels = self._zero_kernels(rounder, points)
+        faces = self._of_zeros(rounder, points)
         for small in _SMALL:
-            self.bases = [_complement(kernel, len(b)) for kernel, b in kernels]
+            self.bases = [*faces]
             try:
                 return self._search(system, small)
             except NotCertifiable as error:
                 reason = str(error)
-        faces = self._irrational(rounder, near)
-        if faces is None:
+        self.bases = self._irrational(rounder, near)
+        if not self.bases:
             raise NotCertifiable(reason)
-        self.bases = faces
         return self._search(system, _SMALL[0])
 
-    def _irrational(self, rounder: Rounder, near: Sequence[dict[int, float]]) -> list[fmpz_mat] | None:
+    def _irrational(self, rounder: Rounder, near: Sequence[dict[int, float]]) -> list[fmpz_mat]:
         """Faces that irrational zeros of the target leave: the rows of a rational Gram matrix are integer
-        relations between the monomials there. None where there is no such zero."""
+        relations between the monomials there. None of them where there is no such zero."""
         side = max((len(b) for b in rounder.bases), default=0)
         factors = [factor for factor in rounder.factors if isinstance(factor, dict)]
         if len(factors) < len(rounder.factors) or side > LARGEST_SIDE:
-            return None  # matrices, or long lattice reduction
+            return []  # matrices, or long lattice reduction
         digits = _DIGITS * side + 30
         room = Fraction(1, 10 ** (digits // 2))
         points = [z for z in (refined(self.claim, start, digits) for start in near[:MOST_ZEROS]) if z]
         zeros = [z for z in points if abs(fraction(value_at(rounder.target, z))) < room]
-        if not zeros:
-            return None
         faces = []
-        for factor, basis in zip(factors, rounder.bases, strict=True):
+        for factor, basis in zip(factors, rounder.bases, strict=True) if zeros else ():
             reach = [z for z in zeros if abs(fraction(value_at(factor, z))) > room]
             values = [[fraction(value_at({row: fmpq(1)}, z)) for row in basis] for z in reach]
             rows = (
@@ -149,11 +145,10 @@ class Faces:
             f"({reason or 'no gap between the eigenvalues'}): allow a slack"
         )
 
-    def _zero_kernels(
-        self, rounder: Rounder, points: Sequence[dict[int, Fraction]]
-    ) -> list[tuple[list[list[int]], list[Monomial]]]:
-        """Integer vectors that every Gram matrix must annihilate, from exact zeros of the target."""
-        out: list[tuple[list[list[int]], list[Monomial]]] = []
+    def _of_zeros(self, rounder: Rounder, points: Sequence[dict[int, Fraction]]) -> list[fmpz_mat]:
+        """Faces that exact zeros of the target leave: there every Gram matrix has integer vectors that it
+        annihilates."""
+        out = []
         zeros = [z for z in points if value_at(rounder.target, z) == 0]
         for block, basis, factor in zip(rounder.blocks, rounder.bases, rounder.factors, strict=True):
             vectors: list[list[int]] = []
@@ -167,7 +162,7 @@ class Faces:
                     columns = [[value_at(p, z) for p in row] for row in matrix]  # symmetric
                     pairs = [*zip(values, np.asarray(block.entry).tolist(), strict=True)]
                     vectors += [_integral([v * column[e] for v, e in pairs]) for column in columns]
-            out.append(([v for v in vectors if any(v)], basis))
+            out.append(_complement([v for v in vectors if any(v)], len(basis)))
         return out
 
     def _round(self, system: Linear, matrix: list, grams: list[np.ndarray], free: np.ndarray) -> Proof:

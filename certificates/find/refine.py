@@ -60,9 +60,7 @@ def refined_proof(
     declines what takes long. Raises NotCertifiable where the claim is of a kind that is not supported
     (module docstring), where the moments have no interior, or where the bound is above the value.
     """
-    path = _Path(result, claim, dual)
-    if quick and path.work > QUICK_WORK:
-        raise NotCertifiable("higher precision would take long: ask for it by a slack below 1e-10")
+    path = _Path(result, claim, dual, quick)
     if bound is not None:
         wanted = path.sign * bound
         centred = path.follow(lambda low, high, gap: low > wanted or high < wanted)
@@ -83,9 +81,7 @@ def bracket(result: Any, claim: Claim, dual: Any, digits: int) -> tuple[Fraction
 
     Raises NotCertifiable as `refined_proof` does, and for what would take more than a second.
     """
-    path = _Path(result, claim, dual)
-    if path.work > QUICK_WORK:
-        raise NotCertifiable("higher precision would take long")
+    path = _Path(result, claim, dual, quick=True)
     room = Fraction(1, 10**digits) * max(Fraction(1), abs(Fraction(float(result.bound))))
     centred = path.follow(lambda low, high, gap: gap * 4 < room)
     low, high = centred.bound, 2 * centred.ceiling - centred.bound  # once more the gap, for rounding
@@ -95,7 +91,7 @@ def bracket(result: Any, claim: Claim, dual: Any, digits: int) -> tuple[Fraction
 class _Path:
     """The barrier problem of one claim, in exact data."""
 
-    def __init__(self, result: Any, claim: Claim, dual: Any) -> None:
+    def __init__(self, result: Any, claim: Claim, dual: Any, quick: bool) -> None:
         self.dual = dual
         if not claim.is_scalar or claim.kind not in ("lower_bound", "upper_bound"):
             raise NotCertifiable("higher precision serves bounds on a set of scalar constraints only")
@@ -121,12 +117,14 @@ class _Path:
                     entries.setdefault(m, []).append((j, i, value if i == j else value / 2))
             columns = {column: entries[m] for column, m in enumerate(free) if m in entries}
             self.blocks.append(Block(len(basis), entries.get(one, []), columns))
-        self.work = work_of(len(free), [len(basis) for basis in rounder.bases])
-        if self.work > LARGEST_WORK:
+        work = work_of(len(free), [len(basis) for basis in rounder.bases])
+        if work > LARGEST_WORK:
             raise NotCertifiable(
                 f"{len(system.rows)} moments in blocks of side up to {max(map(len, rounder.bases))} are too "
                 "many for higher precision"
             )
+        if quick and work > QUICK_WORK:
+            raise NotCertifiable("higher precision would take long: ask for it by a slack below 1e-10")
 
     def follow(self, enough: Callable[[Fraction, Fraction, Fraction], bool]) -> Centred:
         """Follow the path until ``enough(bound, ceiling, their distance)``; NotCertifiable where it leads to
