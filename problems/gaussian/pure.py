@@ -11,7 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from sosdp.laboratory.packing_problem import PackingProblem, smat
+from sosdp.conic.svec import smat, triangle
+from sosdp.laboratory.packing_problem import PackingProblem
 from sosdp.laboratory.packing_sampler import DyadicBoxes
 from sosdp.laboratory.packing_score import PackingScore
 from sosdp.privacy.calibrate import float_down
@@ -47,11 +48,10 @@ def plan_pure(task: MeanTask, epsilon: float) -> Plan:
     tau = min(0.3, 2.0 * size / (task.n / 2 * float(rest)))
     private = 2.0 * tau * math.log(1.0 / tau)
     sampling = math.sqrt(2 * task.d * (task.d + 1) / task.n)
-    spent = {"frame": frame, "draw": rest}
     return Plan(
         "packing",
         each,
-        spent,
+        {"frame": frame, "draw": rest},
         private,
         sampling,
         1.0 if task.d == 1 else 10.0,
@@ -76,7 +76,7 @@ def pure_covariance(
     spacing = Fraction(2) ** max(fine, -FINEST)
     diagonal = (math.ceil(Fraction(DOMAIN[0]) / spacing), math.floor(Fraction(DOMAIN[1]) / spacing))
     reach = math.floor(Fraction(math.sqrt(2.0) * DOMAIN[1]) / spacing)
-    i, j = np.triu_indices(d)
+    i, j = triangle(d)
     box = tuple(diagonal if a == b else (-reach, reach) for a, b in zip(i.tolist(), j.tolist(), strict=True))
     problem = PackingProblem("covariance", d, lam, relative=True)
     second = pure_exponential(
@@ -87,7 +87,7 @@ def pure_covariance(
         mechanism="gaussian.covariance.draw",
         insecure_seed=None if seed is None else seed + 1,
     )
-    return frame, [first, second], smat(np.asarray(second.value))
+    return frame, [first, second], smat(np.asarray(second.value), d)
 
 
 def pairs_of(rows: np.ndarray) -> np.ndarray:

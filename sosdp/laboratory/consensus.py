@@ -201,17 +201,12 @@ class ConsensusProgram:
 
     def _integer_test(self, polynomial: Polynomial, unit: Fraction) -> Test:
         theta, record = self._variables
-        place = {v.name: k for k, v in enumerate([*theta, *record])}
-        p = len(theta)
         table: dict[tuple[Exponents, Exponents], Fraction] = {}
         for coefficient, powers in polynomial.terms():
-            exponents = [0] * len(place)
-            for name, power in powers.items():
-                exponents[place[name]] = power
-            alpha, beta = tuple(exponents[:p]), tuple(exponents[p:])
+            alpha, beta = (tuple(powers.get(v.name, 0) for v in row) for row in (theta, record))
             scale = self.lattice.spacing ** sum(alpha) * unit ** sum(beta)
             table[alpha, beta] = Fraction(coefficient) * scale
-        constant = ((0,) * p, (0,) * len(record))
+        constant = ((0,) * len(theta), (0,) * len(record))
         others = [c for key, c in table.items() if key != constant]
         factor = Fraction(math.lcm(*(c.denominator for c in others)))
         factor /= math.gcd(*(int(c * factor) for c in others)) or 1

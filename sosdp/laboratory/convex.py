@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import accumulate, combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -205,7 +205,8 @@ def curvature(program: ConvexLoss, degree: int | None = None) -> Curvature:
     single = _largest(_along(loss, x, u), [*here, unit], degree)
     # the gradients of two records differ by at most twice the longest one
     double = Bound(None if single.upper is None else 2 * single.upper, single.certificate, single.why)
-    slope = min((b for b in (steep, double) if b.upper is not None), key=_upper, default=steep)
+    shorter = steep.upper is not None and (double.upper is None or steep.upper <= double.upper)
+    slope = steep if shorter or double.upper is None else double
     kappa = None if least.upper is None or least.upper >= 0 else -least.upper
     missing = []
     if kappa is None:
@@ -222,16 +223,12 @@ def curvature(program: ConvexLoss, degree: int | None = None) -> Curvature:
 
 def _inside(parts: Sequence[Domain], record: Sequence[Polynomial]) -> list[Any]:
     """Inequalities of one record, part by part."""
-    result, first = [], 0
-    for part in parts:
-        result += part.constraints(record[first : first + part.dimension])
-        first += part.dimension
-    return result
+    return [g for part, own in zip(parts, _split(parts, record), strict=True) for g in part.constraints(own)]
 
 
-def _upper(bound: Bound) -> Fraction:
-    assert bound.upper is not None
-    return bound.upper
+def _split(parts: Sequence[Domain], entries: Any) -> list[Any]:
+    """The entries of each part."""
+    return [entries[a:b] for a, b in pairwise([0, *accumulate(part.dimension for part in parts)])]
 
 
 def _along(p: Polynomial, x: Sequence[Polynomial], u: Sequence[Polynomial]) -> Polynomial:
@@ -303,10 +300,8 @@ class Minimiser:
         table = floats(data, (width,))
         if table.shape != (self.records, width):
             raise ValueError(f"data must have the public shape {(self.records, width)}, got {table.shape}")
-        columns, first = [], 0
-        for part in self.parts:
-            columns.append(placed(part, table[:, first : first + part.dimension].tolist()))
-            first += part.dimension
+        split = zip(self.parts, _split(self.parts, table.T), strict=True)
+        columns = [placed(part, own.T.tolist()) for part, own in split]
         return [tuple(v for part in record for v in part) for record in zip(*columns, strict=True)]
 
     def __call__(self, data: Any) -> tuple[Vector, float]:
@@ -382,9 +377,7 @@ class Minimiser:
             result = np.zeros(size)
             for place, table in zip(places, tables, strict=True):
                 for c, powers in table:
-                    for k, power in powers:
-                        c *= x[k] ** power
-                    result[place] += c
+                    result[place] += math.prod((x[k] ** power for k, power in powers), start=c)
             return result
 
         x, step = self._projected(np.zeros(size)), 1.0

@@ -81,26 +81,21 @@ class Small:
         own = family.written
         self.family, self.parameters = family, parameters
         self.bits = list(product((Fraction(0), Fraction(1)), repeat=family.own))
-        kinds = range(len(self.bits)), range(len(marks))
+        names = [v.name for v in (*own.z, *own.x, *own.u, *own.y)]
 
-        def at(p: Polynomial, b: int, k: int, other: tuple[int, int] | None = None) -> Fraction:
-            point = parameters | dict(zip([v.name for v in own.z], self.bits[b], strict=True))
-            point |= dict(zip([v.name for v in own.x], marks[k], strict=True))
-            if other is not None:
-                point |= dict(zip([v.name for v in own.u], self.bits[other[0]], strict=True))
-                point |= dict(zip([v.name for v in own.y], marks[other[1]], strict=True))
-            return evaluate(p, point)
+        def at(p: Polynomial, *states: tuple[int, int]) -> Fraction:
+            values = [value for b, k in states for value in (*self.bits[b], *marks[k])]
+            return evaluate(p, parameters | dict(zip(names, values, strict=False)))
 
-        every = list(product(*kinds))
+        every = list(product(range(len(self.bits)), range(len(marks))))
         self.allowed = {
-            (b, k): all(at(h, b, k) == 0 for h in own.equal) and all(at(g, b, k) >= 0 for g in own.above)
-            for b, k in every
+            s: all(at(h, s) == 0 for h in own.equal) and all(at(g, s) >= 0 for g in own.above) for s in every
         }
-        self.cost = {(b, k): at(own.objective, b, k) for b, k in every}
-        self.singles = [None if p is None else {s: at(p, *s) for s in every} for p in own.singles]
+        self.cost = {s: at(own.objective, s) for s in every}
+        self.singles = [None if p is None else {s: at(p, s) for s in every} for p in own.singles]
         couples = list(product(every, every)) if any(own.pairs) or own.products else []
-        self.pairs = [None if p is None else {(s, t): at(p, *s, t) for s, t in couples} for p in own.pairs]
-        self.together = {(s, t): all(at(p, *s, t) >= 0 for p in own.products) for s, t in couples}
+        self.pairs = [None if p is None else {(s, t): at(p, s, t) for s, t in couples} for p in own.pairs]
+        self.together = {(s, t): all(at(p, s, t) >= 0 for p in own.products) for s, t in couples}
 
     def value(self, data: Sequence[int]) -> Value:
         """The least objective over all 0/1 points; infinite where none is feasible."""

@@ -211,11 +211,9 @@ class FixedSet(AsProven):
         It is the family whose variables are all shared. Undecided where no identity of degree 2 in z bounds
         it; nothing is refuted.
         """
-        inside = self.inside
-        family = Family(
-            0, self.record, lambda z, x: inside(z), (), self.objective, lambda z: [], shared=self.own
-        )
-        return family.stability(claim=claim)
+        return Family(
+            0, self.record, lambda z, x: self.inside(z), (), self.objective, lambda z: [], shared=self.own
+        ).stability(claim=claim)
 
 
 class Written:
@@ -260,12 +258,8 @@ class Written:
 
     def at(self, p: Polynomial, z: Vector, x: Vector, u: Vector = (), y: Vector = ()) -> Polynomial:
         """A polynomial with these in the place of its variables."""
-        values = dict(zip([*self.z, *self.x], [*z, *x], strict=True))
-        if u:
-            values |= dict(zip(self.u, u, strict=True))
-        if y:
-            values |= dict(zip(self.y, y, strict=True))
-        return p.subs(values)
+        places = ((self.z, z), (self.x, x), (self.u if u else (), u), (self.y if y else (), y))
+        return p.subs({v: value for own, new in places for v, value in zip(own, new, strict=True)})
 
 
 def _transferred(family: Family, claimed: Fraction | None) -> tuple[Fraction, tuple[Any, ...]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
@@ -174,10 +175,8 @@ def least_growth(
         assert bound is not None
         short = bound.limit_denominator(1000)  # the number that is meant, if it can be proven
         if short < bound:
-            try:
+            with suppress(NoIdentity):
                 return short, nonnegative(coerce(short) - growth, facts, "objective")
-            except NoIdentity:
-                return bound, certificate
         return bound, certificate
     except certificates.CertificateError as error:
         raise NoIdentity("objective: no certificate bounds its growth") from error

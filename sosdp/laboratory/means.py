@@ -108,8 +108,7 @@ class Means(AsProven):
         for c, powers in terms:
             outer = coerce(c) * h ** (powers.pop(INVERSE) - 1)  # every change is a multiple of 1 / n
             among = [order[v] for v, k in powers.items() if v in order for _ in range(k)]
-            for v, k in powers.items():
-                outer = outer * known[v] ** k if v in known else outer
+            outer = math.prod((known[v] ** k for v, k in powers.items() if v in known), start=outer)
             result = result + outer * self._polarised(features, among, others)
         return result.as_exact(), [old, new, *others]
 
@@ -188,16 +187,9 @@ def _attained(
     program: Means, part: Polynomial, rows: list[list[Polynomial]], records: int | None
 ) -> tuple[Fraction, dict[str, Fraction]]:
     """A value that neighbours attain: the others are all one record."""
-    old, new, *others = rows
-    same = {v: w for row in others[1:] for v, w in zip(row, others[0], strict=True)}
-    part = part.subs(same) if same else part
-    one = [old, new, *others[:1]]
-    if records is None:
-        ends = [part.subs({variables(INVERSE): Fraction(1, n)}) for n in (program.least, 10 * program.least)]
-        reaches = [attained(end, one, program.record) for end in ends]
-        reached, point = max(reaches, key=lambda pair: pair[0])
-    else:
-        reached, point = attained(part, one, program.record)
-    for row in others[1:]:
-        point |= {v.name: point[w.name] for v, w in zip(row, others[0], strict=True)}
-    return reached, point
+    same = {v: w for row in rows[3:] for v, w in zip(row, rows[2], strict=True)}
+    part, h = part.subs(same) if same else part, variables(INVERSE)
+    ends = [program.least, 10 * program.least] if records is None else [records]
+    reaches = (attained(part.subs({h: Fraction(1, n)}), rows[:3], program.record) for n in ends)
+    reached, point = max(reaches, key=lambda pair: pair[0])
+    return reached, point | {v.name: point[w.name] for v, w in same.items()}

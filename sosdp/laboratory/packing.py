@@ -8,8 +8,9 @@ Proof: docs/proofs/gaussian_scores.md
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import starmap
 from typing import Any
 
 from sosdp.algebra import variables
@@ -100,14 +101,11 @@ class PackingProgram:
             lambda made: [made if isinstance(made, (list, tuple)) else [made]],
         )
         place = {v.name: k for k, v in enumerate(record)}
-        result = []
-        for polynomial in polynomials:
-            terms = []
-            for coefficient, powers in polynomial.terms():
-                places = [place[name] for name, power in powers.items() for _ in range(power)]
-                terms.append((float(coefficient), tuple(places)))
-            result.append(tuple(terms))
-        return FeatureMap(tuple(result))
+
+        def term(coefficient: Any, powers: Mapping[str, int]) -> tuple[float, tuple[int, ...]]:
+            return float(coefficient), tuple(place[v] for v, power in powers.items() for _ in range(power))
+
+        return FeatureMap(tuple(tuple(starmap(term, p.terms())) for p in polynomials))
 
     def plan(
         self, epsilon: float, *, failure: float = 0.05, examples: Iterable[tuple[Any, Any]] = ()

@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from sosdp.conic.rigorous import UNIT, least_eigenvalue_bound
+from sosdp.conic.svec import roots, smat, triangle
 from sosdp.estimator.records import LARGEST_RECORD
 from sosdp.privacy.calibrate import between, one_of
 from sosdp.privacy.inputs import floats
@@ -133,7 +134,7 @@ class PackingProblem:
     @cached_property
     def tensor(self) -> np.ndarray:
         """K with sum_cd K_abcd t_c t_d the matrix of X -> T X T, T the symmetric matrix of svec t."""
-        basis = np.stack([smat(unit) for unit in np.eye(self.size)])
+        basis = smat(np.eye(self.size), self.dimension)
         whole = np.einsum("aij,cjk,bkl,dli->abcd", basis, basis, basis, basis)
         return np.asarray(whole + np.swapaxes(whole, 2, 3)) / 2
 
@@ -151,21 +152,9 @@ def clean(X: Any, dimension: int, clip: float = CLIP) -> np.ndarray:
 
 
 def svec_of_outer(rows: np.ndarray) -> np.ndarray:
-    """svec(x x^T) of every row: upper triangle, off-diagonals times sqrt 2, (n, d(d+1)/2)."""
-    i, j = np.triu_indices(rows.shape[1])
-    return rows[:, i] * rows[:, j] * np.where(i == j, 1.0, math.sqrt(2.0))
-
-
-def smat(vector: np.ndarray) -> np.ndarray:
-    """The symmetric matrix with this svec."""
-    size = len(vector)
-    d = int((math.isqrt(8 * size + 1) - 1) // 2)
-    if d * (d + 1) // 2 != size:
-        raise ValueError(f"{size} is not the length of the upper triangle of a matrix")
-    i, j = np.triu_indices(d)
-    out = np.zeros((d, d))
-    out[i, j] = out[j, i] = np.asarray(vector) / np.where(i == j, 1.0, math.sqrt(2.0))
-    return out
+    """svec(x x^T) of every row, (n, d(d+1)/2)."""
+    i, j = triangle(rows.shape[1])
+    return rows[:, i] * rows[:, j] * roots(rows.shape[1])
 
 
 # ------------------------------------------------------------------------------------------------------------

@@ -157,19 +157,14 @@ class Partition:
 
     def _bound(self, box: Box, since: int = 0) -> int:
         """floor(64 lower bound) of the score over a box by the cuts from number ``since`` on, at least 0."""
-        low = np.array([a * self.unit for a, _ in box])
-        high = np.array([b * self.unit for _, b in box])
-        return max(0, math.floor(Fraction(self.levels.cuts.box(low, high, since)) / QUANTUM))
+        return max(0, math.floor(Fraction(self.levels.cuts.box(*self._corners(box), since)) / QUANTUM))
 
-    def _centre(self, box: Box) -> np.ndarray:
-        return np.array([(a + b) * self.unit / 2 for a, b in box])
-
-    def _outside(self, box: Box) -> bool:
-        low, high = (np.array([side[end] * self.unit for side in box]) for end in (0, 1))
-        return self.score.excludes(low, high)
+    def _corners(self, box: Box) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the largest coordinates."""
+        return np.array([a * self.unit for a, _ in box]), np.array([b * self.unit for _, b in box])
 
     def _push(self, box: Box, least: int = 0, since: int = 0) -> None:
-        if self._outside(box):
+        if self.score.excludes(*self._corners(box)):
             self.gone.append(box)
             return
         low = max(least, self._bound(box, since))
@@ -214,7 +209,7 @@ class Partition:
 
     def _split(self, box: Box, least: int) -> None:
         """Two halves along the side that is longest relative to its coordinate's scale."""
-        scales = self.levels.cuts.scales(self._centre(box))
+        scales = self.levels.cuts.scales(sum(self._corners(box)) / 2)
         axis = max(range(len(box)), key=lambda k: (box[k][1] - box[k][0]) / scales[k])
         low, high = box[axis]
         middle = (low + high) // 2

@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.laboratory.packing_problem import DIGITS, Cuts, PackingProblem, smat, svec_of_outer
+from sosdp.conic.svec import smat, svec
+from sosdp.laboratory.packing_problem import DIGITS, Cuts, PackingProblem, svec_of_outer
 from sosdp.privacy.guarantee.condition import Charged, Fact
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
 from sosdp.privacy.scores.levels import level_sensitivity
@@ -45,7 +46,8 @@ def packing_score(
     """The score of one candidate with a proven bracket; not private.
 
     Args:
-        candidate: (size,) coordinates. near: the bracket of a nearby candidate (warm start).
+        candidate: (size,) coordinates, of covariances in the order of `sosdp.conic.svec`.
+        near: the bracket of a nearby candidate (warm start).
 
     Raises:
         ValueError: wrong shapes.
@@ -54,8 +56,8 @@ def packing_score(
     theta = np.asarray(candidate, dtype=np.float64).reshape(-1)
     if theta.size != problem.size or not np.isfinite(theta).all():
         raise ValueError(f"a candidate has {problem.size} finite coordinates, got {theta!r}")
-    if problem.relative and np.linalg.eigvalsh(smat(theta))[0] <= 0:
-        raise ValueError(f"a relative bound needs a positive definite candidate, got {smat(theta).tolist()}")
+    if problem.relative and np.linalg.eigvalsh(matrix := smat(theta, problem.dimension))[0] <= 0:
+        raise ValueError(f"a relative bound needs a positive definite candidate, got {matrix.tolist()}")
     rows, bound = problem.rows(features, theta), problem.bound(features.shape[0], theta)
     return solve(rows, bound, tolerance=tolerance, near=None if near is None else near.factor)
 
@@ -134,7 +136,7 @@ class PackingScore(ScoreFunction):
         """Whether the candidate is in the public domain."""
         if self.domain is None:
             return True
-        values = np.linalg.eigvalsh(smat(self.lattice.value(point)))
+        values = np.linalg.eigvalsh(smat(self.lattice.value(point), self.problem.dimension))
         inside = self.domain[0] <= values[0] and values[-1] <= self.domain[1]
         # rounding widens a bracket in proportion to n (n + 32) ratio^2, whatever the records are
         size = math.sqrt(self.records * (self.records + 32))
@@ -147,7 +149,7 @@ class PackingScore(ScoreFunction):
         if self.domain is None:
             return False
         # any directions will do: fixed ones, and those in which the middle of the box is smallest and largest
-        axes = np.linalg.eigh(smat((low + high) / 2))[1].T
+        axes = np.linalg.eigh(smat((low + high) / 2, self.problem.dimension))[1].T
         weights = np.vstack([_directions(self.problem.dimension), svec_of_outer(axes)])
         middle, half = weights @ ((low + high) / 2), np.abs(weights) @ ((high - low) / 2)
         # far above the rounding here and in the eigenvalues that decide, which is relative to all entries
@@ -159,12 +161,10 @@ class PackingScore(ScoreFunction):
         """A lattice point close by whose eigenvalues lie in the domain, up to a lattice step."""
         if self.domain is None or self.admits(point):
             return point
-        values, vectors = np.linalg.eigh(smat(self.lattice.value(point)))
+        values, vectors = np.linalg.eigh(smat(self.lattice.value(point), self.problem.dimension))
         least = max(1.01 * self.domain[0], float(values[-1]) * self._flattest)
         inside = (vectors * np.clip(values, least, max(least, 0.99 * self.domain[1]))) @ vectors.T
-        i, j = np.triu_indices(inside.shape[0])
-        vector = inside[i, j] * np.where(i == j, 1.0, math.sqrt(2.0))
-        return tuple(np.rint(vector / float(self.lattice.spacing)).astype(np.int64).tolist())
+        return tuple(np.rint(svec(inside) / float(self.lattice.spacing)).astype(np.int64).tolist())
 
     @property
     def _flattest(self) -> float:
@@ -210,9 +210,7 @@ class PackingLevels(Levels):
     def bracket(self, point: Point) -> Bracket:
         """The bracket of a lattice point; found once, warm from the best cut, and it adds a cut."""
         if point not in self.known:
-            theta = self.score.lattice.value(point)
-            rows = self.score.problem.rows(self.features, theta)
-            bound = self.score.problem.bound(self.score.records, theta)
+            theta, rows, bound = self._program(point)
             near = self.cuts.nearest(theta)
             result = _solved(rows, bound, AIM, near)
             if result.width > AIM and near is not None:
@@ -226,10 +224,13 @@ class PackingLevels(Levels):
 
     def add_cut(self, point: Point) -> None:
         """A cut that is nearly tight at a lattice point, at a fraction of the cost of its bracket."""
-        theta = self.score.lattice.value(point)
-        rows = self.score.problem.rows(self.features, theta)
-        bound = self.score.problem.bound(self.score.records, theta)
+        theta, rows, bound = self._program(point)
         self._learn(_solved(rows, bound, ROUGH, self.cuts.nearest(theta)), theta)
+
+    def _program(self, point: Point) -> tuple[np.ndarray, np.ndarray, Limit]:
+        """A lattice point's coordinates, and the packing program of its score."""
+        theta, problem = self.score.lattice.value(point), self.score.problem
+        return theta, problem.rows(self.features, theta), problem.bound(self.score.records, theta)
 
     def _learn(self, bracket: Bracket, theta: np.ndarray) -> None:
         """A cut from what was found; none where its eigenvalues cannot be computed, which is private."""

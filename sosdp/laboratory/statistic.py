@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import certificates
@@ -172,18 +173,12 @@ class PairSum(AsProven):
         The first is a sum over the terms of products of two power sums, so the cost is linear in the records.
         """
         scale = math.lcm(*{x.denominator for record in records for x in record})
-        columns = [[int(record[k] * scale) for record in records] for k in range(self.dimension)]
+        rows = [[int(x * scale) for x in record] for record in records]
         names = [[f"r{i}_{k}" for k in range(self.dimension)] for i in range(2)]
-        known: dict[tuple[int, ...], int] = {}
 
+        @cache
         def power_sum(powers: tuple[int, ...]) -> int:
-            if powers not in known:
-                product = [1] * len(records)
-                for column, power in zip(columns, powers, strict=True):
-                    if power:
-                        product = [p * x**power for p, x in zip(product, column, strict=True)]
-                known[powers] = sum(product)
-            return known[powers]
+            return sum(math.prod(map(pow, row, powers)) for row in rows)
 
         total = Fraction(0)
         for c, powers in self.kernel.terms():
@@ -212,25 +207,20 @@ def alike(value: Polynomial, data: Sequence[Sequence[Polynomial]]) -> tuple[bool
     count = len(data)
     if count == 1:
         return True, (0,)
-    swap = [1, 0, *range(2, count)]
-    rotation = [*range(1, count), 0]
+    swap, rotation = {0: 1, 1: 0}, {i: (i + 1) % count for i in range(count)}
     if all(same(value, _reordered(value, data, order)) for order in (swap, rotation)):
         return True, (0,)
     first: list[int] = []
     for j in range(count):
-        for i in first:
-            order = list(range(count))
-            order[i], order[j] = j, i
-            if same(value, _reordered(value, data, order)):
-                break
-        else:
+        if not any(same(value, _reordered(value, data, {i: j, j: i})) for i in first):
             first.append(j)
     return False, tuple(first)
 
 
-def _reordered(value: Polynomial, data: Sequence[Sequence[Polynomial]], order: Sequence[int]) -> Polynomial:
-    moved = {v: w for i, j in enumerate(order) if i != j for v, w in zip(data[i], data[j], strict=True)}
-    return value.subs(moved)
+def _reordered(
+    value: Polynomial, data: Sequence[Sequence[Polynomial]], order: Mapping[int, int]
+) -> Polynomial:
+    return value.subs({v: w for i, j in order.items() for v, w in zip(data[i], data[j], strict=True)})
 
 
 def changes(

@@ -9,6 +9,7 @@ Proof: docs/proofs/stability_statistics.md, section "Is it a polynomial?"
 from __future__ import annotations
 
 import hashlib
+import operator
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -40,6 +41,16 @@ MARKS = 48
 LONGEST = 1000
 """Containers up to this length are looked into for such numbers."""
 
+ALLOWED: dict[str, Callable[[Polynomial, Any], Any]] = {
+    "add": operator.add,
+    "radd": operator.add,
+    "sub": operator.sub,
+    "rsub": lambda p, q: q - p,
+    "mul": operator.mul,
+    "rmul": operator.mul,
+    "truediv": operator.truediv,
+    "pow": operator.pow,
+}
 FORBIDDEN = (
     "lt le gt ge eq ne hash bool float int index complex abs round floor ceil trunc mod rmod floordiv "
     "rfloordiv divmod rdivmod rtruediv rpow str repr format"
@@ -69,41 +80,21 @@ class Symbol:
         except (TypeError, ValueError) as error:
             raise NotAPolynomial(f"{error}; {USE_INSTEAD}") from error
 
-    def __add__(self, other: Any) -> Any:
-        return self._with(other, lambda q: self._value + q)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._with(other, lambda q: self._value - q)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._with(other, lambda q: q - self._value)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._with(other, lambda q: self._value * q)
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._with(other, lambda q: self._value / q)
-
-    def __pow__(self, power: Any) -> Any:
-        return self._with(power, lambda q: self._value**q)
-
-    __radd__, __rmul__ = __add__, __mul__
-
     def __neg__(self) -> Symbol:
         return Symbol(-self._value, self._asked)
 
-    def __pos__(self) -> Symbol:
-        return self
-
-    def conjugate(self) -> Symbol:
+    def conjugate(self, *_: Any) -> Symbol:
         """Itself: records are real (numpy's variance asks for it)."""
         return self
 
-    def __copy__(self) -> Symbol:
-        return self
+    __pos__ = __copy__ = __deepcopy__ = conjugate
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Symbol:
-        return self
+
+def _allowed(operation: Callable[[Polynomial, Any], Any]) -> Callable[[Symbol, Any], Any]:
+    def method(self: Symbol, other: Any) -> Any:
+        return self._with(other, lambda q: operation(self._value, q))
+
+    return method
 
 
 def _forbidden(name: str) -> Callable[..., Any]:
@@ -120,6 +111,8 @@ def _asked(name: str) -> str:
     return f"it branches on a record, or asks for its number (__{name}__); {USE_INSTEAD}"
 
 
+for _name, _operation in ALLOWED.items():
+    setattr(Symbol, f"__{_name}__", _allowed(_operation))
 for _name in FORBIDDEN:
     setattr(Symbol, f"__{_name}__", _forbidden(_name))
 

@@ -17,11 +17,11 @@ from problems.gaussian.published.spectral import (
     published_spectral_covariance,
 )
 from problems.gaussian.published.thresholds import semidefinite
+from sosdp.conic.svec import svec
 from sosdp.laboratory.packing_problem import PackingProblem
 from sosdp.laboratory.packing_score import packing_score
 from sosdp.privacy.scores.levels import rational_base
 from tests.gaussian.laws import largest_loss
-from tests.gaussian.test_scores import svec
 from tests.neighbours import neighbour_pairs
 from tests.refusals import refusals
 

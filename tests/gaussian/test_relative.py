@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from problems.gaussian import theory
-from sosdp.laboratory.packing_problem import Cuts, PackingProblem, smat, svec_of_outer
+from sosdp.conic.svec import svec
+from sosdp.laboratory.packing_problem import Cuts, PackingProblem, svec_of_outer
 from sosdp.laboratory.packing_sampler import DyadicBoxes, Partition
 from sosdp.laboratory.packing_score import PackingScore, packing_score
 from sosdp.privacy.mechanisms.exponential import pure_exponential
@@ -18,7 +19,7 @@ from sosdp.privacy.scores.score import Lattice
 from sosdp.structured.packing import solve, upper_bound
 from sosdp.structured.packing_bound import Limit
 from tests.gaussian.laws import largest_loss, law_inside
-from tests.gaussian.test_scores import matrices, svec
+from tests.gaussian.test_scores import matrices
 from tests.refusals import refuse
 
 
@@ -206,4 +207,4 @@ def test_what_has_no_domain_is_refused_and_too_fine_a_lattice_too():
     )
     release = pure_exponential(_score(30, 1), np.ones((30, 1)), epsilon=1.0, sampler=DyadicBoxes())
     assert release.guarantee.kind == "certified" and 0.5 <= float(release.value[0]) <= 2.0
-    assert smat(svec_of_outer(np.array([[2.0]]))[0])[0, 0] == 4.0
+    assert svec_of_outer(np.array([[2.0]])).tolist() == [[4.0]]

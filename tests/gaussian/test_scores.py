@@ -7,7 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sosdp.laboratory.packing_problem import Cuts, PackingProblem, smat, svec_of_outer
+from sosdp.conic.svec import svec
+from sosdp.laboratory.packing_problem import Cuts, PackingProblem, svec_of_outer
 from sosdp.laboratory.packing_score import QUANTUM, PackingScore, packing_score
 from sosdp.privacy.scores.score import cube
 from sosdp.structured.packing import lower_bound, solve, upper_bound
@@ -25,11 +26,6 @@ def exact_dual(rows, bound, factor):
     V, B = (np.frompyfunc(Fraction, 1, 1)(x) for x in (factor, np.diag(bound) if bound.ndim == 1 else bound))
     lengths = [sum(x * x for x in np.array([Fraction(a) for a in row]) @ V) for row in rows.tolist()]
     return sum((min(Fraction(1), x) for x in lengths), Fraction(0)) - ((V @ V.T) * B).sum()
-
-
-def svec(matrix):
-    i, j = np.triu_indices(matrix.shape[0])
-    return matrix[i, j] * np.where(i == j, 1.0, math.sqrt(2.0))
 
 
 def matrices(generator, d, condition=3.0):
@@ -221,7 +217,7 @@ def test_records_are_cleaned_one_by_one():
     problem = PackingProblem("identity", 2, 1.0)
     result = problem.records([[np.nan, 1.0], [np.inf, -1e30], [0.3, 0.1]], Fraction(1, 8))
     assert result.tolist() == [[0.0, 1.0], [0.0, -(2.0**20)], [0.25, 0.125]]
-    assert smat(svec_of_outer(np.array([[1.0, 2.0]]))[0]) == pytest.approx(np.array([[1.0, 2.0], [2.0, 4.0]]))
+    assert svec_of_outer(np.array([[1.0, 2.0]]))[0] == pytest.approx([1.0, 2.0 * math.sqrt(2.0), 4.0])
     refuse(
         (lambda: PackingProblem("identity", 2, 0.0), "lam"),
         (lambda: PackingProblem("median", 2, 1.0), "features"),
