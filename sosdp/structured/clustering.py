@@ -79,16 +79,14 @@ def kernel_program(
     """
     scaled = _Scaled.of(points, clusters, budget, cap, weight)
     state = _climb(scaled, tolerance, iterations)
-    n = len(scaled.points)
-    theta = state.theta
-    np.multiply(state.matrix, theta, out=state.matrix)
+    state.matrix *= state.theta
     return KernelSolution(
         state.matrix,
         state.primal,
         state.dual,
         state.a,
         state.metric / scaled.unit**2,
-        state.steps if n else 0,
+        state.steps,
     )
 
 

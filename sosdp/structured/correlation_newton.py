@@ -47,27 +47,17 @@ def _newton_direction(spectrum: Spectrum, gradient: np.ndarray, accuracy: float)
     weights = np.ones((n, small.shape[1]))
     total = outer[:, None] + inner[None, :]
     weights[outside] = 2.0 * inner[None, :] / np.where(total > 0, total, 1.0)
+    regularisation = min(1e-8, 1e-3 * float(np.linalg.norm(gradient)))
+    left, sign = (1.0, -1.0) if complement else (0.0, 1.0)
 
-    def partial(direction: np.ndarray) -> np.ndarray:
+    def apply(direction: np.ndarray) -> np.ndarray:
         rotated = vectors.T @ (direction[:, None] * small)
         rotated *= weights
-        return ((vectors @ rotated) * small).sum(axis=1)
+        return (left + regularisation) * direction + sign * ((vectors @ rotated) * small).sum(axis=1)
 
-    regularisation = min(1e-8, 1e-3 * float(np.linalg.norm(gradient)))
     squares = vectors**2
     partial_diagonal = ((squares @ weights) * squares[:, inside]).sum(axis=1)
-    if complement:
-        diagonal = 1.0 - partial_diagonal
-
-        def apply(direction: np.ndarray) -> np.ndarray:
-            return (1.0 + regularisation) * direction - partial(direction)
-    else:
-        diagonal = partial_diagonal
-
-        def apply(direction: np.ndarray) -> np.ndarray:
-            return partial(direction) + regularisation * direction
-
-    diagonal = np.maximum(diagonal, 1e-8) + regularisation
+    diagonal = np.maximum(left + sign * partial_diagonal, 1e-8) + regularisation
     return _solved(apply, -gradient, diagonal, accuracy, 200)
 
 

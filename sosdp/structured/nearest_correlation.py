@@ -168,37 +168,36 @@ def _project(
     warm_start: bool | np.ndarray,
     max_iterations: int,
 ) -> Projection:
-    """Project onto {C psd, diag C = target}."""
+    """Project onto {C psd, diag C = target}; within `np.errstate`."""
     n, trace = checked.shape[0], float(target.sum())
-    with np.errstate(all="ignore"):
-        start = _starting_dual(checked, target, tolerance, warm_start)
-        dense = as_dense(checked)
-        decompose = Decomposer(dense, target)
-        # No feasible matrix is further than the trace from the diagonal one.
-        best = DistanceCertificate(np.diag(np.sqrt(target)), start, trace, float("inf"), 0.0)
-        method: Method = "none"
-        lowest = float("inf")
-        # At the centre of this barrier e <= n sqrt(barrier) and z <= n barrier (1 + |Z|), in the names of the
-        # proof (for unit weights); Z is of the size of B. The cap exceeds the proven number of exact steps;
-        # it is reached only where rounding keeps the tolerance out of reach.
-        barrier = tolerance**2 / (100 * n * (trace + float(np.linalg.norm(dense))))
-        cap = 10_000 * (n + 10)
-        attempts: list[tuple[Method, Iterator[Spectrum]]] = [
-            ("newton", semismooth_newton(decompose, start, max_iterations)),
-            ("interior-point", interior_point(decompose, target - dense.diagonal(), barrier, cap)),
-        ]
-        for name, iterates in attempts:
-            for spectrum in iterates:
-                certificate = distance_certificate(dense, spectrum)
-                lowest = min(lowest, certificate.floor)
-                if certificate.distance < best.distance:
-                    best, method = certificate, name
-                if best.distance <= max(tolerance, _ROUNDING_LEFT * best.floor):
-                    break
-            # Rounding alone keeps this tolerance out of reach: more steps would not help.
-            hopeless = best.floor > tolerance or 10 * tolerance < lowest < float("inf")
-            if best.distance <= tolerance or hopeless:
+    start = _starting_dual(checked, target, tolerance, warm_start)
+    dense = as_dense(checked)
+    decompose = Decomposer(dense, target)
+    # No feasible matrix is further than the trace from the diagonal one.
+    best = DistanceCertificate(np.diag(np.sqrt(target)), start, trace, float("inf"), 0.0)
+    method: Method = "none"
+    lowest = float("inf")
+    # At the centre of this barrier e <= n sqrt(barrier) and z <= n barrier (1 + |Z|), in the names of the
+    # proof (for unit weights); Z is of the size of B. The cap exceeds the proven number of exact steps;
+    # it is reached only where rounding keeps the tolerance out of reach.
+    barrier = tolerance**2 / (100 * n * (trace + float(np.linalg.norm(dense))))
+    cap = 10_000 * (n + 10)
+    attempts: list[tuple[Method, Iterator[Spectrum]]] = [
+        ("newton", semismooth_newton(decompose, start, max_iterations)),
+        ("interior-point", interior_point(decompose, target - dense.diagonal(), barrier, cap)),
+    ]
+    for name, iterates in attempts:
+        for spectrum in iterates:
+            certificate = distance_certificate(dense, spectrum)
+            lowest = min(lowest, certificate.floor)
+            if certificate.distance < best.distance:
+                best, method = certificate, name
+            if best.distance <= max(tolerance, _ROUNDING_LEFT * best.floor):
                 break
+        # Rounding alone keeps this tolerance out of reach: more steps would not help.
+        hopeless = best.floor > tolerance or 10 * tolerance < lowest < float("inf")
+        if best.distance <= tolerance or hopeless:
+            break
     return Projection(
         best.factor,
         best.dual,

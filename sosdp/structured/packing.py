@@ -131,8 +131,6 @@ def solve(
             result = _conic(scaled) if result is not None and best.width > tolerance else None
             if result is not None:  # where our own method stopped short
                 best = _better(best, _bracket(rows, limit, result[0], limit.unwhiten(_root(result[1]))))
-            if best.width <= tolerance:
-                return best
             break
         count = n if quadratic is None else int(GROWTH * count) + 1
     return best
@@ -155,10 +153,8 @@ def certain(rows: np.ndarray, bound: np.ndarray | Limit, bracket: Bracket) -> Br
 
 def _trivial(rows: np.ndarray, bound: Limit, near: np.ndarray | None) -> Bracket:
     n, k = rows.shape
-    none = Bracket(0.0, float(n), np.zeros(n), np.zeros((k, 1)))
-    if near is None:
-        return none
-    return Bracket(lower_bound(rows, bound, near), float(n), np.zeros(n), near)
+    low, factor = (0.0, np.zeros((k, 1))) if near is None else (lower_bound(rows, bound, near), near)
+    return Bracket(low, float(n), np.zeros(n), factor)
 
 
 def _better(first: Bracket, second: Bracket) -> Bracket:

@@ -76,8 +76,7 @@ class Limit:
     def usable(self, rows: np.ndarray) -> np.ndarray:
         """Which rows have a finite whitened length, (n,)."""
         with np.errstate(over="ignore", invalid="ignore"):
-            size = self._majorant(rows)
-        return np.isfinite(size)
+            return np.isfinite(self._majorant(rows))
 
     def _majorant(self, rows: np.ndarray) -> np.ndarray:
         """|  |D| |a|  |^2 of every row: what rounding errors are multiples of."""
@@ -89,9 +88,8 @@ class Limit:
         """Whitened rows (0 where the weight is 0), their majorants, and |D B D^T - I|."""
         used = weights > 0
         with np.errstate(over="ignore", invalid="ignore"):
-            scaled = rows * self.whitener if self.diagonal else rows @ self.whitener.T
-            sizes = self._majorant(rows)
-        scaled, sizes = np.where(used[:, None], scaled, 0.0), np.where(used, sizes, 0.0)
+            whole = rows * self.whitener if self.diagonal else rows @ self.whitener.T
+            scaled, sizes = np.where(used[:, None], whole, 0.0), np.where(used, self._majorant(rows), 0.0)
         if self.diagonal:  # four roundings: in the factor 1 + 8 u of the caller
             return scaled, sizes, 0.0
         D, k = self.whitener, self.whitener.shape[0]
