@@ -20,10 +20,11 @@ import sosdp.cli.demo_private as private
 import sosdp.cli.report as report
 from sosdp.answer import certify_optimum, solve_problem
 from sosdp.cli.demo_private import DELTA, EPSILON, Output, Section
-from sosdp.cli.output import ANSWERED, NOT_ANSWERED, InputError, one_line, quiet_stdout
+from sosdp.cli.output import ANSWERED, NOT_ANSWERED, InputError, one_line, quiet_stdout, said
 from sosdp.extras import MissingPackage, missing
 from sosdp.plot import figures as plot
 from sosdp.show import rounded_safely
+from sosdp.write import write_whole
 
 LEAD = (
     "State a polynomial program; get a bound that is proven, and a private estimator whose promise "
@@ -40,7 +41,7 @@ def run(arguments: Namespace) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: --out: {error.strerror or error}") from error
+        raise InputError(f"{folder}: --out: {said(error)}") from error
     start, sections = time.perf_counter(), []
     print(f"sosdp demo, writing to {folder}/")
     for number, step in enumerate(STEPS, 1):
@@ -52,13 +53,13 @@ def run(arguments: Namespace) -> int:
     titles = [f"{number}. {section.title}" for number, section in enumerate(sections, 1)]
     blocks = [report.paragraph(LEAD, lead=True), report.contents(titles)]
     for title, section in zip(titles, sections, strict=True):
-        blocks += [report.heading(title, anchor=True), *section.blocks]
+        blocks += [report.heading(title), *section.blocks]
     footer = (
         f"Written by sosdp {__version__} in {seconds:.0f} s. The certificates and releases named here lie "
         "beside this file; check a certificate with: sosdp verify FILE"
     )
-    page = report.page("sosdp: what it does, on real input", blocks, footer)
-    path = report.write(folder / "report.html", page)
+    path = folder / "report.html"
+    write_whole(path, report.page("sosdp: what it does, on real input", blocks, footer))
     print(f"\nreport: {path} ({seconds:.0f} s)")
     if missing("matplotlib", "sklearn", "networkx"):
         print('with pictures and more data: pip install "sosdp[demo]"')

@@ -67,15 +67,20 @@ PATIENTS = {
 }
 
 
-def table(output: Output) -> Section:
-    """Patients with diabetes: counts, means and medians of two groups, with intervals."""
+def _patients() -> dict[str, np.ndarray]:
+    """The columns of scikit-learn's table."""
     need("sklearn", "the table of patients")
     from sklearn.datasets import load_diabetes
 
+    data = load_diabetes(scaled=False)
+    return dict(zip(data.feature_names, data.data.T, strict=True))
+
+
+def table(output: Output) -> Section:
+    """Patients with diabetes: counts, means and medians of two groups, with intervals."""
     from sosdp.privacy import Table
 
-    data = load_diabetes(scaled=False)
-    records = dict(zip(data.feature_names, data.data.T, strict=True))
+    records = _patients()
     question = Table(records, PATIENTS, EPSILON).by("sex").count().mean("age").mean("bp")
     release = question.quantiles("bmi", [0.5]).release()
     output.release("table", release)
@@ -91,10 +96,10 @@ def table(output: Output) -> Section:
         "A table of people: two groups of patients, with intervals",
         [
             report.paragraph(
-                f"{len(data.data)} patients with diabetes (scikit-learn brings the file). The schema states "
-                "loose bounds and the two groups in public; the budget is split among the four questions so "
-                "that their errors balance, and every number has an interval that holds by the law of its "
-                "noise."
+                f"{len(records['bmi'])} patients with diabetes (scikit-learn brings the file). The "
+                "schema states loose bounds and the two groups in public; the budget is split among the "
+                "four questions so that their errors balance, and every number has an interval that holds "
+                "by the law of its noise."
             ),
             report.code(
                 'Table(records, schema, 1.0).by("sex").count().mean("age").mean("bp")\n'
@@ -201,13 +206,9 @@ def _digit_picture(output: Output, data: Any, labels: np.ndarray) -> str:
 
 def synthetic(output: Output) -> Section:
     """The same patients as rows that anybody may have: a field on a tree of the columns."""
-    need("sklearn", "the table of patients")
-    from sklearn.datasets import load_diabetes
-
     from sosdp.privacy import Table
 
-    data = load_diabetes(scaled=False)
-    records = dict(zip(data.feature_names, data.data.T, strict=True))
+    records = _patients()
     release = Table(records, PATIENTS, EPSILON, delta=DELTA, adjacency="replace").synthetic(bins=8)
     output.release("synthetic", release)
     rows = release.value["rows"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from sosdp.cli.output import InputError, check_folder, one_line
+from sosdp.cli.output import InputError, check_folder, one_line, said
 from sosdp.write import write_whole
 
 if TYPE_CHECKING:
@@ -41,8 +41,6 @@ def emit(proof: Proof, targets: dict[str, str]) -> dict[str, str]:
             continue
         try:
             write_whole(target, text)
-        except OSError as error:
-            raise InputError(f"{target}: --{option}: {error.strerror or error}") from error
-        except ValueError as error:  # a zero byte in the name
-            raise InputError(f"{target}: --{option}: {error}") from error
+        except (OSError, ValueError) as error:  # a zero byte in the name
+            raise InputError(f"{target}: --{option}: {said(error)}") from error
     return failed

@@ -31,6 +31,11 @@ def one_line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
+def said(error: BaseException) -> str:
+    """What the system says of a file, or the message, on one line."""
+    return getattr(error, "strerror", None) or one_line(error)
+
+
 def brief(line: str) -> str:
     """The line, its middle left out where a hostile value makes it very long."""
     return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}"
@@ -91,7 +96,7 @@ def write_out(text: str) -> None:
     except BrokenPipeError:
         raise
     except (OSError, ValueError, AttributeError) as error:  # no space; closed; none at all
-        reason = getattr(error, "strerror", None) or one_line(error)
+        reason = said(error)
     if reason:
         silence_stdout()
         raise OutputLost(f"standard output: {reason}")
@@ -128,7 +133,7 @@ def publish(arguments: Namespace, release: Mapping[str, Any], fields: Callable[[
         try:
             write_whole(arguments.out, line)
         except (OSError, ValueError) as error:
-            lost.append(f"{arguments.out}: {getattr(error, 'strerror', None) or one_line(error)}")
+            lost.append(f"{arguments.out}: {said(error)}")
     try:
         write_out(line if arguments.json else aligned(fields()))
     except (OutputLost, BrokenPipeError) as error:
@@ -168,14 +173,11 @@ def check_out(arguments: Namespace) -> None:
     """Before the budget is spent: that the file of `--out` can be begun where it is to lie."""
     if arguments.out is None:
         return
-    problem = ""
-    folder = os.path.dirname(os.path.abspath(arguments.out))
-    if os.path.isdir(arguments.out) or not os.path.isdir(folder):
-        problem = "a folder, not a file" if os.path.isdir(arguments.out) else "the folder does not exist"
-    elif not os.access(folder, os.W_OK):
-        problem = "the folder cannot be written to"
-    if problem:
-        raise InputError(f"{arguments.out}: --out: {problem}")
+    if os.path.isdir(arguments.out):
+        raise InputError(f"{arguments.out}: --out: a folder, not a file")
+    check_folder(arguments.out, "--out")
+    if not os.access(os.path.dirname(os.path.abspath(arguments.out)), os.W_OK):
+        raise InputError(f"{arguments.out}: --out: the folder cannot be written to")
 
 
 Fields = Mapping[str, str | None]
@@ -266,7 +268,7 @@ def read_json(path: str) -> Any:
             raise InputError(f"{path}: longer than 64 MiB")
         return json.loads(text)
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
+        raise InputError(f"{path}: {said(error)}") from error
     except RecursionError as error:
         raise InputError(f"{path}: is nested too deeply") from error
     except ValueError as error:  # not UTF-8, not JSON, an integer of too many digits, a zero byte in the name

@@ -8,9 +8,6 @@ from __future__ import annotations
 import base64
 import html
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-
-from sosdp.write import write_whole
 
 STYLE = """
 :root { color-scheme: light dark; --paper: #fdfdfb; --ink: #1d2329; --soft: #5b6670; --line: #d9dde1;
@@ -63,10 +60,9 @@ def paragraph(text: str, lead: bool = False) -> str:
     return f'<p class="lead">{body}</p>' if lead else f"<p>{body}</p>"
 
 
-def heading(text: str, level: int = 2, *, anchor: bool = False) -> str:
-    """A heading of level 2 or 3; with an anchor, `contents` can link to it."""
-    name = f' id="{_anchor(text)}"' if anchor else ""
-    return f"<h{level}{name}>{html.escape(text)}</h{level}>"
+def heading(text: str) -> str:
+    """A heading to which `contents` can link."""
+    return f'<h2 id="{_anchor(text)}">{html.escape(text)}</h2>'
 
 
 def contents(titles: Iterable[str]) -> str:
@@ -136,10 +132,3 @@ def page(title: str, blocks: Iterable[str], footer: str) -> str:
         + f"\n<footer>{html.escape(footer)}</footer>"
         "</main></body></html>\n"
     )
-
-
-def write(path: str | Path, document: str) -> Path:
-    """Write the document and return its path."""
-    target = Path(path)
-    write_whole(target, document)
-    return target

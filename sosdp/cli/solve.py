@@ -19,6 +19,7 @@ from sosdp.cli.output import (
     print_fields,
     print_json,
     quiet_stdout,
+    said,
     warn,
 )
 from sosdp.progress import shown
@@ -103,13 +104,9 @@ def load(path: str, degree: int | None = None, solver: str | None = None, sparsi
         problem = load_problem(path)
     except ProblemFileError as error:
         raise InputError(one_line(error)) from error
-    options = dict(problem.options)
-    if solver is not None:
-        options["solver"] = solver
-    if sparsity is not None:
-        options["sparsity"] = sparsity
-    chosen = problem.degree if degree is None else degree
-    return dataclasses.replace(problem, degree=chosen, options=options)
+    chosen = {"solver": solver, "sparsity": sparsity}
+    options = {**problem.options, **{name: value for name, value in chosen.items() if value is not None}}
+    return dataclasses.replace(problem, degree=problem.degree if degree is None else degree, options=options)
 
 
 def solve_or_complain(problem: Any, path: str) -> Answer:
@@ -154,7 +151,7 @@ def write_proof(
     except (ValueError, CertificateError) as error:
         return None, failed | dict.fromkeys(options, Failed(one_line(error), gist(error)))
     except OSError as error:
-        raise InputError(f"{target}: --certificate: {error.strerror or error}") from error
+        raise InputError(f"{target}: --certificate: {said(error)}") from error
     verdict = proof.verify() if target is None else check_file(target)
     if not verdict:
         wrong = f"the proof does not pass its own check: {verdict}"
@@ -168,20 +165,18 @@ def export(problem: Any, target: str) -> None:
     """Write the moment relaxation as .dat-s (SDPA) or .cbf; raises InputError where the problem has none."""
     from sosdp.relaxation.minimize import relaxation_of
 
-    if problem.sense == "sos":
-        raise InputError(f"{target}: --export: only minimize, maximize and feasible have a moment relaxation")
-    if problem.chebyshev is not None:
-        raise InputError(f"{target}: --export: Chebyshev coefficients have no moment relaxation in monomials")
-    if problem.operators is not None:
-        raise InputError(f"{target}: --export: a program in operators has no file of that kind yet")
-    if problem.moments is not None:
-        raise InputError(f"{target}: --export: a program over measures has no file of that kind yet")
+    for refused, why in (
+        (problem.sense == "sos", "only minimize, maximize and feasible have a moment relaxation"),
+        (problem.chebyshev is not None, "Chebyshev coefficients have no moment relaxation in monomials"),
+        (problem.operators is not None, "a program in operators has no file of that kind yet"),
+        (problem.moments is not None, "a program over measures has no file of that kind yet"),
+    ):
+        if refused:
+            raise InputError(f"{target}: --export: {why}")
     try:
         relaxation_of(problem).export(target, problem.objective, sense=problem.sense, name=problem.name)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{target}: --export: {one_line(error)}") from error
-    except OSError as error:
-        raise InputError(f"{target}: --export: {error.strerror or error}") from error
+    except (ValueError, TypeError, OSError) as error:
+        raise InputError(f"{target}: --export: {said(error)}") from error
 
 
 def to_dict(problem: Any, answer: Answer) -> dict[str, Any]:
@@ -201,15 +196,14 @@ def to_dict(problem: Any, answer: Answer) -> dict[str, Any]:
         "time": answer.times,
         "atoms": answer.atoms,
     }
-    if answer.atoms_reason:
-        result["atoms_reason"] = answer.atoms_reason
-    if answer.values is not None:
-        result["values"] = answer.values
-    if answer.measures is not None:
-        result |= {"measures": answer.measures, "multipliers": answer.multipliers}
-    if answer.reason:
-        result["reason"] = answer.reason
-    return result
+    optional = {
+        "atoms_reason": answer.atoms_reason or None,
+        "values": answer.values,
+        "measures": answer.measures,
+        "multipliers": answer.multipliers,
+        "reason": answer.reason or None,
+    }
+    return result | {name: value for name, value in optional.items() if value is not None}
 
 
 def _print(problem: Any, result: dict[str, Any]) -> None:
@@ -224,8 +218,7 @@ def _print(problem: Any, result: dict[str, Any]) -> None:
         else f"{rounded_safely(certified, kind)}   (a proven {kind} bound)",
         "reason": result.get("reason"),
     }
-    for name, value in list(result.get("values", {}).items())[:12]:
-        fields[name] = f"{value:.8g}"
+    fields |= {name: f"{value:.8g}" for name, value in list(result.get("values", {}).items())[:12]}
     for name, law in list(result.get("measures", {}).items())[:12]:
         at = "; ".join(", ".join(f"{v:.6g}" for v in atom[:8]) for atom in law["atoms"][:8])
         fields[name] = f"mass {law['mass']:.8g}" + (f", at {at}" if at else "")
@@ -236,8 +229,8 @@ def _print(problem: Any, result: dict[str, Any]) -> None:
         fields[f"{word} {k}"] = ", ".join(shown[:8] + ["..."] * (len(shown) > 8))
     if "atoms_reason" in result:
         fields[f"{word}s"] = f"none could be read off: {result['atoms_reason']}"
-    degree = "" if result["degree"] is None else f"degree {result['degree']}, "
-    degree = degree if problem.operators is None else f"level {result['hierarchy']}, "
+    level = f"level {result['hierarchy']}" if problem.operators is not None else f"degree {result['degree']}"
+    degree = "" if problem.operators is None and result["degree"] is None else f"{level}, "
     fields["size"] = (
         f"{degree}{result['sizes']['moments']} moments, "
         f"{len(blocks)} block{'s' if len(blocks) != 1 else ''}, the largest of side {max(blocks, default=0)}"

@@ -14,6 +14,7 @@ from sosdp.cli.output import (
     print_fields,
     print_json,
     quiet_stdout,
+    said,
 )
 from sosdp.progress import shown
 from sosdp.show import finite, rounded_safely
@@ -42,7 +43,7 @@ def run(arguments: Namespace) -> int:
     try:
         program = read_program(arguments.file)
     except OSError as error:
-        raise InputError(f"{arguments.file}: {error.strerror or error}") from error
+        raise InputError(f"{arguments.file}: {said(error)}") from error
     except ValueError as error:  # names the file and the line
         raise InputError(one_line(error)) from error
     result: dict[str, Any] = {

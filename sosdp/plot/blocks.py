@@ -14,7 +14,7 @@ from sosdp.extras import need
 
 from ..algebra import monomials as mono
 from ..relaxation.pseudoexpectation import PseudoExpectation
-from .figures import BLUE, GREEN, GREY, INK, ORANGE, SKY, VERMILION, figure, title
+from .figures import BLUE, GREEN, GREY, INK, ORANGE, SKY, VERMILION, figure, framed, title
 
 _COLOURS = (BLUE, ORANGE, GREEN, VERMILION, SKY, "#CC79A7", "#F0E442")
 
@@ -34,17 +34,13 @@ def blocks(result: PseudoExpectation, caption: str = "") -> Any:
     basis, member = (
         mono.unique(mono.concatenate(plain)) if plain else (mono.constant(0), np.zeros(0, dtype=int))
     )
-    places, start = [], 0
-    order = np.full(basis.shape[0], -1)
-    seen = 0
-    for rows in plain:
-        here = member[start : start + rows.shape[0]]
-        start += rows.shape[0]
+    side, seen = basis.shape[0], 0
+    places, order = [], np.full(side, -1)
+    for here in np.split(member, np.cumsum([rows.shape[0] for rows in plain])[:-1]) if plain else ():
         fresh = here[order[here] < 0]
         order[fresh] = seen + np.arange(fresh.size)
         seen += fresh.size
         places.append(order[here])
-    side = basis.shape[0]
     count = np.zeros((side, side), dtype=int)
     picture = np.ones((side, side, 3))
     for k, at in enumerate(places):
@@ -55,11 +51,7 @@ def blocks(result: PseudoExpectation, caption: str = "") -> Any:
 
     fig, (left, right) = figure(9.0, 4.2, columns=2, ratios=[1, 1.15])
     left.imshow(picture, interpolation="nearest")
-    left.set_xticks([])
-    left.set_yticks([])
-    for spine in left.spines.values():
-        spine.set_visible(True)
-        spine.set_color(GREY)
+    framed(left, GREY, 0.8)
     filled = 100.0 * float((count > 0).mean()) if side else 0.0
     left.set_xlabel("monomials by block; white: not needed, dark: shared", fontsize=9, color=INK)
     left.set_ylabel("monomials by block", fontsize=9, color=INK)
@@ -82,8 +74,7 @@ def _to_scale(ax: Any, sides: list[int], dense: int, rectangle: Any) -> None:
     sides = sorted(sides, reverse=True)
     width = max(float(dense), max(sides, default=1) * 1.0)
     ax.add_patch(rectangle((0, 0), dense, -dense, fill=False, edgecolor=GREY, linestyle=":", linewidth=1.2))
-    x = y = 0.0
-    height = 0.0
+    x = y = height = 0.0
     for k, side in enumerate(sides):
         if x + side > width:
             x, y, height = 0.0, y - height, 0.0
@@ -92,9 +83,7 @@ def _to_scale(ax: Any, sides: list[int], dense: int, rectangle: Any) -> None:
         x += side
         height = max(height, float(side))
     bottom = min(y - height, -float(dense))
-    ax.set_xlim(-0.02 * width, 1.02 * width)
-    ax.set_ylim(1.02 * bottom, 0.02 * width)
-    ax.set_aspect("equal")
+    ax.set(xlim=(-0.02 * width, 1.02 * width), ylim=(1.02 * bottom, 0.02 * width), aspect="equal")
     ax.axis("off")
     largest = sides[0] if sides else 0
     title(ax, f"{len(sides)} blocks for the solver, largest {largest}; dotted: dense, {dense}")

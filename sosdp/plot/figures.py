@@ -38,8 +38,7 @@ def figure(
     for ax in axes:
         ax.tick_params(colors=INK, labelsize=9, length=3)
         ax.spines[["top", "right"]].set_visible(False)
-        for spine in ax.spines.values():
-            spine.set_color(GREY)
+        ax.spines[:].set_color(GREY)
     return fig, (axes[0] if columns == 1 else axes)
 
 
@@ -48,6 +47,18 @@ def png(fig: Any) -> bytes:
     buffer = io.BytesIO()
     fig.savefig(buffer, format="png", metadata={"Software": None})
     return buffer.getvalue()
+
+
+def framed(ax: Any, colour: str, width: float) -> None:
+    """A frame on all sides, and no ticks."""
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set(visible=True, color=colour, linewidth=width)
+
+
+def dots(ax: Any, xy: np.ndarray, sign: int, size: float, edge: float, **more: Any) -> None:
+    """Points (n, 2) in the colour and with the mark of their group."""
+    style = {"marker": "o" if sign == 1 else "s", "color": GROUPS[sign], "edgecolor": "white", "zorder": 2}
+    ax.scatter(*xy.T, s=size, linewidth=edge, **style, **more)
 
 
 def title(ax: Any, text: str) -> None:
@@ -78,15 +89,12 @@ def landscape(
     angle = np.linspace(0, 2 * np.pi, 400)
     ax.plot(radius * np.cos(angle), radius * np.sin(angle), color=INK, linewidth=1.0)
     points = np.asarray(points, dtype=float).reshape(-1, 2)
-    ax.scatter(
-        points[:, 0], points[:, 1], s=75, facecolor=VERMILION, edgecolor="white", linewidth=1.4, zorder=5
-    )
+    ax.scatter(*points.T, s=75, facecolor=VERMILION, edgecolor="white", linewidth=1.4, zorder=5)
     for px, py in points:
-        where = (0, -58) if py >= 0 else (0, 50)
-        label = f"({px:.3g}, {py:.3g})"
         ax.annotate(
-            label, (px, py), textcoords="offset points", xytext=where, ha="center", fontsize=9, color=INK
-        )
+            f"({px:.3g}, {py:.3g})", (px, py), textcoords="offset points",
+            xytext=(0, -58 if py >= 0 else 50), ha="center", fontsize=9, color=INK,
+        )  # fmt: skip
     ax.set_aspect("equal")
     ax.set_xlabel(names[0], color=INK)
     ax.set_ylabel(names[1], color=INK, rotation=0, labelpad=10)
@@ -106,27 +114,11 @@ def cut(
     """A graph with its vertices in two colours: edges that cross are drawn, the others are dotted."""
     fig, ax = figure(5.2, 4.6)
     for u, v in edges:
-        crosses = side[u] != side[v]
-        xs, ys = zip(positions[u], positions[v])
-        style = (
-            {"color": INK, "linewidth": 1.5}
-            if crosses
-            else {"color": GREY, "linewidth": 1.5, "linestyle": ":"}
-        )
-        ax.plot(xs, ys, zorder=1, **style)
-    for sign, marker in ((1, "o"), (-1, "s")):
-        chosen = [v for v in positions if side[v] == sign]
-        xy = np.array([positions[v] for v in chosen]).reshape(-1, 2)
-        ax.scatter(
-            xy[:, 0],
-            xy[:, 1],
-            s=190,
-            marker=marker,
-            color=GROUPS[sign],
-            edgecolor="white",
-            linewidth=1.5,
-            zorder=2,
-        )
+        colour, style = (INK, "-") if side[u] != side[v] else (GREY, ":")
+        ax.plot(*zip(positions[u], positions[v]), zorder=1, color=colour, linewidth=1.5, linestyle=style)
+    for sign in (1, -1):
+        xy = np.array([positions[v] for v in positions if side[v] == sign]).reshape(-1, 2)
+        dots(ax, xy, sign, 190, 1.5)
     ax.set_aspect("equal")
     ax.margins(0.08)
     ax.axis("off")
@@ -152,41 +144,23 @@ def groups(
     ax = axes[0]
     crossing = labels[edges[:, 0]] != labels[edges[:, 1]]
     for which, colour, alpha in ((~crossing, GREY, 0.06), (crossing, INK, 0.5)):
-        lines = LineCollection(
-            list(points[edges[which]]), colors=colour, linewidths=0.4, alpha=alpha, zorder=1
+        ax.add_collection(
+            LineCollection(list(points[edges[which]]), colors=colour, linewidths=0.4, alpha=alpha, zorder=1)
         )
-        ax.add_collection(lines)
-    for sign, marker in ((1, "o"), (-1, "s")):
+    for sign in (1, -1):
         chosen = points[labels == sign]
-        ax.scatter(
-            chosen[:, 0],
-            chosen[:, 1],
-            s=20,
-            marker=marker,
-            color=GROUPS[sign],
-            edgecolor="white",
-            linewidth=0.4,
-            label=f"label {sign:+d}: {len(chosen)} vertices",
-            zorder=2,
-        )
+        dots(ax, chosen, sign, 20, 0.4, label=f"label {sign:+d}: {len(chosen)} vertices")
     ax.autoscale_view()
     ax.axis("off")
     ax.legend(
         loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=2, frameon=False, fontsize=9, handletextpad=0.3
     )
     title(ax, captions[0])
-    for k, sign in enumerate((1, -1)):
-        panel = axes[k + 1]
+    for panel, sign in zip(axes[1:], (1, -1), strict=True):
         panel.imshow(pictures[sign], cmap="gray_r", interpolation="nearest")
-        panel.set_xticks([])
-        panel.set_yticks([])
-        for spine in panel.spines.values():
-            spine.set_visible(True)
-            spine.set_color(GROUPS[sign])
-            spine.set_linewidth(2.5)
+        framed(panel, GROUPS[sign], 2.5)
         panel.set_xlabel(f"label {sign:+d}", color=GROUPS[sign], fontsize=10)
-        if k == 0:
-            title(panel, captions[1])
+    title(axes[1], captions[1])
     return fig
 
 
@@ -204,8 +178,7 @@ def accept_curve(
             name, (place, 0.56), textcoords="offset points", xytext=(6 if right else -6, 0),
             ha="left" if right else "right", fontsize=9, color=colour,
         )  # fmt: skip
-    ax.set_xlim(slack[0], slack[-1])
-    ax.set_ylim(0, 1.04)
+    ax.set(xlim=(slack[0], slack[-1]), ylim=(0, 1.04))
     ax.set_xlabel("slack of the dual certificate", color=INK)
     ax.set_ylabel("chance of an answer", color=INK)
     title(ax, caption)

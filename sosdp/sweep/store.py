@@ -182,8 +182,6 @@ def _is_gone(owner: str) -> bool:
         return False
     try:
         os.kill(int(number), 0)  # sends nothing
-    except ProcessLookupError:
-        return True
-    except OSError:  # it runs, as somebody else's
-        return False
+    except OSError as error:  # others say that it runs, as somebody else's
+        return isinstance(error, ProcessLookupError)
     return False
