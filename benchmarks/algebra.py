@@ -110,16 +110,7 @@ def products(sizes: list[tuple[int, int, int]]) -> tuple[Table, bool]:
     ok = all(check(*size) for size in sizes if size[2] <= 1000)
     table = Table(
         title="Product of two polynomials",
-        columns=[
-            "variables",
-            "degree",
-            "terms",
-            "sosdp [s]",
-            "float /",
-            "flint /",
-            "sympy ring /",
-            "sympy.Poly /",
-        ],
+        columns=("variables | degree | terms | sosdp [s] | float / | flint / | sympy ring / | sympy.Poly /"),
         rows=rows,
         notes=["columns with / are seconds divided by those of sosdp (exact): above 1 sosdp is faster"],
     )

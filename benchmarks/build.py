@@ -85,10 +85,12 @@ def exact_assembly(quick: bool) -> tuple[Table, bool]:
         ratios = [times[name] / times["floats"] for name in KINDS if name != "floats"]
         worst = max(worst, *ratios)
         rows.append([variables, order, 1e3 * times["floats"], *ratios])
-    names = ["n", "order", "floats: ms", *(f"{name}: times floats" for name in KINDS if name != "floats")]
-    title = "assembly by kind of coefficients, CPU ms (least of seven alternating runs, basis given)"
-    note = f"asked for: at most {MOST_EXACT:g} times; the largest ratio is {worst:.2f}"
-    return Table(title, names, rows, [note]), worst <= MOST_EXACT or quick
+    return Table(
+        "assembly by kind of coefficients, CPU ms (least of seven alternating runs, basis given)",
+        ["n", "order", "floats: ms", *(f"{name}: times floats" for name in KINDS if name != "floats")],
+        rows,
+        [f"asked for: at most {MOST_EXACT:g} times; the largest ratio is {worst:.2f}"],
+    ), worst <= MOST_EXACT or quick
 
 
 def drake(exponents: np.ndarray, coefficients: np.ndarray) -> dict[str, Callable[[], Any]]:

@@ -151,6 +151,11 @@ def run(quick: bool) -> dict[str, Any]:
         ).to_dict()
     ]  # fmt: skip
     if rows_outside:
-        columns = ["case", "verdict", "status", "bound", "wall s with start-up", "exit"]
-        tables.append(Table("in a fresh interpreter", columns, rows_outside).to_dict())
+        tables.append(
+            Table(
+                "in a fresh interpreter",
+                ["case", "verdict", "status", "bound", "wall s with start-up", "exit"],
+                rows_outside,
+            ).to_dict()
+        )
     return {"tables": tables, "counts": counts, "ok": all(v.verdict != "wrong" for v in verdicts)}

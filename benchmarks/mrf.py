@@ -115,8 +115,13 @@ def notes_tables(seeds: int, largest: int) -> tuple[list[Table], list[float]]:
             median = float(np.median(errors[method]))
             ratios.append(median / value)
             rows.append((name, rho, n, method, median, value, median / value, right[method] / seeds))
-    columns = ("model", "rho", "n", "method", "error", "notes", "ratio", "edges right")
-    return [Table("Median largest error of a weight", columns, rows)], ratios
+    return [
+        Table(
+            "Median largest error of a weight",
+            "model | rho | n | method | error | notes | ratio | edges right",
+            rows,
+        )
+    ], ratios
 
 
 def crossing(sizes: tuple[int, ...], n: int) -> Table:
@@ -131,8 +136,11 @@ def crossing(sizes: tuple[int, ...], n: int) -> Table:
             weights = method(model.width).fit(table).weights_
             error = float(np.abs(weights - model.weights).max())
             rows.append((p, method.__name__, error, expected[method.__name__]))
-    columns = ("nodes", "method", "error", "forecast")
-    return Table(f"Moments and Frank-Wolfe against nodes, n = {n}, (1, 1e-6)", columns, rows)
+    return Table(
+        f"Moments and Frank-Wolfe against nodes, n = {n}, (1, 1e-6)",
+        ("nodes", "method", "error", "forecast"),
+        rows,
+    )
 
 
 def _edges(weights: Weights, threshold: float) -> tuple[tuple[int, int], ...]:
@@ -329,19 +337,12 @@ def real_tables() -> Table:
             rows.append(
                 (name, *signs.shape, epsilon, len(wanted), len(result), both, size, tree.edges_ is not None)
             )
-    columns = (
-        "table",
-        "n",
-        "p",
-        "epsilon",
-        "edges",
-        "released",
-        "shared",
-        "largest difference",
-        "tree released",
+    return Table(
+        "Surveys, delta = 1e-6, noisy moments",
+        "table | n | p | epsilon | edges | released | shared | largest difference | tree released",
+        rows,
+        ["edges: weights above .15, not private by constrained logistic regression; shared: Jaccard index"],
     )
-    note = "edges: weights above .15, not private by constrained logistic regression; shared: Jaccard index"
-    return Table("Surveys, delta = 1e-6, noisy moments", columns, rows, [note])
 
 
 def run(quick: bool) -> dict[str, Any]:

@@ -194,22 +194,17 @@ def _run(quick: bool) -> dict[str, Any]:
     if os.environ.get("SOSDP_LARGE") and not quick:
         row, fine = largest()
         ok = ok and fine
-        columns = ("n", "d", "gamma", "cpu seconds", "certified", "eigendecompositions")
-        tables.append(Table("A large matrix", columns, [row]).to_dict())
+        tables.append(
+            Table(
+                "A large matrix",
+                ("n", "d", "gamma", "cpu seconds", "certified", "eigendecompositions"),
+                [row],
+            ).to_dict()
+        )
         tables.append(start_alone().to_dict())
     table = Table(
         "Nearest correlation matrix (distances in units of the sensitivity 2 sqrt(n / (gamma d)))",
-        (
-            "n",
-            "d",
-            "gamma",
-            "solver",
-            "seconds",
-            "eigh times",
-            "distance",
-            "certified",
-            "eigendecompositions",
-        ),
+        "n | d | gamma | solver | seconds | eigh times | distance | certified | eigendecompositions",
         rows,
         (
             "sosdp stops at a certified distance of 1e-3; medians of alternating runs, assembly included.",

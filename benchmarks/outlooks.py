@@ -207,8 +207,14 @@ def run(quick: bool = False) -> dict[str, Any]:
         "at (1, 1e-6), or as tests/estimators/test_outlook.py says; "
         f"{sum(1 / BAR <= r <= BAR for r in ratios)} of {len(ratios)} ratios within {BAR}",
     ]
-    head = ["estimator", "n", "facts", "forecast", "mean", "median", "ratio", "fits"]
     return {
-        "tables": [Shown("Forecasts of `outlook` and errors of fits", head, rows, notes).to_dict()],
+        "tables": [
+            Shown(
+                "Forecasts of `outlook` and errors of fits",
+                "estimator | n | facts | forecast | mean | median | ratio | fits",
+                rows,
+                notes,
+            ).to_dict()
+        ],
         "ok": bool(max(ratios, default=1) <= 3),
     }

@@ -205,18 +205,7 @@ def run(quick: bool) -> dict[str, Any]:
         wrong += broken
     table = Table(
         "Reductions, one after the other",
-        [
-            "program",
-            "reductions",
-            "blocks",
-            "largest",
-            "moments",
-            "rows",
-            "solver",
-            "bound",
-            "certified",
-            "CPU s",
-        ],
+        "program | reductions | blocks | largest | moments | rows | solver | bound | certified | CPU s",
         rows,
         ("moments: of orbits where permutations are used", *wrong),
     )

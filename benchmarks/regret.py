@@ -218,8 +218,11 @@ def run(quick: bool) -> dict[str, Any]:
         line = [auto["seconds"], auto["solver"], row["seconds"], row["best"], row["regret"], row["as_good"]]
         shown.append([name, *line])
     regrets = [r["regret"] for r in rows if r["regret"] is not None]
-    columns = ["instance", "auto, CPU s", "by", "best single", "setting", "regret", "as good"]
-    table = Table("Regret of the default settings", columns, shown)
+    table = Table(
+        "Regret of the default settings",
+        "instance | auto, CPU s | by | best single | setting | regret | as good",
+        shown,
+    )
     return {
         "tables": [table.to_dict()],
         "rows": rows,

@@ -71,11 +71,10 @@ def measured(make: Callable[[Any], Any], system: list[Any], degree: int, rounds:
 
 def run(quick: bool) -> dict[str, Any]:
     """The table of ratios, and many quartics at once."""
-    rows = [[name, *measured(*family, 2 if quick else ROUNDS)] for name, family in FAMILIES.items()]
     table = Table(
         "a known structure, CPU ms a program",
         ["program", "Clarabel alone", "minimize", "times Clarabel", "one of many", "times Clarabel"],
-        rows,
+        [[name, *measured(*family, 2 if quick else ROUNDS)] for name, family in FAMILIES.items()],
         [f"asked for: at most {SINGLE:g} times, one of many at most {TOGETHER:g} times"],
     )
     rng, count = np.random.default_rng(1), 100 if quick else MANY

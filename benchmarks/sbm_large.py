@@ -85,10 +85,10 @@ def small(cells: list[tuple[int, int, float]], graphs: int) -> tuple[Table, bool
              forecast["rounds"].exact, shares["pure rounds"], shares["flips"], forecast["edge flips"].exact,
              mean["rounds"], mean["flips"], best]
         )  # fmt: skip
-    columns = ("n", "d", "epsilon", "certificate", "forecast", "rounds", "forecast ", "pure rounds",
-               "edge flips", "forecast  ", "wrong, rounds", "wrong, flips", "recommended")  # fmt: skip
     return Table(
-        f"Every label right: share of runs, gamma = {GAMMA}, delta = {DELTA:g}", columns, rows,
+        f"Every label right: share of runs, gamma = {GAMMA}, delta = {DELTA:g}", "n | d | epsilon | "
+        "certificate | forecast | rounds | forecast  | pure rounds | "
+"edge flips | forecast   | wrong, rounds | wrong, flips | recommended", rows,
         (f"{graphs} graphs a cell, two draws of the noise (one of the flips).",),
     ), ok  # fmt: skip
 
@@ -113,18 +113,11 @@ def large(cells: list[tuple[int, int, float, float]], runs: int) -> Table:
             [n, d, gamma, epsilon, " ".join(map(str, result)), forecast.exact,
              wrong(stars.labels_, sample.labels), float(np.median(seconds)), peak]
         )  # fmt: skip
-    columns = (
-        "n",
-        "d",
-        "gamma",
-        "epsilon",
-        "wrong labels a run",
-        "forecast: all right",
-        "stars, wrong",
-        "CPU s",
-        "GB",
+    return Table(
+        f"Rounds on large graphs, delta = {DELTA:g}; stars: pure",
+        "n | d | gamma | epsilon | wrong labels a run | forecast: all right | stars, wrong | CPU s | GB",
+        rows,
     )
-    return Table(f"Rounds on large graphs, delta = {DELTA:g}; stars: pure", columns, rows)
 
 
 def growth(sizes: list[int]) -> Table:
@@ -139,9 +132,12 @@ def growth(sizes: list[int]) -> Table:
             error = error_rate(np.asarray(fitted.labels_), sample.labels)
             case = f"degree {d}, contrast {gamma}, epsilon {epsilon:g}"
             rows.append([n, d, gamma, epsilon, case, error, seconds])
-    columns = ("n", "d", "gamma", "epsilon", "case", "share of wrong labels", "CPU s")
-    notes = ("One graph and one run a row.",)
-    return Table(f"Rounds from 10^3 to 10^6 vertices, delta = {DELTA:g}", columns, rows, notes)
+    return Table(
+        f"Rounds from 10^3 to 10^6 vertices, delta = {DELTA:g}",
+        "n | d | gamma | epsilon | case | share of wrong labels | CPU s",
+        rows,
+        ("One graph and one run a row.",),
+    )
 
 
 def checked(cells: list[tuple[int, int, float, float, float]]) -> Table:
@@ -160,11 +156,12 @@ def checked(cells: list[tuple[int, int, float, float, float]]) -> Table:
             [n, d, epsilon, share, wrong(fitted.labels_, sample.labels), seconds,
              slack_needed(share * epsilon, 1e-3), flips, wrong(spectral.labels_, sample.labels), spent]
         )  # fmt: skip
-    columns = ("n", "d", "epsilon", "share of the check", "wrong labels", "CPU s", "slack needed",
-               "epsilon of flips", "wrong, flips", "CPU s ")  # fmt: skip
-    notes = ("No number of wrong labels: withheld. The check: the dual slack proves the labels best of all.",)
     return Table(
-        f"Exact or nothing, gamma = {GAMMA}, delta = {DELTA:g}; sparse flips: pure", columns, rows, notes
+        f"Exact or nothing, gamma = {GAMMA}, delta = {DELTA:g}; sparse flips: pure",
+        "n | d | epsilon | share of the check | wrong labels | CPU s | slack needed | "
+        "epsilon of flips | wrong, flips | CPU s ",
+        rows,
+        ("No number of wrong labels: withheld. The check: the dual slack proves the labels best of all.",),
     )
 
 

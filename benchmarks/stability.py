@@ -207,8 +207,11 @@ def convex(quick: bool) -> Table:
         upper = None if report.upper is None else float(report.upper)
         attained = float(report.lower)
         rows.append([name, upper, attained, by_hand, report.status, spent])
-    columns = ["program", "proven", "attained", "by hand", "verdict", "CPU s"]
-    return Table("Strongly convex minimisers, n = 20", columns, rows)
+    return Table(
+        "Strongly convex minimisers, n = 20",
+        ["program", "proven", "attained", "by hand", "verdict", "CPU s"],
+        rows,
+    )
 
 
 Task = tuple[sd.ConsensusProgram, np.ndarray, np.ndarray, np.ndarray]
@@ -269,8 +272,11 @@ def consensus(quick: bool) -> Table:
                 wrong,
             ]
             rows.append(row)
-    columns = ["fit", "n", "candidates", "error", "CPU s", "error without privacy or robustness"]
-    return Table("Consensus programs with 30 % wrong records, epsilon 1", columns, rows)
+    return Table(
+        "Consensus programs with 30 % wrong records, epsilon 1",
+        ["fit", "n", "candidates", "error", "CPU s", "error without privacy or robustness"],
+        rows,
+    )
 
 
 def run(quick: bool) -> dict[str, Any]:

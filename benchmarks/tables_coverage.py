@@ -114,6 +114,12 @@ def run(quick: bool = False) -> dict[str, Any]:
                 "tables of two distant values (a test), and less often on these",
                 "an interval cannot miss beyond a public bound",
             ]
-        rows = [[law, *row] for law, row in zip(laws, rates, strict=True)]
-        tables.append(Shown(f'Coverage of intervals, interval="{interval}"', ["law", *names], rows, notes))
+        tables.append(
+            Shown(
+                f'Coverage of intervals, interval="{interval}"',
+                ["law", *names],
+                [[law, *row] for law, row in zip(laws, rates, strict=True)],
+                notes,
+            )
+        )
     return {"tables": [table.to_dict() for table in tables], "ok": bool(least >= (0.8 if quick else BAR[0]))}

@@ -252,21 +252,9 @@ def forecast_of(setting: dict[str, Any], runs: int) -> list[Any]:
 
 def forecasts(runs: int, settings: list[dict[str, Any]]) -> Table:
     """Predicted against observed pass probabilities of `PrivateGaussianMixture`."""
-    columns = [
-        "n",
-        "k",
-        "d",
-        "separation",
-        "weights",
-        "elongation",
-        "feasible",
-        "solver",
-        "predicted",
-        "observed",
-    ]
     return Table(
         f"Pass probability of mixtures, eps 4, delta 1e-6, {runs} runs each",
-        columns,
+        "n | k | d | separation | weights | elongation | feasible | solver | predicted | observed",
         [forecast_of(setting, runs) for setting in settings],
     )
 
