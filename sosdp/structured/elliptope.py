@@ -117,8 +117,11 @@ def _points(
     matrix: MatrixLike, dense: np.ndarray, tolerance: float, iterations: int
 ) -> Iterator[tuple[Method, tuple[np.ndarray, np.ndarray]]]:
     """Factors and duals: of the low-rank method, then, where none is enough, of the path."""
-    structured = isinstance(matrix, StructuredMatrix)
-    negative: Any = replace(matrix, scale=-matrix.scale, shift=-matrix.shift) if structured else -matrix
+    negative: Any = (
+        replace(matrix, scale=-matrix.scale, shift=-matrix.shift)
+        if isinstance(matrix, StructuredMatrix)
+        else -matrix
+    )
     for point in staircase(negative, 1, lambda value: tolerance, iterations=iterations):
         yield "low-rank", (point.rows, -point.dual[:, 0, 0])
     yield "interior-point", _interior_point(dense, tolerance)
