@@ -68,8 +68,11 @@ _current: ContextVar[_Line | None] = ContextVar("sosdp_progress", default=None)
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
-    """Whether a person reads the stream; a process without one (a service) has None."""
-    return stream is not None and stream.isatty()
+    """Whether a person reads the stream; a service has None, others have one that is closed or no file."""
+    try:
+        return stream is not None and stream.isatty()
+    except (AttributeError, ValueError):
+        return False
 
 
 @contextlib.contextmanager

@@ -48,7 +48,8 @@ def as_numbers(data: Any) -> Array:
 
 def column_names(data: Any) -> npt.NDArray[np.object_] | None:
     """Names of the columns of a data frame where all are texts (scikit-learn's rule), else None."""
-    names = list(getattr(data, "columns", ())) if hasattr(data, "to_numpy") else []
+    kind = type(data)  # a computation has any attribute
+    names = list(data.columns) if hasattr(kind, "to_numpy") and hasattr(kind, "columns") else []
     return np.array(names, dtype=object) if names and all(isinstance(n, str) for n in names) else None
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import os
 import sys
 import textwrap
 import time
@@ -143,9 +144,12 @@ def test_a_notebook_shows_it_below_the_cell():
     assert len({m["content"]["transient"]["display_id"] for m in outputs}) == 1
 
 
-def test_a_process_without_a_terminal_shows_nothing(monkeypatch):
+@pytest.mark.parametrize("stream", [None, object(), open(os.devnull)])
+def test_a_process_without_a_terminal_shows_nothing(monkeypatch, stream):
     """A service has no stream at all; every piece of work that shows a line ended in an AttributeError."""
-    monkeypatch.setattr(sys, "stderr", None)
+    if hasattr(stream, "close"):
+        stream.close()
+    monkeypatch.setattr(sys, "stderr", stream)
     with progress.announced("begins"), progress.shown("build"):
         progress.stage("solve")
     with progress.shown("build"):

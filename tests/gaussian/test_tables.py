@@ -156,6 +156,7 @@ def test_a_regression_rests_on_what_the_reading_of_its_table_does(tmp_path):
         sources.append((str(tmp_path / "t.xlsx"), 1))
     if find_spec("dask"):
         sources.append((pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=1), 1))
+        sources.append((pytest.importorskip("dask").delayed(frame), 1))  # it has any attribute
     for source, count in sources:
         release = model.fit(source, x).release_
         rests = by_schema(source, Schema.of(model.schema)).assumptions

@@ -155,7 +155,9 @@ def _chosen(source: str, names: Sequence[str], columns: Sequence[str] | None) ->
 def named_in(data: Any, schema: Schema) -> list[str] | None:
     """The columns of a schema that data have, where they name theirs and the schema has all of these; None
     otherwise: what is misspelled is no column that was left out."""
-    given = {str(name) for name in getattr(data, "columns", data if isinstance(data, Mapping) else ())}
+    # a computation has any attribute
+    given = data.columns if hasattr(type(data), "columns") else data if isinstance(data, Mapping) else ()
+    given = {*map(str, given)}
     names = [column.name for column in schema.columns if column.name in given]
     return names if given and len(names) == len(given) else None
 
