@@ -296,12 +296,11 @@ def test_cliques_and_a_symmetry_give_the_same_bound_from_less():
     # at the optimum all differences are the same seventh of a turn, nearest to -arg(2 + i) + pi
     angles = np.arange(7) * 2 * np.pi / 7
     truth = (7 * ((2 + 1j) * np.exp(1j * angles)).real).min()
-    whole = sd.minimize(p, on, 4)
     turn = {v[k]: v[(k + 1) % 7] for k in range(7)}
     fewer = sd.minimize(p, on, 2, symmetry=[turn])
     cut = sd.minimize(p, on, 2, sparsity="correlative")
     plain = sd.minimize(p, on, 2)
-    assert whole.certified_bound <= truth + 1e-9 and plain.certified_bound <= truth + 1e-9
+    assert plain.certified_bound <= truth + 1e-9
     assert fewer.bound == pytest.approx(plain.bound, abs=1e-6) and fewer.certified_bound <= truth
     assert fewer.sizes["moments"] < plain.sizes["moments"] and fewer(v[0] * v[1].conj()) == pytest.approx(
         fewer(v[3] * v[4].conj())

@@ -188,7 +188,7 @@ def test_a_bracket_that_floats_of_its_size_cannot_close_further_is_closed():
     assert result.status == "optimal" and result.bound == pytest.approx(1e39)
 
 
-@pytest.mark.parametrize("well", [300, 500, 1000, 2000])
+@pytest.mark.parametrize("well", [300, 2000])
 def test_moments_in_one_well_do_not_hide_the_other(well):
     p = (x * (x - well)) ** 2 - x
     for answer in (sd.minimize(p), sd.minimize(p + (y - 3) ** 2)):
@@ -239,8 +239,7 @@ def test_no_step_where_nothing_bends_or_values_leave_the_floats(p):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("k", [7, 9])
-@pytest.mark.parametrize("place", [3, 2000])
+@pytest.mark.parametrize(("place", "k"), [(3, 7), (2000, 9)])
 def test_no_optimum_on_a_set_that_is_empty_by_next_to_nothing(place, k):
     """Moments, multipliers and a point that nearly satisfies all agree; no point is proven."""
     e, u, v = F(1, 10**k), x - place, y - place

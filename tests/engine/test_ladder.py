@@ -62,12 +62,6 @@ def test_a_shortfall_costs_its_price():
     assert float(values[3]) == pytest.approx(0.25 - 0.75, abs=1e-6)
 
 
-def test_without_a_price_all_is_proven_or_nothing():
-    built, raw = solved(bound_on(x**2, x**2 <= 1, price=None))
-    result = judge.proven(built, raw.gram, raw.free, raw.unknowns + 0.25 / built.slopes)
-    assert result.value is None and result.reason
-
-
 def test_an_unknown_beyond_its_limit_proves_nothing():
     statement = replace(bound_on(x**2, x**2 <= 1), upper=(-1.0,))
     built, raw = solved(bound_on(x**2, x**2 <= 1))

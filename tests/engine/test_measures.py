@@ -390,8 +390,10 @@ def test_measures_that_do_not_exist_are_refuted_without_their_mass(on, statement
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("on", [S(x >= 1, x <= 0), S(x**2 <= -1e-9), S(x >= 1 + 1e-7, x <= 1)])
-@pytest.mark.parametrize("masses", [[1], [1, 2]])
+@pytest.mark.parametrize(
+    ("on", "masses"),
+    [(S(x >= 1, x <= 0), [1]), (S(x**2 <= -1e-9), [1, 2]), (S(x >= 1 + 1e-7, x <= 1), [1])],
+)
 def test_the_zero_measure_satisfies_bounds_on_the_mass_of_an_empty_set(on, masses):
     for door in ("feasible", "minimize", "maximize"):
         program = sd.MeasureProgram()

@@ -227,13 +227,6 @@ def test_feasible_sets_are_not_refuted():
         assert sd.feasible(system, degree=4).status == "optimal"
 
 
-def test_constants_and_no_variables():
-    assert sd.minimize(sd.polynomial(3)).bound == pytest.approx(3, abs=1e-7)
-    assert sd.maximize(sd.polynomial(0)).bound == pytest.approx(0, abs=1e-7)
-    (x,) = sd.variables("x,") if isinstance(sd.variables("x,"), tuple) else (sd.variables("x"),)
-    assert sd.minimize(sd.polynomial(3), sd.System(x**2 <= 1)).certified_bound == pytest.approx(3, abs=1e-6)
-
-
 def test_what_cannot_be_produced_is_unbounded_without_a_solver():
     x, y = sd.variables("x y")
     result = sd.minimize(x)

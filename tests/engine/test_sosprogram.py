@@ -34,30 +34,6 @@ def test_what_is_not_a_sum_of_squares_is_refuted_by_a_functional():
         assert "E[p]" in result.reason or "not a product" in result.reason
 
 
-def test_positivity_on_a_set():
-    x, y = sd.variables("x y")
-    disc = sd.System(x**2 + y**2 <= 1)
-    assert sd.prove_sos(1.01 - x, disc).status == "proved"
-    assert sd.prove_sos(0.9 - x, disc, degree=4).status == "refuted"
-
-
-def test_largest_coefficient():
-    c, x, y = sd.variables("c x y")
-    result = sd.SosProgram([c]).require(x**4 + y**4 - c * x**2 * y**2).maximize(c)
-    assert result.status == "optimal"
-    assert result.bound == pytest.approx(2, abs=1e-6)
-    assert 2 - 1e-5 < result.certified_bound <= 2
-    assert result.bound_kind == "lower"
-    assert result.values["c"] == pytest.approx(2, abs=1e-6)
-
-
-def test_infeasible_and_unbounded_programs():
-    c, x = sd.variables("c x")
-    answer = sd.SosProgram([c]).require(-(x**2) - c).maximize(c)
-    assert answer.status == "infeasible" and "at this degree" in answer.reason
-    assert sd.SosProgram([c]).require(x**2 + c).maximize(c).status == "unbounded"
-
-
 def test_free_polynomials_find_a_lyapunov_function():
     x, y = sd.variables("x y")
     f = (-x + y**3 * 0.5, -y - 0.5 * x * y**2)

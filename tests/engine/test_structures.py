@@ -181,7 +181,7 @@ def test_what_is_taken_together_is_as_alone(number, monkeypatch):
 
 def test_what_is_certified_of_many_is_true():
     """Minima that are known exactly, of coefficients that no float is: none is exceeded."""
-    thirds = [Fraction(k, 3) for k in range(1, 40)]
+    thirds = [Fraction(k, 3) for k in range(1, 40, 3)]
     result = sd.Relaxation([], 4).minimize_many([(x - a) ** 4 + (y**2 - a) ** 2 + a for a in thirds])
     assert (result.status == "optimal").all()
     for a, proven in zip(thirds, result.certified_bounds, strict=True):
