@@ -189,9 +189,9 @@ def _no_bound(result: Any, bound: Any, reason: str) -> Outcome:
 def _in_expectation(constraints: Any) -> InExpectation:
     """Constraints in expectation as a claim states them."""
     of = {kind: [c.body for c in constraints if c.kind == kind] for kind in (*_SCALAR, "psd", "forall")}
-    scalar = (tuple(p.as_exact() for p in of[kind]) for kind in _SCALAR)
+    equal, least = (tuple(p.as_exact() for p in of[kind]) for kind in _SCALAR)
     matrices = (*map(_rows, of["psd"]), *matrices_of(of["forall"], "e"))
-    return InExpectation(*scalar, matrices)
+    return InExpectation(equal, least, matrices)
 
 
 def _in_monomials(result: Any) -> Any:

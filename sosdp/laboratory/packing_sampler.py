@@ -209,7 +209,7 @@ class Partition:
 
     def _split(self, box: Box, least: int) -> None:
         """Two halves along the side that is longest relative to its coordinate's scale."""
-        scales = self.levels.cuts.scales(sum(self._corners(box)) / 2)
+        scales = self.levels.cuts.scales(np.mean(self._corners(box), axis=0))
         axis = max(range(len(box)), key=lambda k: (box[k][1] - box[k][0]) / scales[k])
         low, high = box[axis]
         middle = (low + high) // 2
