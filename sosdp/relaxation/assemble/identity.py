@@ -316,8 +316,9 @@ def _constant_column(identity: Identity) -> int:
 
 def _taken(identity: Identity) -> np.ndarray:
     """Columns of constants that an unknown has to itself, boolean."""
-    alone = identity.unknown[identity.unknown.getnnz(axis=1) == 1]
-    return ~identity.columns.any(axis=1) & (alone.getnnz(axis=0) > 0)
+    starts, result = identity.unknown.indptr, np.zeros(identity.columns.shape[0], dtype=bool)
+    result[identity.unknown.indices[starts[:-1][np.diff(starts) == 1]]] = True
+    return result & ~identity.columns.any(axis=1)
 
 
 def _tables(identity: Identity) -> Tables:

@@ -193,6 +193,8 @@ class Newton:
             self.drift.append(drift)
 
     def _unknowns(self, right: np.ndarray) -> np.ndarray:
+        if right.size == 1 and self.K[0, 0] > 0:  # least squares of one number end four iterations later
+            return right / self.K[0]
         if not (np.isfinite(self.K).all() and np.isfinite(right).all()):  # LAPACK would print a line
             raise NotDefinite
         return np.linalg.lstsq(self.K, right, rcond=1e-15)[0] if right.size else right
