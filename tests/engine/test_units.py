@@ -238,3 +238,11 @@ def test_the_unit_of_the_objective_does_not_matter(power):
 def test_a_groebner_quotient_of_no_equations_is_moved_as_any_set():
     empty = [y >= (x - 2000) ** 2, y <= Fraction(-1, 1000), (x - 2000) ** 2 <= 100, y**2 <= 100]
     assert sd.minimize(x, empty, quotient="groebner").status == "infeasible"
+
+
+def test_a_constant_that_two_identities_share_an_unknown_with_is_no_part_of_it():
+    x, y, g = sd.variables("x y g")
+    for constant, value in ((10**9, 2.75), (0, 0.0)):
+        program = sd.SosProgram([g]).require(x**2 + constant - g).require(y**2 - y + 3 - g)
+        result = program.maximize(g)
+        assert result.status == "optimal" and value - 1e-4 <= result.certified_bound <= value

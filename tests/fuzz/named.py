@@ -181,6 +181,14 @@ NAMED = [
     at("10**9+x**2", (), {"x": 0}, doors=("minimize", "maximize", "sos", "measure", "file")),
     at("10**9-x-y", ("x**2+y**2 <= 1", "x <= F(3,5)", "y <= F(4,5)"), {"x": F(3, 5), "y": F(4, 5)}),
     at("10**12+x**4+(y-1)**2*F(1,1000)", (), {"x": 0, "y": 1}),
+    # nor is one that is not large left out of them: beside it a term that is next to nothing is nothing
+    at(
+        "x**2+y**2+1e-9*x-1",
+        (),
+        {"x": -F(1e-9) / 2, "y": 0},
+        doors=("minimize", "maximize", "sos", "measure", "file"),
+    ),
+    at("10**6*(x+33)**2+10**12", (), {"x": -33}, size=1e6),
     # two ends that close an answer together ask for a point of the set, as one that is closed by itself does
     Question("x+y", ("(x-40000)**2+y**2 == 1", "(x-40000)*y >= F(500001,1000000)"), "empty"),
 ]

@@ -31,6 +31,7 @@ from ...conic.svec import svec_length
 from ...reduction.quotient import Quotient
 
 _SMALL = 20_000  # entries
+_LARGE_CONSTANT = 2.0**10  # times all other terms
 _DENSE = 10_000  # places of a matrix that is faster as a table
 T = TypeVar("T")
 Table: TypeAlias = np.ndarray | sp.csr_matrix
@@ -251,8 +252,11 @@ class Identity(PickledByName):
         return self.derive(_constant_column)
 
     def varying(self, target: np.ndarray) -> np.ndarray:
-        """Targets (last axis) but for constants that unknowns of their own take, however large."""
-        return np.where(self.derive(_taken), 0.0, target)
+        """Targets (last axis) but for constants that are large beside all else, where an unknown of its own
+        takes them."""
+        taken, size = self.derive(_taken), np.abs(target)
+        rest = np.where(taken, 0.0, size).max(axis=-1, initial=0.0, keepdims=True)
+        return np.where(taken & (size > _LARGE_CONSTANT * rest) & (rest > 0), 0.0, target)
 
     def wanted(self) -> np.ndarray:
         """Which columns' coefficients may be another than that of Gram matrices, boolean."""

@@ -46,15 +46,18 @@ def program_scalings(
 
 
 def farthest(identities: list[Identity], scalings: list[Scaling]) -> float:
-    """How far the coefficients of the scaled identities are from one, as a power of two."""
+    """How far the coefficients of the scaled identities are from one, as a power of two, but for a large
+    constant of a bound."""
+    if len(identities) == 1:
+        return float(distances(*identities, *scalings, identities[0].varying(identities[0].target[None]))[0])
     every = zip(identities, scalings, strict=True)
-    return max(0.0, *(float(distances(p, scaling, p.target[None])[0]) for p, scaling in every))
+    return max(float(distances(p, scaling, p.target[None])[0]) for p, scaling in every)
 
 
 def distances(identity: Identity, scaling: Scaling, target: np.ndarray) -> np.ndarray:
     """The same of one identity with each of these targets, one row each."""
     least, most = identity.derive(_ends, scaling.column, scaling.unknown)
-    sizes = np.abs(identity.varying(target) * (scaling.column * scaling.value))
+    sizes = np.abs(target * (scaling.column * scaling.value))
     high, low = sizes.max(axis=1, initial=most), np.where(sizes > 0, sizes, 1.0).min(axis=1, initial=least)
     return np.maximum(np.log2(high), -np.log2(low))
 
@@ -125,9 +128,8 @@ def _terms(
     identity: Identity, number: int, own: int, constraints: list[tuple[np.ndarray, np.ndarray]]
 ) -> Iterator[_Term]:
     """The terms of an identity and of its constraints (each of which has a factor of its own)."""
-    target = identity.varying(identity.target)
-    for column in np.flatnonzero(target):
-        yield number, -1, identity.columns[column], float(np.log2(abs(target[column])))
+    for column in np.flatnonzero(identity.target):
+        yield number, -1, identity.columns[column], float(np.log2(abs(identity.target[column])))
     rows, columns, data = sp.find(identity.unknown)
     for row, column, entry in zip(rows.tolist(), columns.tolist(), data.tolist(), strict=True):
         if entry:

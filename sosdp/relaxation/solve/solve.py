@@ -33,7 +33,6 @@ _LONG_TRIAL, _TRIAL_RATE = 1000, 0.016  # else at most so many, and this times t
 # half of what an interior-point method takes
 _PATIENCE_SIDE = 400  # beyond it one eigendecomposition alone takes about 0.1 s, and there are thousands
 _SMALL_SIDE, _SMALL_COLUMNS = 40, 500
-_LARGE_CONSTANT = 2.0**10  # times all other terms
 _FEW_MOMENTS, _LARGE_WORK = 2000, 2e11  # moments, and sum of R^3, up to which an interior point beats SCS
 
 
@@ -118,12 +117,11 @@ def solve_program(
 
 def _lifted(program: GramProgram) -> GramProgram | None:
     """The program without constants that are large beside all else, where none of it is rounded."""
-    identity, everything = program.identity, float(np.abs(program.identity.target).max(initial=0.0))
-    rest = float(np.abs(identity.varying(identity.target)).max(initial=0.0))
-    if program.quadratic is not None or not 0 < _LARGE_CONSTANT * rest < everything:
+    identity, varying = program.identity, program.identity.varying(program.identity.target)
+    if program.quadratic is not None or np.array_equal(varying, identity.target):
         return None
     target = identity.target + identity.unknown.T @ program.settled
-    exact = np.array_equal(target, identity.varying(identity.target))
+    exact = np.array_equal(target, varying)
     return replace(program, identity=identity.with_target(target, identity.rounded)) if exact else None
 
 

@@ -67,7 +67,9 @@ def _programs(statements: Sequence[Statement], like: Built) -> list[Built | None
         return result
     target = np.array([pieces[k].target for k in same])
     base = replace(like.scalings[0], value=1.0, unknown=None)
-    alike = is_scaled_alike(piece, bounds, base, target) & (distances(piece, base, target) <= DISTANT)
+    alike = is_scaled_alike(piece, bounds, base, target) & (
+        distances(piece, base, piece.varying(target)) <= DISTANT
+    )
     for k, able in zip(same, alike.tolist(), strict=True):
         if able:
             scaling, height = with_factor(base, pieces[k])
