@@ -36,9 +36,9 @@ class Affine(ABC):
 
     def _each(self, operation: Callable[[Any, Any], Any], single: Callable[[Any], Any], other: Any) -> Any:
         """``single(other)``, or the operation with every entry of an array."""
-        if not isinstance(other, np.ndarray) or not other.ndim:
-            return single(other)
-        return over(other, lambda entry: operation(self, entry), self._array)
+        if isinstance(other, np.ndarray) and other.ndim:
+            return over(other, lambda entry: operation(self, entry), self._array)
+        return single(other[()] if isinstance(other, np.ndarray) else other)
 
     def __add__(self, other: Any) -> Any:
         return self._each(operator.add, self._plus, other)
@@ -49,7 +49,11 @@ class Affine(ABC):
         return self * -1
 
     def __sub__(self, other: Any) -> Any:
-        return self._each(operator.sub, lambda entry: self + _negative(entry), other)
+        return self._each(operator.sub, self._minus, other)
+
+    def _minus(self, other: Any) -> Any:
+        negative = _negative(other)
+        return NotImplemented if negative is NotImplemented else self + negative
 
     def __rsub__(self, other: Any) -> Any:
         return (-self) + other
@@ -82,9 +86,12 @@ class Affine(ABC):
 
 
 def _negative(entry: Any) -> Any:
-    """Minus an operand; numpy's unsigned integers wrap around where they are negated themselves."""
+    """Minus an operand, or NotImplemented; numpy's unsigned integers wrap around where they are negated
+    themselves."""
     number = as_number(entry)
-    return -entry if number is None else -number
+    if number is not None:
+        return -number
+    return -entry if hasattr(entry, "__neg__") else NotImplemented
 
 
 def compare(ufunc: Any, left: Any, right: Any) -> np.ndarray:

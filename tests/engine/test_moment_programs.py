@@ -163,3 +163,11 @@ def test_sums_of_expectations_are_expectations_at_every_door():
     assert relax.minimize(x**2, limits).bound == pytest.approx(2, abs=1e-5)
     refuse(*each(relax.minimize, [[x], both, None], "cannot make a polynomial of", TypeError))
     refuse((lambda: relax.minimize(1e300 * (relax.E(x) - 1e10) ** 2), "too large for a float"))
+
+
+def test_arrays_without_axes_are_what_they_hold():
+    x, y = sd.variables("x y")
+    assert str(np.array(sd.E(y)) - sd.E(x)) == "E[-x + y]"
+    assert str(sd.E(x) + np.array(sd.E(y))) == "E[x + y]"
+    with pytest.raises(TypeError, match="unsupported operand"):
+        sd.E(x) - "1"
