@@ -49,7 +49,8 @@ def farthest(identities: list[Identity], scalings: list[Scaling]) -> float:
     """How far the coefficients of the scaled identities are from one, as a power of two, but for a large
     constant of a bound."""
     if len(identities) == 1:
-        return float(distances(*identities, *scalings, identities[0].varying(identities[0].target[None]))[0])
+        piece = identities[0]
+        return float(distances(piece, scalings[0], piece.varying(piece.target[None]))[0])
     every = zip(identities, scalings, strict=True)
     return max(float(distances(p, scaling, p.target[None])[0]) for p, scaling in every)
 
