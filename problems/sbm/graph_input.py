@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sosdp.privacy.edges import VERTICES_STATED, Edges, pairs_of_rows, read_edges, usable
-from sosdp.privacy.entries import entries, listed, require_computed
+from sosdp.privacy.entries import entries, length_of, listed, require_computed
 from sosdp.privacy.inputs import as_float, floats, members
 from sosdp.privacy.silence import contained
 
@@ -186,10 +186,11 @@ def canonical_graph(graph: Any, weight_bound: float | None = None) -> CanonicalG
     require_computed(graph)
     if _of_objects(graph):
         # an entry is private: whatever it is, it counts as some number; the lengths of the rows are public
-        rows = [_entries_of(row) for row in graph]
-        for row in rows:
-            _require_square((len(rows), *([] if row is None else [len(row)])))
-        graph = floats(rows, (len(rows),))
+        n = len(graph)
+        rows = [_entries_of(row, n) for row in graph]
+        for row, own in zip(graph, rows, strict=True):
+            _require_square((n, n) if own else (n, length_of(row) or 0))
+        graph = floats(rows, (n,))
     array = contained(lambda: np.asarray(graph), None)
     if array is None or (array.ndim == 0 and array.dtype == object):
         raise TypeError(
@@ -201,10 +202,10 @@ def canonical_graph(graph: Any, weight_bound: float | None = None) -> CanonicalG
     return _from_sparse(sp.csr_array(array), weight_bound)
 
 
-def _entries_of(row: Any) -> list[Any] | None:
-    """The entries of a row, None where it is none; what its own code raises may quote them."""
+def _entries_of(row: Any, n: int) -> list[Any] | None:
+    """The n entries of a row, None where it is none; what its own code raises may quote them."""
     require_computed(row)
-    return entries(row) or contained(lambda: entries(np.asarray(row)), None)
+    return entries(row, n) or contained(lambda: entries(np.asarray(row), n), None)
 
 
 def _of_objects(values: Any) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from decimal import Decimal
+from inspect import getattr_static
 from operator import methodcaller
 from typing import Any
 
@@ -96,7 +97,7 @@ def require_computed(values: Any) -> None:
     Raises:
         TypeError: it is one.
     """
-    if hasattr(type(values), "compute"):
+    if getattr_static(type(values), "compute", None) is not None:
         kind = type(values).__name__
         raise TypeError(f"{kind} is a computation: pass what it holds, as an array (compute(), to_numpy())")
 
@@ -109,7 +110,10 @@ def _coded(names: Any, codes: Any) -> list[Any]:
 
 def _of_arrow(column: Any, unread: Callable[[Any], Any] | None) -> Any:
     arrow = need("pyarrow", "a column of Arrow")
-    column, types = column.combine_chunks() if hasattr(column, "chunks") else column, arrow.types
+    types, chunks = arrow.types, getattr(column, "chunks", [column])
+    if types.is_dictionary(column.type) and len(chunks) > 1:  # whether they have one in common is private
+        return [entry for chunk in chunks for entry in _of_arrow(chunk, unread)]
+    column = column.combine_chunks() if hasattr(column, "chunks") else column
     if types.is_dictionary(column.type):  # a text that is repeated stays one, others may be those of a file
         codes = column.indices.cast("int64").fill_null(-1).to_numpy()
         used, places = np.unique(codes, return_inverse=True)

@@ -232,26 +232,33 @@ def _parquet(source: str) -> tuple[list[str], list[str], Batches]:
 
 _NO_TEXT = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _REFERENCE = re.compile("&#x([0-9a-fA-F]{1,999});|&#([0-9]{1,999});")
-_NOT_UTF_8 = re.compile(rb"""\xff\xfe|\xfe\xff|<\?xml[^>]*encoding=["'](?!utf-8)""", re.IGNORECASE)
+_DECLARED = re.compile(rb"""<\?xml[^>]*encoding=["']([^"']*)""")
+_DECLARATION = re.compile(r"\ufeff?<\?xml[^>]*>")
 
 
-def _elements(data: bytes, tag: str, last: str = "") -> Iterator[Any]:
-    """The elements of this name in their order, up to the end of `last`; each is forgotten once it was read.
+def _elements(data: bytes, depth: int, tag: str, last: str = "") -> Iterator[Any]:
+    """The elements of this name at this depth in their order, up to the end of `last`, which holds them; each
+    is forgotten once it was read. What stands within one of them is a part of it, whatever its name.
 
-    A character that XML does not have is replaced: one of a record would make the file no XML.
+    A character that XML, or the encoding, does not have is replaced: one of a record would make the file no
+    XML.
     """
 
     def character(one: re.Match[str]) -> str:
         code = int(one[1], 16) if one[1] else int(one[2])
         return "\ufffd" if code >= 0x110000 or _NO_TEXT.match(chr(code)) else one[0]
 
-    if not _NOT_UTF_8.match(data):
-        data = _REFERENCE.sub(character, _NO_TEXT.sub("\ufffd", data.decode("utf-8", "replace"))).encode()
-    for _, element in need("openpyxl.xml.functions", "an Excel file").iterparse(io.BytesIO(data)):
-        if element.tag == tag:
+    declared = _DECLARED.match(data)
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
+    text = data.decode(declared[1].decode() if declared else encoding, "replace")
+    data = _REFERENCE.sub(character, _NO_TEXT.sub("\ufffd", _DECLARATION.sub("", text, 1))).encode()
+    parse, inside = need("openpyxl.xml.functions", "an Excel file").iterparse, 0
+    for event, element in parse(io.BytesIO(data), events=("start", "end")):
+        inside += 1 if event == "start" else -1
+        if event == "end" and inside == depth and element.tag == tag:
             yield element
             element.clear()
-        elif element.tag == last:
+        elif event == "end" and inside == depth - 1 and element.tag == last:
             return
 
 
@@ -271,12 +278,13 @@ def _cells_of(source: str) -> list[dict[int, Any]]:
     part, texts = book.package.find(excel.SHARED_STRINGS), []
     if part is not None:
         data = book.archive.read(part.PartName[1:])
-        texts = [_or_none(text_of, one) for one in _elements(data, f"{{{strings.SHEET_MAIN_NS}}}si")]
-    parser = sheets.WorkSheetParser(None, texts, True, wb.epoch, wb._date_formats, wb._timedelta_formats)
+        texts = [_or_none(text_of, one) for one in _elements(data, 1, f"{{{strings.SHEET_MAIN_NS}}}si")]
+    shared = dict(enumerate(texts))  # a list counts -1 from its end
+    parser = sheets.WorkSheetParser(None, shared, True, wb.epoch, wb._date_formats, wb._timedelta_formats)
     known = (part.target for _, part in book.parser.find_sheets() if "chartsheet" not in part.Type)
     place = next(name for name in known if name in book.valid_files)
     records: list[dict[int, Any]] = []
-    for row in _elements(book.archive.read(place), sheets.ROW_TAG, sheets.DATA_TAG):
+    for row in _elements(book.archive.read(place), 2, sheets.ROW_TAG, sheets.DATA_TAG):
         if not records and row.get("r", "1") != "1":
             records.append({})  # the first one is blank
         parser.col_counter = 0

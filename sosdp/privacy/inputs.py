@@ -278,7 +278,7 @@ def same_label(labels: Any, wanted: Any) -> list[bool]:
 LEFT_OUT: Hashable = object()
 """What a record that has no key becomes."""
 
-_LARGEST_INTEGER = 1 << 256
+LARGEST_INTEGER = 1 << 256
 
 
 def canonical(value: Any) -> Hashable:
@@ -316,7 +316,7 @@ def _key(value: Any, depth: int, room: list[int]) -> Hashable:
         result = int(result)
     if type(result) is float:
         return LEFT_OUT if result != result else result
-    return int(result) if abs(result) <= _LARGEST_INTEGER else LEFT_OUT
+    return int(result) if abs(result) <= LARGEST_INTEGER else LEFT_OUT
 
 
 def floats(values: Any, row: tuple[int, ...] | None = None) -> npt.NDArray[np.float64]:

@@ -117,6 +117,7 @@ def test_the_number_of_a_row_says_nothing(tmp_path, number):
         b't="n"><v>%s</v>' % (b"9" * 5000),
         b't="n" s="x"><v>1</v>',
         b't="s"><v>99</v>',
+        b't="inlineStr"><is><t>a</t><sheetData/></is>',
         b't="n" r="nonsense"><v>1</v>',
         b't="inlineStr"><is><r><rPr><sz val="x"/></rPr><t>a</t></r></is>',
     ],
@@ -131,6 +132,13 @@ def test_a_cell_that_cannot_be_read_is_missing(tmp_path, cell):
     assert [*values[:1].tolist(), *values[2:].tolist()] == [RECORDS[0], *RECORDS[2:]]
 
 
+@pytest.mark.parametrize("within", [b"<sheetData/>", b"<row><c><v>7</v></c></row>", b"<row/><sheetData/>"])
+def test_what_stands_within_a_row_is_a_part_of_it(tmp_path, within):
+    """A record that is no cell ended the sheet for all after it, or was two."""
+    old = b'<c r="B3" t="n"><v>11</v></c>'
+    assert read_table(sheet(tmp_path, (old, old + within))).values.tolist() == RECORDS
+
+
 def test_texts_that_cells_share_are_read_one_by_one(tmp_path):
     kind = excel.reader.excel.SHARED_STRINGS.encode()
     said = b'<Override PartName="/xl/sharedStrings.xml" ContentType="%s"/></Types>' % kind
@@ -138,6 +146,7 @@ def test_texts_that_cells_share_are_read_one_by_one(tmp_path):
         tmp_path,
         (b"</Types>", said),
         *((b'<c r="B%d" t="n"><v>%d<' % (k + 2, 10 + k), b'<c t="s"><v>%d<' % k) for k in range(4)),
+        (b'<c r="B6" t="n"><v>14<', b'<c t="s"><v>-1<'),
     )
     texts = [
         b"<t>17.5</t>",
@@ -151,7 +160,21 @@ def test_texts_that_cells_share_are_read_one_by_one(tmp_path):
         file.writestr("xl/sharedStrings.xml", b'<sst xmlns="%s">%s</sst>' % (space, entries))
     schema = Schema.from_dict({"format": "sosdp-schema/1", "columns": {"x": NUMBER, "y": NUMBER}})
     values = read_table(path, schema=schema).values[:, 1]
-    assert np.array_equal(values, [17.5, np.nan, np.nan, 18.0, 14.0, 15.0], equal_nan=True)
+    assert np.array_equal(values, [17.5, np.nan, np.nan, 18.0, np.nan, 15.0], equal_nan=True)
+
+
+@pytest.mark.parametrize("encoding", ["us-ascii", "windows-1252", "UTF8", "UTF-16"])
+def test_no_record_refuses_a_sheet_of_another_encoding(tmp_path, encoding):
+    path = sheet(tmp_path, (b'<c r="B3" t="n"><v>11</v>', b'<c t="inlineStr"><is><t>a&#1;</t></is>'))
+    with zipfile.ZipFile(path) as whole, zipfile.ZipFile(tmp_path / "v.xlsx", "w") as other:
+        for name in whole.namelist():
+            text = whole.read(name)
+            if name.endswith("sheet1.xml"):
+                declared = f'<?xml version="1.0" encoding="{encoding}"?>{text.decode()}'
+                text = declared.encode(encoding)
+            other.writestr(name, text)
+    values = read_table(str(tmp_path / "v.xlsx")).values
+    assert np.isnan(values[1, 1]) and values[[0, *range(2, 6)]].tolist() == [RECORDS[0], *RECORDS[2:]]
 
 
 def test_a_sheet_of_another_encoding_is_read(tmp_path):

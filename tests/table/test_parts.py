@@ -12,8 +12,11 @@ import numpy as np
 import pytest
 
 from sosdp.privacy import Budget, Parts, Table
+from sosdp.privacy.entries import listed
+from sosdp.privacy.table.records import text_of
 from sosdp.privacy.table.state import totals
 
+arrow = pytest.importorskip("pyarrow")
 pandas = pytest.importorskip("pandas")
 
 SCHEMA = {
@@ -160,3 +163,18 @@ def test_a_killed_worker_loses_nothing(tmp_path):
         release = table.release(executor=pool)
     assert len(budget.spent) == 1 and release.guarantee.epsilon == 1.0
     assert same(reduce(table.merge, map(table.fold, source)), table.fold(whole))
+
+
+def test_a_whole_number_beyond_all_keys_is_none():
+    """Python writes no integer of more than 4300 digits: one record raised."""
+    assert text_of(2**256) == str(2**256) and text_of(-(2**256)) == str(-(2**256))
+    assert [text_of(n) for n in (10**5000, -(10**5000), 2**256 + 1)] == [None] * 3
+
+
+def test_parts_of_a_column_have_dictionaries_of_their_own():
+    """Of 128 names more than a byte tells apart, the last one raised."""
+    parts = [[f"u{k}" for k in range(120)], [f"v{k}" for k in range(9)], ["u0", None]]
+    kind = arrow.dictionary(arrow.int8(), arrow.string())
+    column = arrow.chunked_array([arrow.array(part).dictionary_encode().cast(kind) for part in parts])
+    read = listed(column)
+    assert read[:-1] == [*parts[0], *parts[1], "u0"] and read[-1] != read[-1]

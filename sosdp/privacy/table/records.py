@@ -33,7 +33,7 @@ from sosdp.privacy.files import (
     suffix_of,
 )
 from sosdp.privacy.guarantee.condition import Condition
-from sosdp.privacy.inputs import as_float, plain
+from sosdp.privacy.inputs import LARGEST_INTEGER, as_float, plain
 from sosdp.privacy.schema import EPOCH, Column, days
 from sosdp.privacy.silence import no_warnings
 from sosdp.privacy.table.question import Question
@@ -262,13 +262,15 @@ def _days(value: Any) -> float:
 
 
 def text_of(value: Any) -> str | None:
-    """A key or an owner as a text: texts without blanks at their ends, whole numbers; None for all else."""
+    """A key or an owner as a text: texts without blanks at their ends, numbers, whole ones up to 2^256; None
+    for all else."""
     result = plain(value)
     if type(result) is str:
         return sys.intern(result.strip())  # one that is repeated takes the memory of one
     if type(result) is float and math.isfinite(result):
         return str(int(result)) if result.is_integer() and abs(result) < 1 << 53 else repr(result)
-    return str(result) if type(result) is int or type(result) is bool else None
+    whole = type(result) is bool or type(result) is int and abs(result) <= LARGEST_INTEGER
+    return str(result) if whole else None
 
 
 def all_chunks(source: Any, question: Question) -> Iterator[Chunk]:
