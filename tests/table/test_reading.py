@@ -135,7 +135,7 @@ def test_a_frame_may_have_any_names_for_columns_and_rows():
         frame = pandas.DataFrame({name: [1.0, 2.0], "z": [3.0, 4.0]}, index=labels)
         assert numbers(frame).tolist() == [[1, 3], [2, 4]] and not counted_width(frame, 2)
         said = {"format": "sosdp-schema/1", "columns": {name: NUMBER}}
-        (row,) = Table(frame, said, 1e9).sum(name).release().value["rows"]
+        (row,) = Table(frame, said, 1e12).sum(name).release().value["rows"]
         assert round(row["value"], 6) == 3
 
 
