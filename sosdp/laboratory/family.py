@@ -211,9 +211,11 @@ class FixedSet(AsProven):
         It is the family whose variables are all shared. Undecided where no identity of degree 2 in z bounds
         it; nothing is refuted.
         """
-        return Family(
-            0, self.record, lambda z, x: self.inside(z), (), self.objective, lambda z: [], shared=self.own
-        ).stability(claim=claim)
+        inside = self.inside  # what a function holds is looked into, and this one's object holds more
+        family = Family(
+            0, self.record, lambda z, x: inside(z), (), self.objective, lambda z: [], shared=self.own
+        )
+        return family.stability(claim=claim)
 
 
 class Written:
