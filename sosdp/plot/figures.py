@@ -55,10 +55,10 @@ def framed(ax: Any, colour: str, width: float) -> None:
     ax.spines[:].set(visible=True, color=colour, linewidth=width)
 
 
-def dots(ax: Any, xy: np.ndarray, sign: int, size: float, edge: float, **more: Any) -> None:
+def dots(ax: Any, xy: np.ndarray, sign: int, size: float, edge: float, label: str | None = None) -> None:
     """Points (n, 2) in the colour and with the mark of their group."""
     style = {"marker": "o" if sign == 1 else "s", "color": GROUPS[sign], "edgecolor": "white", "zorder": 2}
-    ax.scatter(*xy.T, s=size, linewidth=edge, **style, **more)
+    ax.scatter(*xy.T, s=size, linewidth=edge, label=label, **style)
 
 
 def title(ax: Any, text: str) -> None:
