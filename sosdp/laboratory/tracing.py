@@ -83,11 +83,14 @@ class Symbol:
     def __neg__(self) -> Symbol:
         return Symbol(-self._value, self._asked)
 
-    def conjugate(self, *_: Any) -> Symbol:
+    def conjugate(self) -> Symbol:
         """Itself: records are real (numpy's variance asks for it)."""
         return self
 
-    __pos__ = __copy__ = __deepcopy__ = conjugate
+    __pos__ = __copy__ = conjugate
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Symbol:
+        return self
 
 
 def _allowed(operation: Callable[[Polynomial, Any], Any]) -> Callable[[Symbol, Any], Any]:

@@ -104,8 +104,7 @@ def find_scaling(
     ``wanted``: exponents that others chose, by variable.
     """
     smallest, largest = _ends(identity.target)
-    low, high = _ends(identity.varying(identity.target))
-    exponent = _variable_exponents(identity, bounds, math.log2(high) - math.log2(low))
+    exponent = _variable_exponents(identity, bounds, identity.varying(identity.target))
     if wanted:
         exponent = np.pad(exponent, (0, max(0, max(wanted) + 1 - exponent.size)))
         exponent[list(wanted)] = list(wanted.values())
@@ -127,10 +126,16 @@ def find_scaling(
     )
 
 
-def _ends(coefficients: np.ndarray) -> tuple[float, float]:
-    """The least and the largest size of the coefficients, and of one."""
-    size = np.abs(coefficients[coefficients != 0])
-    return float(size.min(initial=1.0)), float(size.max(initial=1.0))
+def _ends(coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the largest size of the coefficients (last axis), and of one."""
+    size = np.abs(coefficients)
+    return np.where(size > 0, size, 1.0).min(axis=-1, initial=1.0), size.max(axis=-1, initial=1.0)
+
+
+def _is_near(coefficients: np.ndarray) -> np.ndarray:
+    """Whether the coefficients (last axis) and one are near each other."""
+    low, high = _ends(coefficients)
+    return np.asarray(np.log2(high) - np.log2(low) <= math.log2(_SPREAD))
 
 
 def is_scaled_alike(
@@ -140,16 +145,12 @@ def is_scaled_alike(
     where that is another one."""
     _, exponent, constraints, even = identity.derive(_settled, bounds)
     known: Any = identity.derived.get(find_scaling) or (b"", None, None)
-    own, size = known[0] == _alike(identity, exponent.copy()).tobytes() and known[1] is bounds, np.abs(target)
+    own = known[0] == _alike(identity, exponent.copy()).tobytes() and known[1] is bounds
     if not own or known[2] is None or known[2].column is not scaling.column or _is_wide(identity):
         return np.zeros(len(target), dtype=bool)
-    smallest = np.where(size > 0, size, 1.0).min(axis=1, initial=1.0)
-    largest = size.max(axis=1, initial=1.0)
+    smallest, largest = _ends(target)
     exact = (smallest * known[3] > TINY) & (largest * known[4] < 1 / TINY) | known[2].trivial
-    size = identity.varying(size)
-    low, high = np.where(size > 0, size, 1.0).min(axis=1, initial=1.0), size.max(axis=1, initial=1.0)
-    near = np.log2(high) - np.log2(low) <= math.log2(_SPREAD)
-    return exact & (near if even else constraints is None)
+    return exact & (_is_near(identity.varying(target)) if even else constraints is None)
 
 
 def _is_wide(identity: Identity) -> bool:
@@ -227,12 +228,12 @@ def _largest(matrix: sp.csr_matrix) -> np.ndarray:
     return result
 
 
-def _variable_exponents(identity: Identity, bounds: VariableBounds, spread: float) -> np.ndarray:
-    """The exponents of variables; ``spread``: of the logarithms of the target's coefficients, at most."""
+def _variable_exponents(identity: Identity, bounds: VariableBounds, varying: np.ndarray) -> np.ndarray:
+    """The exponents of variables; ``varying``: the target, without a constant that chooses no unit."""
     settled, exponent, constraints, even = identity.derive(_settled, bounds)
     exponent = exponent.copy()
-    if constraints is not None and not (even and spread <= math.log2(_SPREAD)):
-        polynomials = [(identity.columns, identity.varying(identity.target)), *constraints]
+    if constraints is not None and not (even and _is_near(varying)):
+        polynomials = [(identity.columns, varying), *constraints]
         more = max(0, *(int(monos.max(initial=0)) + 1 - exponent.size for monos, _ in polynomials))
         free = ~np.pad(settled, (0, more), constant_values=True)
         exponent = _balanced(polynomials, np.pad(exponent, (0, more)), free)[: exponent.size]
