@@ -246,3 +246,27 @@ def test_a_constant_that_two_identities_share_an_unknown_with_is_no_part_of_it()
         program = sd.SosProgram([g]).require(x**2 + constant - g).require(y**2 - y + 3 - g)
         result = program.maximize(g)
         assert result.status == "optimal" and value - 1e-4 <= result.certified_bound <= value
+
+
+@pytest.mark.parametrize("low", [1, 4, 9])
+@pytest.mark.parametrize("powers", [(0, 0, 0), (-1, 5, -5), (-4, 7, -5), (0, -3, 0), (3, 3, 3), (4, 6, 0)])
+def test_bounded_variables_say_how_large_the_others_are(low, powers):
+    """``x <= 20`` and ``y >= x**2`` choose a unit of y in which answers, and proofs where y has no bound,
+    are as good as in any other."""
+    i, j, k = (Fraction(10) ** n for n in powers)
+    answer = sd.minimize(k * j * y, [j * y >= (i * x) ** 2, i * x >= low, i * x <= 20])
+    truth = low**2 * k
+    assert answer.status == "optimal" and answer.certified_bound is not None
+    assert Fraction(answer.certified_bound) <= truth
+    assert answer.bound == pytest.approx(float(truth), rel=5e-6)
+    assert answer.certified_bound == pytest.approx(float(truth), rel=5e-6)
+
+
+@pytest.mark.parametrize("mass", [Fraction(1, 3), 2, Fraction(7, 5)])
+def test_a_proof_where_nothing_bounds_a_variable_counts_the_mass(mass):
+    """By the dual vector in the program's units, in which the mass is a price that is no power of two."""
+    program = sd.MeasureProgram()
+    measure = program.measure([x, y], on=sd.System(y >= x**2, x >= 1, x <= 20), mass=mass)
+    answer = program.minimize(measure(y))
+    assert Fraction(answer.certified_bound) <= mass
+    assert answer.certified_bound == pytest.approx(float(mass), rel=5e-6)

@@ -242,10 +242,10 @@ def missed_by_signs(n, weights, gap=Fraction(1, 10**9)):
 )
 def test_signs_that_miss_an_inequality_by_next_to_nothing(n, degree, status):
     """They were `optimal`: moments miss by 1e-9 what solvers miss anyway. Many digits refute them, and of a
-    finite set too large for these it is known that none of its points was found."""
+    finite set that is almost too large for these it is known at least that none of its points was found."""
     for weights in ([1] * n, [Fraction(31 * k + 7, 90 - k) * (-1) ** k for k in range(n)]):
         answer = sd.minimize(*missed_by_signs(n, weights), degree=degree)
-        assert answer.status == (status or "inaccurate")
+        assert answer.status in ((status,) if status else ("inaccurate", "infeasible"))
         met = sd.minimize(*missed_by_signs(n, weights, 0), degree=degree)
         assert met.status == "optimal" and met.bound == pytest.approx(
             sum((-1) ** k * math.copysign(1, w) for k, w in enumerate(weights)), abs=1e-5

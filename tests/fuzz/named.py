@@ -191,4 +191,17 @@ NAMED = [
     at("10**6*(x+33)**2+10**12", (), {"x": -33}, size=1e6),
     # two ends that close an answer together ask for a point of the set, as one that is closed by itself does
     Question("x+y", ("(x-40000)**2+y**2 == 1", "(x-40000)*y >= F(500001,1000000)"), "empty"),
+    # a term in variables that have a bound says of the others how large they are (answers within 1e-4 were
+    # optimal, beside what y varies by where its unit is one); what nothing bounds is proven in those units
+    *(
+        at(
+            f"{c}*{b}*y",
+            (f"{b}*y >= ({a}*x)**2", f"{a}*x >= {low}", f"{a}*x <= 20"),
+            {"x": low / F(10) ** i, "y": low**2 / F(10) ** j},
+            size=float(low**2 * F(10) ** k),
+            doors=("minimize", "maximize", "sos", "measure", "file"),
+        )
+        for low, i, j, k in ((4, -1, 5, -5), (1, -4, 7, -5), (1, 0, 5, -6), (4, 0, -3, 0))
+        for a, b, c in (tuple(f"10**{n}" if n >= 0 else f"F(1,10**{-n})" for n in (i, j, k)),)
+    ),
 ]

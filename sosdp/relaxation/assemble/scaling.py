@@ -31,7 +31,8 @@ from .identity import Identity
 _WORTH = 2  # exponents below it are left alone
 _SMALLEST = 2.0**-400
 _LIMIT = 20  # the largest exponent of leading terms
-_SPREAD = 1e8  # ratio of the coefficients of a polynomial up to which unbounded variables are left alone
+_SPREAD = 1e8  # ratio of the coefficients of an objective up to which unbounded variables are left alone
+_NEAR = 32.0  # and of a constraint: y >= x**2/1000 and x <= 20 say what size y has
 _PULL = 1e-3  # of an exponent towards zero (or its bound), where the coefficients say nothing
 _WHOLE = 0.03  # weight of what terms in other variables say of one, constants among them
 _MOST_ENTRIES = 1_000_000  # of the table of least squares
@@ -143,14 +144,14 @@ def is_scaled_alike(
 ) -> np.ndarray:
     """For which targets, one row each, ``find_scaling`` returns this scaling, which it returned last; none
     where that is another one."""
-    _, exponent, constraints, even = identity.derive(_settled, bounds)
+    _, exponent, constraints, factors = identity.derive(_settled, bounds)
     known: Any = identity.derived.get(find_scaling) or (b"", None, None)
     own = known[0] == _alike(identity, exponent.copy()).tobytes() and known[1] is bounds
     if not own or known[2] is None or known[2].column is not scaling.column or _is_wide(identity):
         return np.zeros(len(target), dtype=bool)
     smallest, largest = _ends(target)
     exact = (smallest * known[3] > TINY) & (largest * known[4] < 1 / TINY) | known[2].trivial
-    return exact & (_is_near(identity.varying(target)) if even else constraints is None)
+    return exact & (constraints is None or _is_near(identity.varying(target) * factors))
 
 
 def _is_wide(identity: Identity) -> bool:
@@ -230,13 +231,10 @@ def _largest(matrix: sp.csr_matrix) -> np.ndarray:
 
 def _variable_exponents(identity: Identity, bounds: VariableBounds, varying: np.ndarray) -> np.ndarray:
     """The exponents of variables; ``varying``: the target, without a constant that chooses no unit."""
-    settled, exponent, constraints, even = identity.derive(_settled, bounds)
+    settled, exponent, constraints, factors = identity.derive(_settled, bounds)
     exponent = exponent.copy()
-    if constraints is not None and not (even and _is_near(varying)):
-        polynomials = [(identity.columns, varying), *constraints]
-        more = max(0, *(int(monos.max(initial=0)) + 1 - exponent.size for monos, _ in polynomials))
-        free = ~np.pad(settled, (0, more), constant_values=True)
-        exponent = _balanced(polynomials, np.pad(exponent, (0, more)), free)[: exponent.size]
+    if constraints is not None and not _is_near(varying * factors):
+        exponent = _balanced([(identity.columns, varying), *constraints], exponent, ~settled, _SPREAD)
     if _is_wide(identity):
         # first-order methods suffer from moments of all sizes: a dense quartic of side 66 is lost without
         free = ~settled & (exponent == 0)
@@ -246,9 +244,10 @@ def _variable_exponents(identity: Identity, bounds: VariableBounds, varying: np.
 
 def _settled(
     identity: Identity, bounds: VariableBounds
-) -> tuple[np.ndarray, np.ndarray, list[tuple[np.ndarray, np.ndarray]] | None, bool]:
-    """Of a set: which exponents are settled, and all as they are then; the constraints (None where nothing is
-    left to be chosen), and whether their coefficients, and settled units, are near each other."""
+) -> tuple[np.ndarray, np.ndarray, list[tuple[np.ndarray, np.ndarray]] | None, np.ndarray]:
+    """Of a set: which exponents are settled, and all as its constraints choose them; the constraints (None
+    where nothing is left to be chosen), and the factors of coefficients then, 0 where nothing is left to be
+    chosen."""
     monos = [identity.columns, *(b.basis for b in identity.blocks)]
     monos += [rows.multipliers for rows in identity.equalities]
     rewritten = set(identity.quotient.power)
@@ -259,11 +258,13 @@ def _settled(
     settled[[0, *limited, *rewritten]] = True
     exponent = np.zeros(top + 1)
     exponent[limited] = np.ceil(np.log2([bounds.largest[v] for v in limited]) - 1e-9)
-    if identity.hermitian or settled[identity.columns].all():
-        return settled, exponent, None, True
+    columns = identity.columns
+    if identity.hermitian or settled[columns].all():
+        return settled, exponent, None, np.zeros(len(columns))
     constraints = constraint_terms(identity)
-    even = all(np.ptp(np.log2(np.abs(c[c != 0]))) <= math.log2(_SPREAD) for _, c in constraints if c.any())
-    return settled, exponent, constraints, even and not exponent.any()
+    exponent = _balanced(constraints, exponent, ~settled, _NEAR)
+    factors = np.where(settled[columns].all(axis=1), 0.0, np.exp2(exponent[columns].sum(axis=1)))
+    return settled, exponent, constraints, factors
 
 
 def _alike(identity: Identity, exponent: np.ndarray) -> np.ndarray:
@@ -291,19 +292,19 @@ def constraint_terms(identity: Identity) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def _balanced(
-    polynomials: list[tuple[np.ndarray, np.ndarray]], exponent: np.ndarray, free: np.ndarray
+    polynomials: list[tuple[np.ndarray, np.ndarray]], exponent: np.ndarray, free: np.ndarray, spread: float
 ) -> np.ndarray:
     """The exponents with those of the free variables chosen by least squares so that the coefficients of the
-    terms that have one of them, of each polynomial, are near each other; unchanged where they are already."""
+    terms that have one of them, of each polynomial, are near each other; unchanged where their ratios are
+    below ``spread`` already."""
     parts, unusual = [], False
     for monos, coefs in polynomials:
-        touched = free[monos].any(axis=1)
-        used = (coefs != 0) & (touched | (monos == 0).all(axis=1))
+        used = coefs != 0
         rows = monos[used]
-        if len(rows) < 2 or not touched[used].any():
+        if len(rows) < 2 or not free[rows].any():
             continue
         size = np.log2(np.abs(coefs[used])) + exponent[rows].sum(axis=1)
-        unusual = unusual or bool(np.ptp(size) > np.log2(_SPREAD))
+        unusual = unusual or bool(np.ptp(size) > np.log2(spread))
         parts.append((rows, size))
     if not unusual:
         return exponent

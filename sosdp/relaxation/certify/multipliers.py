@@ -168,10 +168,10 @@ def _by_conic_program(built: Built, raw: RawSolution, best: Theorem, time_limit:
     if result is None:
         return best
     shown = Certified(best.gram, best.free, 0.0, np.inf, "")
-    theorem = proven(built, best.gram, best.free, np.array([result]) / built.slopes, shown)
-    assert theorem.value is not None
+    theorem = proven(built, best.gram, best.free, np.array([result]), shown)
     value = _value(built, raw.unknowns)
-    return theorem if value - theorem.value <= tolerance(built, value) else best
+    close = theorem.value is not None and value - theorem.value <= tolerance(built, value)
+    return theorem if close else best
 
 
 def refute(state: State, built: Built, raw: RawSolution) -> Theorem | None:
