@@ -204,4 +204,19 @@ NAMED = [
         for low, i, j, k in ((4, -1, 5, -5), (1, -4, 7, -5), (1, 0, 5, -6), (4, 0, -3, 0))
         for a, b, c in (tuple(f"10**{n}" if n >= 0 else f"F(1,10**{-n})" for n in (i, j, k)),)
     ),
+    # what another term outgrows on the set, or all of it beside a large constant, chooses no unit
+    *(
+        at(f"{c}+{objective}", on, point, size=size, doors=("minimize", "maximize", "sos", "measure", "file"))
+        for c in (0, 1100, 10**9, 10**12)
+        for objective, on, point, size in (
+            ("x**2+1e-9*x", (), {"x": -F(1e-9) / 2}, 1e-9),
+            ("x**2+y**2+1e-9*x", ("x >= 3",), {"x": 3, "y": 0}, 9.0),
+            (
+                "x**2+1e-10*y+y**2",
+                ("x+y >= 1",),
+                {"x": F(1, 2) + F(1e-10) / 4, "y": F(1, 2) - F(1e-10) / 4},
+                0.5,
+            ),
+        )
+    ),
 ]

@@ -258,6 +258,12 @@ class Identity(PickledByName):
         rest = np.where(taken, 0.0, size).max(axis=-1, initial=0.0, keepdims=True)
         return np.where(taken & (size > _LARGE_CONSTANT * rest) & (rest > 0), 0.0, target)
 
+    @property
+    def excludes_origin(self) -> bool:
+        """Whether a constraint shows at once that the origin is no point of the set."""
+        scalar = [b.multiplier for b in self.blocks if b.kind != "sos" and b.entry is None]
+        return any(p.constant < 0 for p in scalar) or any(e.polynomial.constant for e in self.equalities)
+
     def wanted(self) -> np.ndarray:
         """Which columns' coefficients may be another than that of Gram matrices, boolean."""
         return (self.target != 0) | (self.free.getnnz(axis=0) + self.unknown.getnnz(axis=0) > 0)

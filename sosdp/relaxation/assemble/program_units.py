@@ -21,7 +21,7 @@ from scipy.sparse.linalg import spsolve
 from ...algebra.coefficients import TOO_LARGE, to_float
 from ...reduction.bounds import VariableBounds
 from .identity import Identity
-from .scaling import Scaling, constraint_terms, find_scaling, power_of_two
+from .scaling import Scaling, choosing, constraint_terms, find_scaling, power_of_two
 
 DISTANT = 10.0  # powers of two: coefficients that are nearer one are left alone
 _PULL = 1e-6  # of exponents towards zero, where the coefficients say nothing
@@ -38,21 +38,25 @@ def program_scalings(
     """Scalings of identities in common unknowns (same order): of their variables (``known``: exponents that
     others chose), of each identity as a whole, and of the unknowns."""
     result = [find_scaling(p, b, wanted=u) for p, b, u in zip(identities, bounds, known, strict=True)]
-    worst = farthest(identities, result)
+    worst = farthest(identities, bounds, result)
     if worst <= DISTANT:
         return result
     balanced = _balanced(identities, bounds, result, known)
-    return balanced if balanced and farthest(identities, balanced) < worst else result
+    return balanced if balanced and farthest(identities, bounds, balanced) < worst else result
 
 
-def farthest(identities: list[Identity], scalings: list[Scaling]) -> float:
+def farthest(identities: list[Identity], bounds: list[VariableBounds], scalings: list[Scaling]) -> float:
     """How far the coefficients of the scaled identities are from one, as a power of two, but for a large
     constant of a bound."""
+    every = zip(identities, scalings, _targets(identities, bounds), strict=True)
+    return max(float(distances(p, scaling, target[None])[0]) for p, scaling, target in every)
+
+
+def _targets(identities: list[Identity], bounds: list[VariableBounds]) -> list[np.ndarray]:
+    """Of each identity what chooses units."""
     if len(identities) == 1:
-        piece = identities[0]
-        return float(distances(piece, scalings[0], piece.varying(piece.target[None]))[0])
-    every = zip(identities, scalings, strict=True)
-    return max(float(distances(p, scaling, p.target[None])[0]) for p, scaling in every)
+        return [choosing(identities[0], bounds[0])]
+    return [p.target for p in identities]
 
 
 def distances(identity: Identity, scaling: Scaling, target: np.ndarray) -> np.ndarray:
@@ -86,7 +90,8 @@ def _balanced(
     logs: list[float] = []
     places: list[dict[int, int]] = []  # of each identity: column of the exponent of a variable
     width = len(identities) + count
-    for number, (identity, limits) in enumerate(zip(identities, bounds, strict=True)):
+    every = zip(identities, bounds, _targets(identities, bounds), strict=True)
+    for number, (identity, limits, target) in enumerate(every):
         fixed = {0, *identity.quotient.power, *known[number]}
         fixed |= {v for v, s in limits.largest.items() if 0 < s < np.inf}
         place: dict[int, int] = {}
@@ -94,7 +99,7 @@ def _balanced(
         constraints = constraint_terms(identity)
         own = width
         width += len(constraints)
-        for scale_of, unknown, monomial, log in _terms(identity, number, own, constraints):
+        for scale_of, unknown, monomial, log in _terms(identity, target, number, own, constraints):
             columns, rates = [scale_of], [1.0]
             if unknown >= 0:
                 columns.append(len(identities) + unknown)
@@ -126,11 +131,15 @@ def _balanced(
 
 
 def _terms(
-    identity: Identity, number: int, own: int, constraints: list[tuple[np.ndarray, np.ndarray]]
+    identity: Identity,
+    target: np.ndarray,
+    number: int,
+    own: int,
+    constraints: list[tuple[np.ndarray, np.ndarray]],
 ) -> Iterator[_Term]:
     """The terms of an identity and of its constraints (each of which has a factor of its own)."""
-    for column in np.flatnonzero(identity.target):
-        yield number, -1, identity.columns[column], float(np.log2(abs(identity.target[column])))
+    for column in np.flatnonzero(target):
+        yield number, -1, identity.columns[column], float(np.log2(abs(target[column])))
     rows, columns, data = sp.find(identity.unknown)
     for row, column, entry in zip(rows.tolist(), columns.tolist(), data.tolist(), strict=True):
         if entry:

@@ -11,7 +11,7 @@ columns multiplied by powers of two: Gram matrices by congruence, so cones are k
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -105,7 +105,7 @@ def find_scaling(
     ``wanted``: exponents that others chose, by variable.
     """
     smallest, largest = _ends(identity.target)
-    exponent = _variable_exponents(identity, bounds, identity.varying(identity.target))
+    exponent = _variable_exponents(identity, bounds)
     if wanted:
         exponent = np.pad(exponent, (0, max(0, max(wanted) + 1 - exponent.size)))
         exponent[list(wanted)] = list(wanted.values())
@@ -151,7 +151,9 @@ def is_scaled_alike(
         return np.zeros(len(target), dtype=bool)
     smallest, largest = _ends(target)
     exact = (smallest * known[3] > TINY) & (largest * known[4] < 1 / TINY) | known[2].trivial
-    return exact & (constraints is None or _is_near(identity.varying(target) * factors))
+    if constraints is not None:
+        exact &= factors is not None and _is_near(identity.varying(target) * factors)
+    return exact
 
 
 def _is_wide(identity: Identity) -> bool:
@@ -229,12 +231,34 @@ def _largest(matrix: sp.csr_matrix) -> np.ndarray:
     return result
 
 
-def _variable_exponents(identity: Identity, bounds: VariableBounds, varying: np.ndarray) -> np.ndarray:
-    """The exponents of variables; ``varying``: the target, without a constant that chooses no unit."""
+def choosing(identity: Identity, bounds: VariableBounds) -> np.ndarray:
+    """What of the target chooses units: neither a constant that is large beside all else nor, where the
+    origin satisfies not all constraints, a term that another one outgrows from the size on that these choose:
+    1e-9*x beside x**2, and x >= 3."""
+    target = identity.varying(identity.target)
     settled, exponent, constraints, factors = identity.derive(_settled, bounds)
+    near = constraints is None or factors is not None and _is_near(target * factors)
+    if near or not identity.excludes_origin:
+        return target
+    used = np.flatnonzero(target)
+    columns = identity.columns[used]
+    size = np.abs(target[used]) * np.exp2(exponent[columns].sum(axis=1))
+    ids = np.unique(columns[~settled[columns]])
+    degree = (columns[:, :, None] == ids).sum(axis=1)
+    if used.size**2 * ids.size > _MOST_ENTRIES:
+        return target
+    outgrown = (degree[:, None] <= degree).all(axis=2) & (size[:, None] * _NEAR < size)
+    target[used[outgrown.any(axis=1)]] = 0.0
+    return target
+
+
+def _variable_exponents(identity: Identity, bounds: VariableBounds) -> np.ndarray:
+    """The exponents of variables."""
+    settled, exponent, constraints, factors = identity.derive(_settled, bounds)
+    target = choosing(identity, bounds)
+    if constraints is not None and (factors is None or not _is_near(target * factors)):
+        exponent = _balanced([(identity.columns, target), *constraints], exponent, ~settled, _SPREAD)
     exponent = exponent.copy()
-    if constraints is not None and not _is_near(varying * factors):
-        exponent = _balanced([(identity.columns, varying), *constraints], exponent, ~settled, _SPREAD)
     if _is_wide(identity):
         # first-order methods suffer from moments of all sizes: a dense quartic of side 66 is lost without
         free = ~settled & (exponent == 0)
@@ -244,10 +268,10 @@ def _variable_exponents(identity: Identity, bounds: VariableBounds, varying: np.
 
 def _settled(
     identity: Identity, bounds: VariableBounds
-) -> tuple[np.ndarray, np.ndarray, list[tuple[np.ndarray, np.ndarray]] | None, np.ndarray]:
-    """Of a set: which exponents are settled, and all as its constraints choose them; the constraints (None
-    where nothing is left to be chosen), and the factors of coefficients then, 0 where nothing is left to be
-    chosen."""
+) -> tuple[np.ndarray, np.ndarray, list[tuple[np.ndarray, np.ndarray]] | None, np.ndarray | None]:
+    """Of a set: which exponents are settled, and all as bounds choose them; the constraints (None where
+    nothing is left to be chosen), and the factors of coefficients then, 0 of those in which nothing is left
+    to be chosen (None: the coefficients of a constraint are far from each other)."""
     monos = [identity.columns, *(b.basis for b in identity.blocks)]
     monos += [rows.multipliers for rows in identity.equalities]
     rewritten = set(identity.quotient.power)
@@ -260,11 +284,26 @@ def _settled(
     exponent[limited] = np.ceil(np.log2([bounds.largest[v] for v in limited]) - 1e-9)
     columns = identity.columns
     if identity.hermitian or settled[columns].all():
-        return settled, exponent, None, np.zeros(len(columns))
+        return settled, exponent, None, None
     constraints = constraint_terms(identity)
-    exponent = _balanced(constraints, exponent, ~settled, _NEAR)
-    factors = np.where(settled[columns].all(axis=1), 0.0, np.exp2(exponent[columns].sum(axis=1)))
-    return settled, exponent, constraints, factors
+    exponent = _balanced([*_reached(constraints, exponent, settled)], exponent, ~settled, _NEAR)
+    free = ~settled[columns].all(axis=1)
+    factors = np.where(free, np.exp2(exponent[columns].sum(axis=1)), 0.0)
+    even = _balanced(constraints, exponent, ~settled, _SPREAD) is exponent
+    return settled, exponent, constraints, factors if even else None
+
+
+def _reached(
+    constraints: list[tuple[np.ndarray, np.ndarray]], exponent: np.ndarray, settled: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Of constraints in settled variables and others: the terms in others, and the largest of the rest, which
+    they reach."""
+    for monos, coefs in constraints:
+        size = np.abs(coefs) * np.exp2(exponent[monos].sum(axis=1))
+        rest = settled[monos].all(axis=1)
+        if not rest.all() and (size[rest & monos.any(axis=1)] > 0).any():
+            used = ~rest | (size == size[rest].max())
+            yield monos[used], coefs[used]
 
 
 def _alike(identity: Identity, exponent: np.ndarray) -> np.ndarray:
