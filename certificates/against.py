@@ -8,7 +8,7 @@ from typing import Any
 
 import certificates.kernel as kernel
 from certificates.checker.reading import PROBLEM_FORMAT
-from certificates.kernel import Goal, Malformed, NotProven, Polynomial
+from certificates.kernel import Goal, Malformed, NotProven, Polynomial, need
 
 _OTHER = "the claim is not about that problem: "
 
@@ -27,27 +27,24 @@ def compare(certificate: kernel.Certificate, here: Goal, problem: Any) -> None:
     if "measures" in problem:
         _compare_measures(certificate, here, there)
         return
-    if bool(unknowns) != (kind == "program"):
-        raise NotProven(f"{_OTHER}one has unknown coefficients, the other has none")
+    need(bool(unknowns) == (kind == "program"), f"{_OTHER}one has unknown coefficients, the other has none")
     given = [h for _, _, h in there.parts]
     if kind == "no_certificate":
         _same_certificates(here, claim, problem)
         products, most = problem.get("products", "auto"), len(here.parts[0][2])
         given = [_with_products(h, products, claim["degree"], most) for h in given]
-    if {h for _, _, h in here.parts} != {*given} and kind != "program":
-        raise NotProven(f"{_OTHER}the constraints differ")
+    need(kind == "program" or {h for _, _, h in here.parts} == {*given}, f"{_OTHER}the constraints differ")
     if kind == "infeasible":
         return  # a statement about the constraints alone, whatever the problem asks of them
-    if here.question != there.question:
-        raise NotProven(f"{_OTHER}a {kind} for a problem that asks {there.question}")
+    need(here.question == there.question, f"{_OTHER}a {kind} for a problem that asks {there.question}")
     same = here.about == there.about and [p[:2] for p in here.parts] == [p[:2] for p in there.parts]
     used = all(mine <= h for (_, _, mine), h in zip(here.parts, given, strict=False))
     pinned = "unique" not in claim or {*certificate.names} == {*problem["variables"]}
-    if not same or not used or not pinned or (there.so and here.so != there.so):
-        raise NotProven(
-            f"{_OTHER}the polynomials or the objective differ, or it assumes another constraint, or says of "
-            "other variables that there is one point"
-        )
+    need(
+        same and used and pinned and there.so in ("", here.so),
+        f"{_OTHER}the polynomials or the objective differ, or it assumes another constraint, or says of "
+        "other variables that there is one point",
+    )
 
 
 def _compare_measures(certificate: kernel.Certificate, here: Goal, there: Goal) -> None:
@@ -60,13 +57,13 @@ def _compare_measures(certificate: kernel.Certificate, here: Goal, there: Goal) 
         raise NotProven(f"{_OTHER}{error}") from None
     whole = {*claim.get("objectives", [])} - {kernel.ZERO}, claim.get("objective")
     once = {relation: k for k, relation in reversed([*enumerate(there.more)])}
-    if all(whole != _dual(there, refuted, used) for used in (once.values(), range(len(there.more)))):
-        raise NotProven(f"{_OTHER}the relations differ")
+    duals = (_dual(there, refuted, used) for used in (once.values(), range(len(there.more))))
+    need(any(whole == dual for dual in duals), f"{_OTHER}the relations differ")
     names = there.about.removeprefix("measures ").split(", ")
     for _, p, mine in here.parts:
         on = [{(f"on {name}", h) for h in mine} for name in names]
-        if any(m for m, _ in p.pairs) and not any(hs <= there.parts[0][2] for hs in on):
-            raise NotProven(f"{_OTHER}it assumes another support")
+        good = p.degree == 0 or any(hs <= there.parts[0][2] for hs in on)
+        need(good, f"{_OTHER}it assumes another support")
 
 
 def _dual(there: Goal, refuted: bool, used: Collection[int]) -> tuple[set[Polynomial], Polynomial]:
@@ -74,10 +71,8 @@ def _dual(there: Goal, refuted: bool, used: Collection[int]) -> tuple[set[Polyno
     are nonnegative (one a measure, the signs of multipliers), and the sum of the right sides.  A relation
     that is stated twice may be `used` once."""
     sign = kernel.polynomial({(): -1 if there.question == "maximize" and not refuted else 1})
-    unknowns = [
-        kernel.polynomial({(f"{kernel.MULTIPLIER}{k}",): 1} if k in used else {})
-        for k in range(len(there.more))
-    ]
+    places = range(len(there.more))
+    unknowns = [kernel.polynomial({(f"{kernel.MULTIPLIER}{k}",): 1} if k in used else {}) for k in places]
     left = kernel.ZERO if refuted else there.parts[0][1]
     for u, (_, p) in zip(unknowns, there.more, strict=True):
         left -= u * p
@@ -107,8 +102,7 @@ def _with_products(hypotheses: frozenset, products: str, degree: int, most: int)
         for fact in [one, *(kernel.product(one, other) for other in facts.values())] if one else []:
             if max(len(m) for m, _ in fact.conclusion.pairs) <= degree:
                 facts.setdefault(kernel.assume(">=", fact.conclusion).hypotheses, fact)
-        if len(facts) > most:
-            raise NotProven(f"{_OTHER}it has more products of constraints")
+        need(len(facts) <= most, f"{_OTHER}it has more products of constraints")
     return hypotheses.union(*facts)
 
 
@@ -129,6 +123,6 @@ def _same_certificates(here: Goal, claim: Mapping[str, Any], problem: Mapping[st
     if not here.parts[0][2]:
         return  # squares of polynomials end at half the degree, whatever degree was asked for
     required = problem.get("degree")
-    if required is None or kernel.number(required) > claim["degree"]:
-        wanted = "names no degree" if required is None else f"asks for degree {required}"
-        raise NotProven(f"{_OTHER}the problem {wanted}, the claim is about degree {claim['degree']}")
+    good = required is not None and kernel.number(required) <= claim["degree"]
+    wanted = "names no degree" if required is None else f"asks for degree {required}"
+    need(good, f"{_OTHER}the problem {wanted}, the claim is about degree {claim['degree']}")

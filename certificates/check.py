@@ -159,8 +159,7 @@ def _operators(certificate: dict, against: Any, said: list[str]) -> None:
             other = differs(certificate["claim"], against)
         except ValueError as error:  # of the file, or of a level
             raise Malformed(f"problem: {error}") from None
-        if other:
-            raise NotProven(f"the claim is not about that problem: {other}")
+        kernel.need(not other, f"the claim is not about that problem: {other}")
 
 
 def check_file(

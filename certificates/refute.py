@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any
 
-from certificates.kernel import LONG, ONE, Certificate, Goal, NotProven, Polynomial, rank, spelled, spend
+from certificates.kernel import LONG, ONE, Certificate, Goal, Polynomial, need, rank, spelled, spend
 
 Monomial = tuple[str, ...]  # sorted names, with repetition: of the kernel
 Values = dict[Monomial, int]  # a functional times a positive number
@@ -30,33 +30,28 @@ def separates(goal: Goal, certificate: Certificate) -> None:
     """
     (_, target, hypotheses), names = goal.parts[0], certificate.names
     degree, values = certificate.claim["degree"], dict(certificate.functional.pairs)
-    if degree < target.degree:
-        raise NotProven("claim.degree is less than the degree of the polynomial")
-    if not hypotheses and degree > target.degree:
-        raise NotProven("claim.degree is not the degree of the polynomial, where all squares end")
-    if _pairing(target, values, ()) >= 0:
-        raise NotProven("the functional is not negative on the polynomial")
+    need(degree >= target.degree, "claim.degree is less than the degree of the polynomial")
+    ends = hypotheses or degree == target.degree
+    need(ends, "claim.degree is not the degree of the polynomial, where all squares end")
+    need(_pairing(target, values, ()) < 0, "the functional is not negative on the polynomial")
     basis = _monomials_up_to(names, degree // 2)
     if not hypotheses:
         basis = that_squares_may_have(basis, {m for m, _ in target.pairs})
-    if not _localizing_is_semidefinite(((ONE,),), [basis], values):
-        raise NotProven("the functional is negative on a square")
+    good = _localizing_is_semidefinite(((ONE,),), [basis], values)
+    need(good, "the functional is negative on a square")
     for kind, body in hypotheses:
+        said = spelled((kind, body))
         if kind == "==":
-            for shift in _monomials_up_to(names, degree - body.degree):
-                if _pairing(body, values, shift) != 0:
-                    raise NotProven(
-                        f"the functional does not vanish on a multiple of {spelled((kind, body))}"
-                    )
+            shifts = _monomials_up_to(names, degree - body.degree)
+            good = all(_pairing(body, values, shift) == 0 for shift in shifts)
+            need(good, f"the functional does not vanish on a multiple of {said}")
             continue
         rows = body if kind == "psd" else ((body,),)
         # row by row: the basis of row e has the monomials b with 2 deg b + deg G_ee <= degree
         tops = [(degree - rows[e][e].degree) // 2 for e in range(len(rows))]
         bases = [_monomials_up_to(names, top) for top in tops]
-        if not _localizing_is_semidefinite(rows, bases, values):
-            raise NotProven(
-                f"the functional is negative on a square times the left of {spelled((kind, body))}"
-            )
+        good = _localizing_is_semidefinite(rows, bases, values)
+        need(good, f"the functional is negative on a square times the left of {said}")
 
 
 def _pairing(polynomial: Polynomial, values: Values, shift: Monomial) -> Fraction:

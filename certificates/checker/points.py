@@ -10,9 +10,9 @@ from typing import Any
 from certificates.kernel import (
     Certificate,
     Monomial,
-    NotProven,
     Polynomial,
     assume,
+    need,
     number,
     polynomial,
     rank,
@@ -45,18 +45,15 @@ def attained(certificate: Certificate) -> None:
     """Raise NotProven unless the point satisfies every constraint and attains the bound."""
     claim, point = certificate.claim, point_of(certificate)
     for k, p in enumerate(claim.get("equalities", [])):
-        if value_at(p, point) != 0:
-            raise NotProven(f"the point does not satisfy equality {k}")
+        need(value_at(p, point) == 0, f"the point does not satisfy equality {k}")
     for k, p in enumerate(claim.get("inequalities", [])):
-        if value_at(p, point) < 0:
-            raise NotProven(f"the point does not satisfy inequality {k}")
+        need(value_at(p, point) >= 0, f"the point does not satisfy inequality {k}")
     for k, matrix in enumerate(claim.get("psd", [])):
-        if rank([[value_at(p, point) for p in row] for row in matrix]) is None:
-            raise NotProven(f"matrix {k} is not positive semidefinite at the point")
+        known = rank([[value_at(p, point) for p in row] for row in matrix])
+        need(known is not None, f"matrix {k} is not positive semidefinite at the point")
     squares = ((number(w), value_at(p, point)) for w, p in claim.get("squares", []))
     value = value_at(claim["objective"], point) + sum(w * v**2 for w, v in squares)
-    if value != number(claim["bound"]):
-        raise NotProven("the objective at the point is not the bound")
+    need(value == number(claim["bound"]), "the objective at the point is not the bound")
 
 
 def determined(certificate: Certificate) -> None:
@@ -79,9 +76,8 @@ def determined(certificate: Certificate) -> None:
             row = next((i for i in range(len(matrix)) if _pinned(claim, matrix[i][i], point)), None)
             if row is not None and _definite(_without(gram, entry.index(row))):
                 known.update(n for entries in matrix for p in entries for n in _solved_by(p))
-    missing = [name for name in certificate.names if name not in known]
-    if missing:
-        raise NotProven(f"the multipliers do not show that {missing[0]!r} has only one optimal value")
+    missing = next((name for name in certificate.names if name not in known), "")
+    need(not missing, f"the multipliers do not show that {missing!r} has only one optimal value")
 
 
 def _fixed_by_kernel(basis: list[Monomial], gram: list[list[Fraction]], point: Point) -> list[str]:

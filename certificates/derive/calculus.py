@@ -26,8 +26,8 @@ from typing import Any
 
 import certificates.kernel as kernel
 from certificates.exact import (
-    Monomial,
     Rules,
+    Terms,
     fraction,
     gram_of,
     polynomial_of,
@@ -128,26 +128,23 @@ class Derivation:
         if not isinstance(other, Derivation):
             return self.times(other) if self.equality else self * square(1, other)
         left, right = (self, other) if self.equality or not other.equality else (other, self)
-        product = left.conclusion * right.conclusion
-        if left.equality:
-            cofactors = {k: c * right.conclusion for k, c in left.cofactors.items()}
-            theorem, squares = kernel.multiple(left.theorem, in_kernel(right.conclusion)), {}
-        else:
-            theorem, squares = kernel.product(left.theorem, right.theorem), dict[Index, tuple[Square, ...]]()
-            for (first, some), (second, others) in itertools.product(
-                left.squares.items(), right.squares.items()
-            ):
-                twice = math.prod((left.bounds[k] for k in first & second), start=Polynomial(1))
-                result = tuple((v * w, twice * q * r) for v, q in some for w, r in others)
-                squares[first ^ second] = squares.get(first ^ second, ()) + result
-            # (A + L)(B + M) = A B + L (B + M) + A M with L, M in the ideal, A = conclusion - L
-            rest = left.conclusion - sum((c * left.zeros[k] for k, c in left.cofactors.items()), start=ZERO)
-            cofactors = _merged(
-                {k: c * right.conclusion for k, c in left.cofactors.items()},
-                {k: c * rest for k, c in right.cofactors.items()},
-            )
         bound = left.bound + right.bound
-        return _make(theorem, (left, right), product, squares, cofactors, left.equality, bound)
+        if left.equality:
+            made = left.times(right.conclusion)
+            return _make(made.theorem, (left, right), made.conclusion, {}, made.cofactors, True, bound)
+        squares = dict[Index, tuple[Square, ...]]()
+        for (first, some), (second, others) in itertools.product(left.squares.items(), right.squares.items()):
+            twice = math.prod((left.bounds[k] for k in first & second), start=Polynomial(1))
+            result = tuple((v * w, twice * q * r) for v, q in some for w, r in others)
+            squares = _merged(squares, {first ^ second: result})
+        # (A + L)(B + M) = A B + L (B + M) + A M with L, M in the ideal, A = conclusion - L
+        rest = left.conclusion - sum((c * left.zeros[k] for k, c in left.cofactors.items()), start=ZERO)
+        cofactors = _merged(
+            {k: c * right.conclusion for k, c in left.cofactors.items()},
+            {k: c * rest for k, c in right.cofactors.items()},
+        )
+        theorem, product = kernel.product(left.theorem, right.theorem), left.conclusion * right.conclusion
+        return _make(theorem, (left, right), product, squares, cofactors, False, bound)
 
     __rmul__ = __mul__
 
@@ -216,28 +213,19 @@ class Derivation:
         Monomial and binomial equalities (w^2 = w, x y = 0, ...) serve as rewriting rules, and the cofactors
         they cost join the identity. NotDerived says what is left when that does not reach the target.
         """
-        rules, keys = Rules([terms_of(h) for h in self.equalities]), [*self.zeros]
-        costs: dict[int, dict[Monomial, Any]] = {}
-        # negative, for conclusion = target + costs, so that target = conclusion - costs
-        difference = terms_of(self.conclusion - target)
-        rest = rules.divide(difference, costs)
-        if rest:
-            raise NotDerived(f"the conclusion differs from what is wanted by {polynomial_of(rest)}")
-        paid = {keys[k]: polynomial_of(terms) for k, terms in costs.items() if terms}
-        parts = [
-            (Fraction(-1), kernel.multiple(kernel.assume("==", in_kernel(self.zeros[k])), in_kernel(c)))
-            for k, c in paid.items()
-        ]
-        cofactors = _merged(self.cofactors, {k: -c for k, c in paid.items()})
-        theorem = kernel.weighted_sum([(Fraction(1), self.theorem), *parts])
-        made = _make(theorem, (self,), target, self.squares, cofactors, self.equality, self.bound)
-        return replace(made, bound=max(self.bound, made.degree))
+        made = self.reduced(target)
+        if (rest := made.conclusion - target).coefs.size:
+            raise NotDerived(f"the conclusion differs from what is wanted by {rest}")
+        return made
 
-    def reduced(self) -> Derivation:
-        """The same with the conclusion in normal form modulo its equalities with one or two terms."""
-        costs: dict[int, dict[Monomial, Any]] = {}
-        rest = Rules([terms_of(h) for h in self.equalities]).divide(terms_of(self.conclusion), costs)
-        return self.concluding(polynomial_of(rest) if rest else ZERO)
+    def reduced(self, beside: Polynomial = ZERO) -> Derivation:
+        """The same with the conclusion, or what it is more than another polynomial, in normal form modulo its
+        equalities with one or two terms."""
+        made, costs = self, dict[int, Terms]()
+        Rules([terms_of(h) for h in self.equalities]).divide(terms_of(self.conclusion - beside), costs)
+        for k, terms in costs.items():
+            made = made + assume(self.equalities[k], equality=True).times(-polynomial_of(terms))
+        return replace(made, bound=max(self.bound, made.degree))
 
     def proof(self, note: str = "") -> Proof:
         """The derivation as a proof for the checker: a claim that the conclusion is nonnegative on the set

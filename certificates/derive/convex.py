@@ -22,6 +22,7 @@ from scipy.optimize import nnls
 
 from certificates.exact import Terms, add_to, polynomial_of, rational
 from certificates.find.numbers import binary, exact_number
+from certificates.find.optimum import attained
 from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
@@ -30,6 +31,8 @@ from sosdp.algebra.polynomial import Polynomial
 from sosdp.conic.rigorous import least_eigenvalue_bound
 
 BITS = 40
+Matrix = list[list[Fraction]]
+Entries = dict[tuple[int, int], Fraction]
 
 
 def matrix_of_variables(side: int, name: str = "X") -> np.ndarray:
@@ -68,11 +71,7 @@ def semidefinite_bound(
     entries = [_entries(a) for a, _, _ in constraints]
     y = [binary(v, bits) for v in multipliers.tolist()]
     y = [max(v, Fraction(0)) if kind == "<=" else v for v, kind in zip(y, kinds, strict=True)]
-    slack = [[-v for v in row] for row in cost]
-    for v, result in zip(y, entries, strict=True):
-        for (i, j), a in result.items():
-            slack[i][j] += v * a
-    dense = np.array(slack, dtype=float)
+    dense = np.array(_slack(cost, entries, y), dtype=float)
     least = least_eigenvalue_bound(dense)
     if least <= 0:
         unit = _identity_combination(entries, side)
@@ -83,26 +82,21 @@ def semidefinite_bound(
         # more than reading the entries in doubles may have hidden
         shift = binary(1e-15 * side * float(np.abs(dense).max()) - least, 60) + Fraction(1, 1 << 60)
         y = [v + shift * u for v, u in zip(y, unit, strict=True)]
-        for i in range(side):
-            slack[i][i] += shift
-    return _linear_proof(cost, entries, kinds, sides, y, slack, name)
+    return _linear_proof(cost, entries, kinds, sides, y, name)
 
 
 def _linear_proof(
-    cost: list[list[Fraction]],
-    entries: list[dict[tuple[int, int], Fraction]],
+    cost: Matrix,
+    entries: list[Entries],
     kinds: list[str],
     sides: list[Fraction],
     y: list[Fraction],
-    slack: list[list[Fraction]],
     name: str,
 ) -> Proof:
-    side = len(cost)
-    x = matrix_of_variables(side, name)
-    objective = _pairing({(i, j): cost[i][j] for i in range(side) for j in range(side)}, x)
-    equalities: list[Polynomial] = []
-    inequalities: list[Polynomial] = []
-    multipliers = [_psd_multiplier(slack)]
+    x = matrix_of_variables(len(cost), name)
+    objective = _pairing({(i, j): v for i, row in enumerate(cost) for j, v in enumerate(row)}, x)
+    equalities, inequalities = list[Polynomial](), list[Polynomial]()
+    multipliers = [_psd_multiplier(_slack(cost, entries, y))]
     for result, kind, b, v in zip(entries, kinds, sides, y, strict=True):
         rest = Polynomial(b) - _pairing(result, x)
         if kind == "==":
@@ -178,11 +172,8 @@ def unique_labels(adjacency: Any, labels: Any, centre: Any = 0, name: str = "C")
     shift = exact_number(centre)
     b = [[exact[i][j] - (shift if i != j else 0) for j in range(side)] for i in range(side)]
     degree = [sum((x[i] * b[i][j] * x[j] for j in range(side)), Fraction(0)) for i in range(side)]
-    slack = [[(degree[i] if i == j else Fraction(0)) - b[i][j] for j in range(side)] for i in range(side)]
     entries = [{(i, i): Fraction(1)} for i in range(side)]
-    proof = _linear_proof(b, entries, ["=="] * side, [Fraction(1)] * side, degree, slack, name)
-    from certificates.find.optimum import attained
-
+    proof = _linear_proof(b, entries, ["=="] * side, [Fraction(1)] * side, degree, name)
     matrix = matrix_of_variables(side, name)
     point = {
         int(matrix[i, j].variable_ids[0]): Fraction(x[i] * x[j]) for i in range(side) for j in range(i, side)
@@ -190,11 +181,20 @@ def unique_labels(adjacency: Any, labels: Any, centre: Any = 0, name: str = "C")
     return attained(proof, point)
 
 
-def _psd_multiplier(slack: list[list[Fraction]]) -> Multiplier:
+def _slack(cost: Matrix, entries: list[Entries], y: list[Fraction]) -> Matrix:
+    """sum_k y_k A_k - C."""
+    slack = [[-v for v in row] for row in cost]
+    for v, result in zip(y, entries, strict=True):
+        for (i, j), a in result.items():
+            slack[i][j] += v * a
+    return slack
+
+
+def _psd_multiplier(slack: Matrix) -> Multiplier:
     return Multiplier.weighing("psd", (0,), [()] * len(slack), slack, range(len(slack)))
 
 
-def _pairing(entries: dict[tuple[int, int], Fraction], x: np.ndarray) -> Polynomial:
+def _pairing(entries: Entries, x: np.ndarray) -> Polynomial:
     """<A, X> as a polynomial in the entries of X."""
     total: Terms = {}
     for place, value in entries.items():
@@ -202,7 +202,7 @@ def _pairing(entries: dict[tuple[int, int], Fraction], x: np.ndarray) -> Polynom
     return polynomial_of(total)
 
 
-def _identity_combination(entries: list[dict[tuple[int, int], Fraction]], side: int) -> list[Fraction]:
+def _identity_combination(entries: list[Entries], side: int) -> list[Fraction]:
     """Nonnegative coefficients of diagonal constraints that add up to the identity; empty when none do."""
     diagonal = [k for k, e in enumerate(entries) if all(i == j for (i, j), v in e.items() if v)]
     table = np.array([[float(entries[k].get((i, i), 0)) for k in diagonal] for i in range(side)])
@@ -212,7 +212,7 @@ def _identity_combination(entries: list[dict[tuple[int, int], Fraction]], side: 
     return [short.get(k, Fraction(0)) for k in range(len(entries))] if all(v == 1 for v in sums) else []
 
 
-def _entries(a: Any) -> dict[tuple[int, int], Fraction]:
+def _entries(a: Any) -> Entries:
     """A constraint matrix as its entries; a pair (i, j) is X_ij."""
     if isinstance(a, tuple) and len(a) == 2 and all(isinstance(v, (int, np.integer)) for v in a):
         i, j = int(a[0]), int(a[1])
@@ -221,7 +221,7 @@ def _entries(a: Any) -> dict[tuple[int, int], Fraction]:
     return {(i, j): v for i, row in enumerate(rows) for j, v in enumerate(row) if v}
 
 
-def _exact_matrix(matrix: Any) -> list[list[Fraction]]:
+def _exact_matrix(matrix: Any) -> Matrix:
     rows = [[exact_number(v) for v in row] for row in np.asarray(matrix, dtype=object).tolist()]
     if any(len(row) != len(rows) for row in rows):
         raise ValueError("a matrix must be square")

@@ -6,10 +6,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
+
+from flint import fmpz_poly
 
 from certificates.derive.calculus import (
     ZERO,
@@ -54,10 +57,8 @@ def weighted_cauchy_schwarz(weights: Sequence[Any] | None, a: Sequence[Any], b: 
     if len(w) != len(left):
         raise ValueError(f"{len(left)} terms need as many weights, not {len(w)}")
     inner(left, right)
-    total = nothing()
-    for i, j in itertools.combinations(range(len(left)), 2):
-        total = total + square(left[i] * right[j] - left[j] * right[i]) * w[i] * w[j]
-    return _claimed(total)
+    pairs = itertools.combinations(range(len(left)), 2)
+    return _total(square(left[i] * right[j] - left[j] * right[i]) * w[i] * w[j] for i, j in pairs)
 
 
 def cauchy_schwarz_split(a: Sequence[Any], b: Sequence[Any], c: Any = 1) -> Derivation:
@@ -104,22 +105,10 @@ def young(x: Any, y: Any, j: int, n: int) -> Derivation:
     if not (isinstance(n, int) and isinstance(j, int) and 0 <= j <= n and n >= 1):
         raise ValueError(f"young needs integers 0 <= j <= n and n >= 1, not j={j}, n={n}")
     p, q = _exact_polynomial(x), _exact_polynomial(y)
-    # divide j t^n - n t^j + (n - j) by (t - 1)^2 twice synthetically
-    coefficients = [0] * (n + 1)
-    coefficients[n] += j
-    coefficients[j] -= n
-    coefficients[0] += n - j
-    for _ in range(2):
-        quotient = [0] * (len(coefficients) - 1)
-        carry = 0
-        for k in range(len(coefficients) - 1, 0, -1):
-            carry += coefficients[k]
-            quotient[k - 1] = carry
-        coefficients = quotient or [0]
-    squares = [
-        (Fraction(c, n), (p * p - q * q) * p**k * q ** (n - 2 - k)) for k, c in enumerate(coefficients) if c
-    ]
-    return sum_of_squares(squares)
+    t = fmpz_poly([0, 1])
+    form = (j * t**n - n * t**j + (n - j)) // (t - 1) ** 2
+    weights = [(k, Fraction(int(c), n)) for k, c in enumerate(form.coeffs()) if c]
+    return sum_of_squares((w, (p * p - q * q) * p**k * q ** (n - 2 - k)) for k, w in weights)
 
 
 def product_of_powers(xs: Sequence[Any]) -> Derivation:
@@ -176,21 +165,18 @@ def holder(w: Sequence[Any], f: Sequence[Any], power: int, weights: str = "nonne
     if any(number < 0 for number in numbers):
         raise ValueError(f"weights that are numbers must be >= 0, not {min(numbers)}")
     total = nothing()
-    for chosen in itertools.combinations_with_replacement(range(n), power):
-        counts = {k: chosen.count(k) for k in set(chosen)}
-        orders = math.factorial(power) // math.prod(math.factorial(c) for c in counts.values())
+    for chosen, orders in _multisets(n, power):
         part = product_of_powers([fs[k] for k in chosen]) * orders
         if weights == "nonnegative":
-            for k in chosen:
-                part = part * signs[k]
+            part = math.prod((signs[k] for k in chosen), start=part)
         elif weights == "boolean":  # w^c >= 0 from w >= 0, by w^c - w = (w^2 - w)(1 + ... + w^(c - 2))
-            for k, c in counts.items():
+            for k, c in Counter(chosen).items():
                 powers = sum((ws[k] ** m for m in range(c - 1)), start=ZERO)
                 part = part * (nonnegative(ws[k]) + boolean(ws[k]).times(powers))
-        elif weights == "numbers":
+        else:
             part = part * math.prod(numbers[k] for k in chosen)
         total = total + part
-    return _claimed(total)
+    return _total([total])
 
 
 # --- 0/1 variables ----------------------------------------------------------------------------------------
@@ -266,6 +252,12 @@ def _half(power: Any) -> int:
     return power // 2
 
 
-def _claimed(d: Derivation) -> Derivation:
-    """An inequality whose identity happens to be empty (one term, zero) is still an inequality."""
-    return replace(d, equality=False)
+def _multisets(n: int, size: int) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Every choice of so many of n things, with repetition, and the number of its orders."""
+    for chosen in itertools.combinations_with_replacement(range(n), size):
+        yield chosen, math.factorial(size) // math.prod(map(math.factorial, Counter(chosen).values()))
+
+
+def _total(parts: Iterable[Derivation]) -> Derivation:
+    """The sum; one that happens to be empty (one term, zero) is still an inequality."""
+    return replace(sum(parts, start=nothing()), equality=False)

@@ -8,7 +8,7 @@ the identity is written down, not searched for (except `moment_bound`, which ask
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -19,14 +19,14 @@ from certificates.derive.calculus import (
     _exact,
     assume,
     from_proof,
-    nothing,
     square,
     sum_of_squares,
 )
 from certificates.derive.inequalities import (
-    _claimed,
+    _multisets,
     _polynomials,
     _positive,
+    _total,
     am_gm,
     at_most_one,
     boolean,
@@ -50,19 +50,8 @@ from sosdp.algebra.polynomial import Polynomial
 
 
 def gaussian_moment(v: Sequence[Any], t: int) -> Polynomial:
-    """``E <g, v>^(2t) = (2t-1)!! |v|^(2t)`` for g ~ N(0, I), summed monomial by monomial (Isserlis)."""
-    x = _polynomials(v)
-    total = ZERO
-    for powers in _compositions(t, len(x)):
-        ways = math.factorial(2 * t)
-        moment = 1
-        term = Polynomial(1)
-        for p, k in zip(x, powers, strict=True):
-            ways //= math.factorial(2 * k)
-            moment *= math.prod(range(2 * k - 1, 0, -2))
-            term = term * p ** (2 * k)
-        total = total + term * (ways * moment)
-    return total
+    """``E <g, v>^(2t) = (2t-1)!! |v|^(2t)`` for g ~ N(0, I) (Isserlis)."""
+    return math.prod(range(2 * t - 1, 0, -2)) * inner(v, v) ** t
 
 
 def gaussian_moment_bound(v: Sequence[Any], t: int, constant: Any = None) -> Derivation:
@@ -77,12 +66,10 @@ def gaussian_moment_bound(v: Sequence[Any], t: int, constant: Any = None) -> Der
     b = Fraction((2 * t) ** t) if constant is None else _exact(constant)
     if b < exact:
         raise ValueError(f"the moment of order {2 * t} is {exact} |v|^{2 * t}: the constant {b} is too small")
-    squares = []
-    for powers in _compositions(t, len(x)):
-        ways = math.factorial(t) // math.prod(math.factorial(k) for k in powers)
-        monomial = math.prod((p**k for p, k in zip(x, powers, strict=True)), start=Polynomial(1))
-        squares.append(((b - exact) * ways, monomial))
-    return sum_of_squares(squares)
+    return sum_of_squares(
+        ((b - exact) * ways, math.prod((x[k] for k in chosen), start=Polynomial(1)))
+        for chosen, ways in _multisets(len(x), t)
+    )
 
 
 def empirical_moment(points: Sequence[Sequence[Any]], v: Sequence[Any], t: int) -> Polynomial:
@@ -91,10 +78,7 @@ def empirical_moment(points: Sequence[Sequence[Any]], v: Sequence[Any], t: int) 
     rows = [[_exact(value) for value in row] for row in points]
     if not rows or any(len(row) != len(x) for row in rows):
         raise ValueError(f"points must be non-empty rows of {len(x)} numbers")
-    total = ZERO
-    for row in rows:
-        total = total + inner([Polynomial(c) for c in row], x) ** (2 * t)
-    return total / len(rows)
+    return sum((inner(row, x) ** (2 * t) for row in rows), start=ZERO) / len(rows)
 
 
 def moment_bound(
@@ -105,9 +89,7 @@ def moment_bound(
     This is "2t-explicitly bounded" of the clustering papers, for a sample and a number B. The squares are
     found by a solver and proven exactly; raises NotCertifiable when there are none that it can find.
     """
-    x = _polynomials(v)
-    target = _exact(constant) * inner(x, x) ** t - empirical_moment(points, x, t)
-    return _derived(target)
+    return _derived(_exact(constant) * inner(v, v) ** t - empirical_moment(points, v, t))
 
 
 def fourth_moment_bound(
@@ -120,10 +102,8 @@ def fourth_moment_bound(
     squares are found by a solver and proven exactly; raises NotCertifiable when there are none that it can
     find.
     """
-    x = _polynomials(v)
-    second = empirical_moment(points, x, 1)
-    target = (_exact(constant) + 1) * second**2 - empirical_moment(points, x, 2)
-    return _derived(target)
+    second = empirical_moment(points, v, 1)
+    return _derived((_exact(constant) + 1) * second**2 - empirical_moment(points, v, 2))
 
 
 # --- steps of the clustering and robust-mean arguments ----------------------------------------------------
@@ -139,21 +119,16 @@ def overlap_bounds(
     """
     a, b = _polynomials(first), _polynomials(second)
     inner(a, b)
-    low = high = nothing()
-    for p, q in zip(a, b, strict=True):
-        low = low + nonnegative(p) * nonnegative(q)
-        high = high + nonnegative(p) * at_most_one(q)
-    return _claimed(low), _claimed(high)
+    low = _total(nonnegative(p) * nonnegative(q) for p, q in zip(a, b, strict=True))
+    return low, _total(nonnegative(p) * at_most_one(q) for p, q in zip(a, b, strict=True))
 
 
 def row_sum(labels: Sequence[Sequence[Polynomial]], row: int, size: Any) -> Derivation:
     """``sum_j W_ij <= s W_ii`` from ``z^2 = z`` and ``sum_j z_jl <= s`` for every cluster l; degree 3."""
     z = [_polynomials(r) for r in labels]
     s = _positive(size, "size")
-    total = nothing()
-    for k, p in enumerate(z[row]):
-        total = total + nonnegative(p) * assume(s - sum((r[k] for r in z), start=ZERO))
-    return _claimed(total)
+    sizes = [assume(s - sum((r[k] for r in z), start=ZERO)) for k in range(len(z[row]))]
+    return _total(nonnegative(p) * size for p, size in zip(z[row], sizes, strict=True))
 
 
 def separation(between: Sequence[Any], power: int) -> Derivation:
@@ -193,17 +168,14 @@ def overlap_error(overlap: Sequence[Sequence[Any]], labels: Sequence[int], weigh
     every = sum((p for p, _ in pairs), start=ZERO)
     squared = sum((p * p for p, _ in pairs), start=ZERO)
     better = assume(2 * c * every - squared - (2 * c - 1) * total)
-    return _claimed(better + assume(total - every) * (2 * (c - 1)))
+    return _total([better, assume(total - every) * (2 * (c - 1))])
 
 
 def kept_mass(w: Sequence[Polynomial], f: Sequence[Any]) -> Derivation:
     """``sum_i w_i f_i^2 <= sum_i f_i^2`` from ``w_i^2 = w_i``; degree 4 for variables."""
     ws, fs = _polynomials(w), _polynomials(f)
     inner(ws, fs)
-    total = nothing()
-    for p, q in zip(ws, fs, strict=True):
-        total = total + at_most_one(p) * square(q)
-    return _claimed(total)
+    return _total(at_most_one(p) * square(q) for p, q in zip(ws, fs, strict=True))
 
 
 def robust_mean(
@@ -220,8 +192,7 @@ def robust_mean(
     Steps: n (m - a) = sum (x_i - y_i) = sum (1 - w_i)(x_i - y_i); `outlier_mass`; and
     sum (x_i - y_i)^2 = sum ((x_i - m) - (y_i - a))^2 + n (m - a)^2 with (p - q)^2 <= 2 p^2 + 2 q^2. Degree 6.
     For vectors take x_i, y_i as inner products with a direction v and ``spread`` as L |v|^2; degree 8.
-    ``data``
-    and ``spread`` may be numbers or polynomials. ValueError for different lengths, T <= 0 or T > n.
+    ``data`` and ``spread`` may be numbers or polynomials. ValueError for different lengths, T <= 0 or T > n.
     """
     ws, xs, ys = _polynomials(w), _polynomials(x), _polynomials(data)
     n, t, bound = len(ws), _positive(most, "most"), _polynomials([spread])[0]
@@ -260,10 +231,7 @@ def outlier_mass(w: Sequence[Polynomial], f: Sequence[Any], most: Any) -> Deriva
     # (sum u f)^2 <= (sum u)(sum u f^2): the weights u = 1 - w are nonnegative because w <= 1
     chain.use(weighted_cauchy_schwarz([at_most_one(p) for p in ws], [1] * len(fs), fs))
     # (sum u)(sum u f^2) <= T sum u f^2 <= T sum f^2
-    paid = nothing()
-    for p, part in zip(ws, squares, strict=True):
-        paid = paid + at_most_one(p) * part
-    chain.use(number, times=paid)
+    chain.use(number, times=_total(at_most_one(p) * part for p, part in zip(ws, squares, strict=True)))
     for p, part in zip(ws, squares, strict=True):
         chain.use(nonnegative(p) * part, times=t)
     return chain.to(t * inner(fs, fs)).derivation
@@ -275,12 +243,3 @@ def _derived(target: Polynomial) -> Derivation:
     from sosdp.prove import prove_sos
 
     return from_proof(extract(prove_sos(target)).exact())
-
-
-def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
-    if parts == 1:
-        yield (total,)
-        return
-    for first in range(total + 1):
-        for rest in _compositions(total - first, parts - 1):
-            yield (first, *rest)
