@@ -6,7 +6,7 @@ A monomial is the ascending tuple of its variable ids with repetitions, () being
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq, fmpq_mat
 
-from certificates.kernel import NotProven, semidefinite
+import certificates.kernel as kernel
 from sosdp.algebra.polynomial import Polynomial
+from sosdp.algebra.variables import variable_name
 
 Monomial = tuple[int, ...]
 Terms = dict[Monomial, Any]  # coefficients are flint.fmpq
@@ -71,6 +72,24 @@ def monos_of(rows: list[Monomial]) -> np.ndarray:
         if row:
             monos[k, width - len(row) :] = row
     return monos
+
+
+def in_order(polynomial: Polynomial) -> list[tuple[Monomial, Fraction]]:
+    """The terms of an exact polynomial as they are written: by degree, the highest first."""
+    pairs = zip(monomials_of(polynomial.monos), map(Fraction, polynomial.coefs.tolist()), strict=True)
+    return sorted(pairs, key=lambda pair: (-len(pair[0]), pair[0]))
+
+
+def to_kernel(polynomial: Polynomial, name: Callable[[int], str] = variable_name) -> kernel.Polynomial:
+    """The polynomial in the kernel's form; NotProven for names that the kernel does not have."""
+    terms = terms_of(polynomial).items()
+    return kernel.polynomial({tuple(map(name, row)): fraction(c) for row, c in terms})
+
+
+def from_kernel(p: kernel.Polynomial, identifier: Callable[[str], int]) -> Polynomial:
+    """The same back, with the ids of names."""
+    rows = [tuple(sorted(map(identifier, m))) for m, _ in p.pairs]
+    return Polynomial.from_arrays(monos_of(rows), [Fraction(c, p.den) for _, c in p.pairs])
 
 
 def times(left: Monomial, right: Monomial) -> Monomial:
@@ -216,7 +235,7 @@ def squares_of(gram: Sequence[Sequence[Any]]) -> list[Square]:
     A definite matrix is M M^T + R with short dyadic numbers in M and R diagonally dominant, so that numbers
     stay short; other matrices get an exact LDL^T.
     """
-    matrix = semidefinite([[Fraction(v) for v in row] for row in gram])
+    matrix = kernel.semidefinite([[Fraction(v) for v in row] for row in gram])
     return _dominant(matrix) or exact_squares(matrix)
 
 
@@ -258,7 +277,7 @@ def exact_squares(matrix: Sequence[Sequence[Fraction]]) -> list[Square]:
     for k in range(len(rest)):
         pivot = rest[k][k]
         if pivot < 0 or (pivot == 0 and any(rest[k][k:])):
-            raise NotProven("a Gram matrix is not positive semidefinite")
+            raise kernel.NotProven("a Gram matrix is not positive semidefinite")
         if pivot == 0:
             continue
         column = [Fraction(0)] * k + [v / pivot for v in rest[k][k:]]

@@ -10,7 +10,7 @@ from typing import Any
 import certificates.kernel as kernel
 from certificates.checker.reading import another_file
 from certificates.checker.words import FORMAT as WORDS
-from certificates.exact import monos_of
+from certificates.exact import from_kernel
 from certificates.identity import BOUNDED, Claim, InExpectation, Multiplier, Uses
 from certificates.proof import Proof
 from certificates.words import WordProof
@@ -43,8 +43,7 @@ def from_dict(content: Any) -> Proof | WordProof:
     places = [ids[name] for name in read.names]
 
     def polynomial(p: kernel.Polynomial) -> Polynomial:
-        rows = [tuple(sorted(ids[name] for name in m)) for m, _ in p.pairs]
-        return Polynomial.from_arrays(monos_of(rows), [Fraction(c, p.den) for _, c in p.pairs])
+        return from_kernel(p, ids.__getitem__)
 
     def several(of: Mapping[str, Any], key: str) -> tuple[Polynomial, ...]:
         return tuple(map(polynomial, of.get(key, [])))

@@ -25,21 +25,12 @@ from fractions import Fraction
 from typing import Any
 
 import certificates.kernel as kernel
-from certificates.exact import (
-    Rules,
-    Terms,
-    fraction,
-    gram_of,
-    polynomial_of,
-    rational,
-    terms_of,
-)
+from certificates.exact import Rules, Terms, fraction, gram_of, polynomial_of, rational, terms_of, to_kernel
 from certificates.identity import Claim, Multiplier
 from certificates.kernel import Theorem
 from certificates.proof import Proof
 from certificates.summands import summands
 from sosdp.algebra.polynomial import Polynomial
-from sosdp.algebra.variables import variable_name
 
 Square = tuple[Fraction, Polynomial]  # weight * polynomial ** 2, weight > 0
 Key = frozenset  # of the terms of a hypothesis
@@ -304,7 +295,7 @@ def from_proof(proof: Proof, target: int = 0) -> Derivation:
 def in_kernel(p: Polynomial) -> kernel.Polynomial:
     """The polynomial in the kernel's form; NotDerived for names that the kernel does not have."""
     try:
-        return kernel.polynomial({tuple(map(variable_name, m)): fraction(c) for m, c in terms_of(p).items()})
+        return to_kernel(p)
     except kernel.NotProven as error:
         raise NotDerived(str(error)) from None
 

@@ -30,7 +30,7 @@ from sosdp.algebra.build import variables
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.conic.rigorous import least_eigenvalue_bound
 
-BITS = 40
+_BITS = 40
 Matrix = list[list[Fraction]]
 Entries = dict[tuple[int, int], Fraction]
 
@@ -44,18 +44,12 @@ def matrix_of_variables(side: int, name: str = "X") -> np.ndarray:
     return out
 
 
-def semidefinite_bound(
-    objective: Any,
-    constraints: Sequence[tuple[Any, str, Any]],
-    dual: Any,
-    name: str = "X",
-    bits: int = BITS,
-) -> Proof:
+def semidefinite_bound(objective: Any, constraints: Sequence[tuple[Any, str, Any]], dual: Any) -> Proof:
     """A proof that <objective, X> <= bound for all psd X of the constraints, from a float dual point.
 
     objective: (n, n) symmetric, exact or float (read as shortest decimals); constraints: (A, "==" or "<=",
     b), A as a matrix or, for one entry, as a pair (i, j); dual: one number for each constraint.  It is
-    rounded to `bits` binary places and moved inside along constraints that together make the identity matrix
+    rounded to 40 binary places and moved inside along constraints that together make the identity matrix
     (a trace, or all diagonal entries), so the bound is worse than the float one by about n times the least
     eigenvalue's defect.  Raises NotCertifiable when S stays indefinite.  Cost: O(n^3), and the checker.
     """
@@ -69,7 +63,7 @@ def semidefinite_bound(
         raise ValueError(f"the dual point needs one finite number for each of {len(constraints)} constraints")
     sides = [exact_number(b) for _, _, b in constraints]
     entries = [_entries(a) for a, _, _ in constraints]
-    y = [binary(v, bits) for v in multipliers.tolist()]
+    y = [binary(v, _BITS) for v in multipliers.tolist()]
     y = [max(v, Fraction(0)) if kind == "<=" else v for v, kind in zip(y, kinds, strict=True)]
     dense = np.array(_slack(cost, entries, y), dtype=float)
     least = least_eigenvalue_bound(dense)
@@ -82,7 +76,7 @@ def semidefinite_bound(
         # more than reading the entries in doubles may have hidden
         shift = binary(1e-15 * side * float(np.abs(dense).max()) - least, 60) + Fraction(1, 1 << 60)
         y = [v + shift * u for v, u in zip(y, unit, strict=True)]
-    return _linear_proof(cost, entries, kinds, sides, y, name)
+    return _linear_proof(cost, entries, kinds, sides, y)
 
 
 def _linear_proof(
@@ -91,7 +85,7 @@ def _linear_proof(
     kinds: list[str],
     sides: list[Fraction],
     y: list[Fraction],
-    name: str,
+    name: str = "X",
 ) -> Proof:
     x = matrix_of_variables(len(cost), name)
     objective = _pairing({(i, j): v for i, row in enumerate(cost) for j, v in enumerate(row)}, x)
@@ -112,7 +106,7 @@ def _linear_proof(
     return checked(claim, multipliers)
 
 
-def nearest_correlation_bound(target: Any, dual: Any, name: str = "X", bits: int = BITS) -> Proof:
+def nearest_correlation_bound(target: Any, dual: Any) -> Proof:
     """A proof that ||X - A||_F^2 >= bound for all correlation matrices X, from an approximate dual point.
 
     target: A, (n, n) symmetric; dual: y of length n, with (A + Diag(y))_+ near the projection.  With V = Z +
@@ -127,11 +121,11 @@ def nearest_correlation_bound(target: Any, dual: Any, name: str = "X", bits: int
         raise ValueError(f"the dual point needs {side} numbers, not shape {y.shape}")
     values, vectors = np.linalg.eigh(-(np.array(exact, dtype=float) + np.diag(y)))
     positive = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    lift = max(0.0, -least_eigenvalue_bound(positive)) * 1.01 + 2.0 ** -(bits - 2) * side
+    lift = max(0.0, -least_eigenvalue_bound(positive)) * 1.01 + 2.0 ** -(_BITS - 2) * side
     shifted = positive + lift * np.eye(side)
-    z = [[binary(v, bits) for v in row] for row in ((shifted + shifted.T) / 2).tolist()]
-    diagonal = [binary(v, bits) for v in y.tolist()]
-    x = matrix_of_variables(side, name)
+    z = [[binary(v, _BITS) for v in row] for row in ((shifted + shifted.T) / 2).tolist()]
+    diagonal = [binary(v, _BITS) for v in y.tolist()]
+    x = matrix_of_variables(side)
     # weights 1 on the diagonal, 2 off it: ||X - A||^2 = sum of w p^2, p = X_ij - A_ij, slope u = 2 w v
     squares, multipliers, bound = [], [], Fraction(0)
     slack = [[2 * z[i][j] for j in range(side)] for i in range(side)]
@@ -156,7 +150,7 @@ def nearest_correlation_bound(target: Any, dual: Any, name: str = "X", bits: int
     return checked(claim, multipliers)
 
 
-def unique_labels(adjacency: Any, labels: Any, centre: Any = 0, name: str = "C") -> Proof:
+def unique_labels(adjacency: Any, labels: Any, centre: Any = 0) -> Proof:
     """A proof that x x^T alone maximises <A - centre (J - I), C> over correlation matrices C.
 
     adjacency: (n, n) symmetric, rational or integer; labels: x, n numbers +-1.  The dual slack is
@@ -173,8 +167,8 @@ def unique_labels(adjacency: Any, labels: Any, centre: Any = 0, name: str = "C")
     b = [[exact[i][j] - (shift if i != j else 0) for j in range(side)] for i in range(side)]
     degree = [sum((x[i] * b[i][j] * x[j] for j in range(side)), Fraction(0)) for i in range(side)]
     entries = [{(i, i): Fraction(1)} for i in range(side)]
-    proof = _linear_proof(b, entries, ["=="] * side, [Fraction(1)] * side, degree, name)
-    matrix = matrix_of_variables(side, name)
+    proof = _linear_proof(b, entries, ["=="] * side, [Fraction(1)] * side, degree, "C")
+    matrix = matrix_of_variables(side, "C")
     point = {
         int(matrix[i, j].variable_ids[0]): Fraction(x[i] * x[j]) for i in range(side) for j in range(i, side)
     }

@@ -23,12 +23,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from flint import fmpq, fmpq_mat, fmpz_mat
 
-from certificates.exact import (
-    Terms,
-    add_to,
-    fraction,
-    value_at,
-)
+from certificates.exact import Terms, add_to, fraction, value_at
 from certificates.find.numbers import over_common
 from certificates.find.rounding import Linear, NotCertifiable, Rounder, checked, linear, positive_in_floats
 from certificates.find.zeros import MOST_ZEROS, refined, relations

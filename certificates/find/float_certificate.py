@@ -15,13 +15,13 @@ from certificates.find.for_all import places
 from certificates.find.linear import refutation
 from certificates.find.number_field import field_proof
 from certificates.find.numbers import exact_number, nice_fraction, short_decimal
-from certificates.find.optimum import LIMITS, optimal_proof, satisfies
+from certificates.find.optimum import LIMITS, optimal_proof
 from certificates.find.refine import refined_proof
 from certificates.find.rounding import NotCertifiable, Rounder, first
 from certificates.find.separation import separate
 from certificates.find.univariate import is_univariate, univariate_proof
 from certificates.find.ways import SLACKS, Outcome, Way, outcome, proven
-from certificates.find.zeros import MOST_ZEROS, refined
+from certificates.find.zeros import MOST_ZEROS, refined, satisfies
 from certificates.find.zeros import minimisers as minimisers_of
 from certificates.identity import Claim
 from certificates.proof import Proof

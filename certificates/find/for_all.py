@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import certificates.kernel as kernel
-from certificates.exact import fraction, monomials_of, polynomial_of, rational, terms_of
+from certificates.exact import from_kernel, monomials_of, to_kernel
 from certificates.write.json import ascii_names
 from sosdp.algebra.constraint import ForAll
 from sosdp.algebra.polynomial import Polynomial
@@ -27,19 +27,9 @@ def matrix_of(constraint: ForAll, tag: str) -> tuple[tuple[Polynomial, ...], ...
     in the quantified ones; `tag` tells its free variables from those of others."""
     called = _names(constraint)
     ids = {name: v for v, name in called.items()}
-    statement = kernel.polynomial(
-        {tuple(called[v] for v in row): fraction(c) for row, c in terms_of(constraint.polynomial).items()}
-    )
-
-    def read(p: kernel.Polynomial) -> Polynomial:
-        return polynomial_of(
-            {tuple(sorted(ids.get(n) or known_id(n) for n in m)): rational(c) for m, c in p.terms.items()}
-        )
-
-    return tuple(
-        tuple(map(read, row))
-        for row in kernel.for_all(statement, [called[int(v)] for v in constraint.over_ids], tag)
-    )
+    statement = to_kernel(constraint.polynomial, called.__getitem__)
+    rows = kernel.for_all(statement, [called[int(v)] for v in constraint.over_ids], tag)
+    return tuple(tuple(from_kernel(p, lambda n: ids.get(n) or known_id(n)) for p in row) for row in rows)
 
 
 def places(constraint: ForAll) -> np.ndarray:

@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from certificates.exact import fraction, rational, terms_of, value_at
 from certificates.find.numbers import decimal, simplest_fraction
 from certificates.find.refine import bracket
 from certificates.find.rounding import NotCertifiable
-from certificates.find.zeros import local_minimisers, value_to
-from certificates.identity import Claim
+from certificates.find.zeros import local_minimisers, satisfies, value_to
 from certificates.proof import Proof
 from sosdp.algebra.monomials import MONOMIAL
 from sosdp.algebra.variables import variable_name
+from sosdp.relaxation.descent import at
 
 FEW_VARIABLES = 8  # up to which the points of {-1, 0, 1}^n are looked at
 LIMITS = (1, 8, 100, 2000)  # denominators of exact minimisers
@@ -79,14 +78,13 @@ def _guesses(of: Any, bound: Fraction) -> Iterator[dict[int, Fraction]]:
     points of {-1, 0, 1}^n for few variables."""
     if of.claim.expectations or of.squares or of.result.moments is None:
         return
-    objective = terms_of(of.claim.objectives[0])
     ids = [int(v) for v in of.result.variable_ids]
     means = of.result._moment_values(np.array(ids, dtype=MONOMIAL)[:, None])[0].tolist()
     result = [[Fraction(v).limit_denominator(limit) for v in means] for limit in LIMITS]
     corners = product(map(Fraction, (-1, 0, 1)), repeat=len(ids)) if len(ids) <= FEW_VARIABLES else ()
     for row in chain(result, corners):
         z = dict(zip(ids, row, strict=True))
-        if value_at(objective, z) == rational(bound) and satisfies(of.claim, z):
+        if at(of.claim.objectives[0], z) == bound and satisfies(of.claim, z):
             yield z
 
 
@@ -131,11 +129,10 @@ def _digits(of: Any) -> tuple[Fraction | None, str]:
 def _exact_values(of: Any) -> list[tuple[Fraction, dict[int, Fraction] | None]]:
     """Rational numbers that the optimum may be, with a point that attains them where one is known."""
     assert of.value is not None
-    objective = terms_of(of.claim.objectives[0])
     out: list[tuple[Fraction, dict[int, Fraction] | None]] = []
     allowed = 1e-5 * of.size(of.value)
     for z in of.points:
-        exact = fraction(value_at(objective, z))
+        exact = at(of.claim.objectives[0], z)
         if abs(float(exact) - of.value) <= allowed:
             out.append((exact, z))
     # a fraction this short is this near by chance for one value in a thousand
@@ -158,10 +155,3 @@ def attained(proof: Proof, point: Mapping[int, Fraction]) -> Proof:
         if result.verdict:
             return result
     raise NotCertifiable(f"the checker says {result.verdict}")
-
-
-def satisfies(claim: Claim, point: dict[int, Fraction]) -> bool:
-    """Whether a point satisfies the plain constraints of a claim (matrices are left to the checker)."""
-    if any(value_at(terms_of(p), point) != 0 for p in claim.equalities):
-        return False
-    return all(value_at(terms_of(p), point) >= 0 for p in claim.inequalities)

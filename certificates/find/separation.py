@@ -9,7 +9,9 @@ points of the set.  The checker decides, exactly.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from fractions import Fraction
 from itertools import combinations_with_replacement, compress
 from typing import Any
@@ -31,6 +33,7 @@ from certificates.exact import (
 from certificates.find.numbers import binary
 from certificates.find.rounding import NotCertifiable
 from certificates.find.univariate import local_minima
+from certificates.find.zeros import satisfies
 from certificates.identity import Claim
 from certificates.proof import Proof
 from sosdp.algebra.polynomial import Polynomial
@@ -97,13 +100,14 @@ def _rounded(result: Any, claim: Claim, monomials: list[Monomial]) -> Proof:
     rules = Rules([terms_of(p) for p in claim.equalities])
     normal = {row: rules.normal(row) for row in monomials}
     wanted = sorted({m for c, m in normal.values() if c})
-    values = dict(zip(wanted, _moments(result, wanted), strict=True))
+    values = _moments(result, wanted)
     constrained = claim.equalities or claim.inequalities or claim.matrices
     inside = _points_inside(claim, wanted, rules) if constrained else _gaussian(wanted)
-    separation = -float(sum((float(c) * values[m] for c, m in _reduced(target, rules)), 0.0))
+    reduced = rules.divide(terms_of(target), {})
+    separation = -float(sum((float(c) * values[m] for m, c in reduced.items()), 0.0))
     if not separation > 0:
         raise NotCertifiable("the solver's moments are not negative on the polynomial")
-    cost = abs(float(sum((float(c) * float(inside[m]) for c, m in _reduced(target, rules)), 0.0)))
+    cost = abs(float(sum((float(c) * float(inside[m]) for m, c in reduced.items()), 0.0)))
     for share in _SHARES:
         weight = Fraction(share * separation / max(cost, separation, 1e-12)).limit_denominator(1 << 30)
         for bits in (30, 50):
@@ -129,13 +133,6 @@ def _points(result: Any, claim: Claim) -> Iterator[dict[int, Fraction]]:
         yield dict(zip(ids, row, strict=True))
 
 
-def _reduced(polynomial: Any, rules: Rules) -> Iterator[tuple[fmpq, Monomial]]:
-    for row, value in terms_of(polynomial).items():
-        c, m = rules.normal(row)
-        if c:
-            yield value * c, m
-
-
 def _monomials(ids: list[int], degree: int, target: Terms, constrained: bool) -> list[Monomial]:
     """Monomials on which the functional is needed: all up to the degree, or the products of those that a
     square in the polynomial may have."""
@@ -150,33 +147,29 @@ def _monomials(ids: list[int], degree: int, target: Terms, constrained: bool) ->
     return sorted({times(a, b) for a in basis for b in basis} | set(target))
 
 
-def _moments(result: Any, rows: list[Monomial]) -> list[float]:
+def _moments(result: Any, rows: list[Monomial]) -> dict[Monomial, float]:
     """The solver's value of each monomial; 0 where the relaxation has none (it was left out, or is odd)."""
-    out = []
+    out = dict.fromkeys(rows, 0.0)
     for row in rows:
-        try:
-            out.append(float(result(Polynomial.from_arrays(monos_of([row]), [1]))))
-        except ValueError:
-            out.append(0.0)
+        with suppress(ValueError):
+            out[row] = float(result(polynomial_of({row: fmpq(1)})))
     return out
 
 
 def _gaussian(rows: list[Monomial]) -> dict[Monomial, Fraction]:
     """Moments of independent standard Gaussians: positive definite on every set of monomials."""
-    out = {}
-    for row in rows:
-        powers = [row.count(v) for v in dict.fromkeys(row)]
-        odd = any(p % 2 for p in powers)
-        out[row] = Fraction(0 if odd else math.prod(math.prod(range(1, p, 2)) for p in powers))
-    return out
+    powers = {row: Counter(row).values() for row in rows}
+    # of one of them E g^k = (k - 1)!!, 0 for odd k
+    return {
+        row: Fraction(math.prod((k + 1) % 2 * math.prod(range(1, k, 2)) for k in ks))
+        for row, ks in powers.items()
+    }
 
 
 def _points_inside(claim: Claim, rows: list[Monomial], rules: Rules) -> dict[Monomial, Fraction]:
     """Means of the monomials over rational points of the set, enough of them to be in general position."""
     wanted = 2 * len(rows) + 4
     generator = np.random.default_rng(0)  # any points serve: the checker sees their means only
-    inequalities = [terms_of(p) for p in claim.inequalities]
-    equalities = [terms_of(p) for p in claim.equalities]
     choices = {v: _values(v, rules) for v in claim.ids}
     means = dict.fromkeys(rows, Fraction(0))
     count = 0
@@ -190,7 +183,7 @@ def _points_inside(claim: Claim, rows: list[Monomial], rules: Rules) -> dict[Mon
             else Fraction(int(generator.integers(-64, 65)), 64) * Fraction(4 * size)
             for v, values in choices.items()
         }
-        if any(value_at(p, point) < 0 for p in inequalities) or any(value_at(p, point) for p in equalities):
+        if not satisfies(claim, point):
             continue
         count += 1
         for row in rows:

@@ -12,6 +12,7 @@ decompositions*, 2022 (here only the bound is taken from floating point).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -19,10 +20,10 @@ from typing import Any
 
 from flint import fmpq, fmpq_poly, fmpz_poly
 
-from certificates.exact import Terms, add_to, gram_of, polynomial_of, rational
+from certificates.exact import gram_of, polynomial_of, rational
 from certificates.find.numbers import exact_number, nice_fraction, short_decimal
 from certificates.find.rounding import NotCertifiable, checked
-from certificates.find.univariate import on_the_circle, sum_of_squares, univariate_proof
+from certificates.find.univariate import on_circle, univariate_proof
 from certificates.find.ways import SLACKS, Outcome, outcome, proven
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
@@ -30,7 +31,6 @@ from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import variable_id
 
 _LARGEST = 200  # degree of a series
-_C = fmpq_poly([0, 1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,21 +69,22 @@ class SeriesCertificate:
             raise NotCertifiable(f"the series has degree {degree}, and certificates at most {_LARGEST}")
         sign = -1 if self.sense == "maximize" else 1
         kind = "upper_bound" if sign < 0 else "lower_bound"
-        cosines, sines = [rational(c) for c in self.cosines], [rational(s) for s in self.sines]
-        objective, c = polynomial_of(_terms(cosines, sines, self.variables)), self.variables[0]
-        if len(self.variables) == 1:
+        # cos kt is T_k(c), and sin kt is s U_(k-1)(c)
+        p, q = _sum(self.cosines, fmpz_poly.chebyshev_t), _sum(self.sines, fmpz_poly.chebyshev_u)
+        c, *others = self.variables
+        terms = [((c,) * k, v) for k, v in enumerate(p.coeffs())]
+        terms += [(tuple(sorted((*others, *(c,) * k))), v) for k, v in enumerate(q.coeffs())]
+        objective = polynomial_of({row: v for row, v in terms if v})
+        if not others:
             box = Polynomial(1) - polynomial_of({(c, c): fmpq(1)})
             return univariate_proof(Claim(kind, (objective,), bound, inequalities=(box,)))
         even = max(2, degree + degree % 2)
-        gap = [sign * v for v in cosines]
-        gap[0] -= sign * rational(bound)
-        result = sum_of_squares(_on_the_line(gap, [sign * v for v in sines], even))
-        parts = [(w, *on_the_circle(g, even)) for w, g in result]
+        parts = on_circle(sign * (p - rational(bound)), sign * q, even)
         rows = [
             (w, [*(a[k] for k in range(even // 2 + 1)), *(b[k] for k in range(even // 2))])
             for w, a, b in parts
         ]
-        s = self.variables[1]
+        (s,) = others
         powers = tuple((c,) * k for k in range(even // 2 + 1))
         basis = (*powers, *(tuple(sorted((s, *row))) for row in powers[:-1]))
         circle = polynomial_of({(c, c): fmpq(1), (s, s): fmpq(1), (): fmpq(-1)})
@@ -92,6 +93,10 @@ class SeriesCertificate:
         made = [Multiplier.weighing("sos", (), basis, gram_of(rows, len(basis)))]
         made += [Multiplier("equality", (0,), polynomial=cofactor)]
         return checked(Claim(kind, (objective,), bound, equalities=(circle,)), made)
+
+
+def _sum(weights: Sequence[Fraction], of: Callable[[int], fmpz_poly]) -> fmpq_poly:
+    return sum((fmpq_poly([rational(w)]) * of(k) for k, w in enumerate(weights)), fmpq_poly())
 
 
 def of_chebyshev(result: Any) -> SeriesCertificate:
@@ -112,29 +117,3 @@ def of_circle(result: Any) -> SeriesCertificate:
     ids = (int(variable_id("cos_t")), int(variable_id("sin_t")))
     cosines, sines = (tuple(map(Fraction, part)) for part in result.coefficients)
     return SeriesCertificate(cosines or (Fraction(0),), sines, result.sense, float(result.bound), ids)
-
-
-def _on_the_line(cosines: list, sines: list, degree: int) -> fmpq_poly:
-    """(1 + x^2)^degree times the series, x = tan(t/2): (1 + i x)^(2 k) / (1 + x^2)^k is e^(i k t)."""
-    x, whole, total = _C, 1 + _C * _C, fmpq_poly([0])
-    real, imaginary = fmpq_poly([1]), fmpq_poly([0])
-    for k in range(degree + 1):
-        rest = whole ** (degree - k)
-        if k < len(cosines):
-            total += cosines[k] * real * rest
-        if 0 < k <= len(sines):
-            total += sines[k - 1] * imaginary * rest
-        real, imaginary = real * (1 - x * x) - imaginary * 2 * x, imaginary * (1 - x * x) + real * 2 * x
-    return total
-
-
-def _terms(cosines: list, sines: list, variables: tuple[int, ...]) -> Terms:
-    """The series as a polynomial: cos kt is T_k(c), sin kt is s U_(k-1)(c)."""
-    out: Terms = {}
-    c = variables[0]
-    for k, weight in enumerate(cosines):
-        add_to(out, {(c,) * j: weight * v for j, v in enumerate(fmpz_poly.chebyshev_t(k).coeffs())})
-    for k, weight in enumerate(sines):
-        powers = enumerate(fmpz_poly.chebyshev_u(k).coeffs())
-        add_to(out, {tuple(sorted((variables[1], *[c] * j))): weight * v for j, v in powers})
-    return out

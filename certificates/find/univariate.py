@@ -50,7 +50,8 @@ def univariate_proof(claim: Claim) -> Proof:
         index, middle, half, factor = _interval(claim, variable)
         degree = max(2, target.degree() + target.degree() % 2)
         back = fmpq_poly([-middle / half, 1 / half])
-        parts = [(w, a(back), b(back)) for w, a, b in on_interval(target(fmpq_poly([middle, half])), degree)]
+        moved = on_circle(target(fmpq_poly([middle, half])), fmpq_poly(), degree)
+        parts = [(w, a(back), b(back)) for w, a, b in moved]
         made = _gram("sos", (), variable, [(w, a) for w, a, _ in parts])
         unit = 1 / (factor * half**2)  # of the inequality in 1 - c^2
         made += _gram("inequality", (index,), variable, [(w * unit, b) for w, _, b in parts])
@@ -120,17 +121,19 @@ def sum_of_squares(f: fmpq_poly) -> Squares:
     return [(weight, p * outer) for weight, p in _positive(rest * constant)]
 
 
-def on_interval(f: fmpq_poly, degree: int) -> list[tuple[fmpq, fmpq_poly, fmpq_poly]]:
-    """Weights and a, b with f(c) = sum of weight * (a(c)^2 + (1 - c^2) b(c)^2), where f >= 0 on [-1, 1] is of
-    this even degree or less; NotCertifiable where it is negative somewhere."""
-    less, more = fmpq_poly([1, 0, -1]), fmpq_poly([1, 0, 1])
-    line = sum(
-        (v * less**k * more ** (degree - k) for k, v in enumerate(f.coeffs()) if v != 0), fmpq_poly([0])
+def on_circle(f: fmpq_poly, h: fmpq_poly, degree: int) -> list[tuple[fmpq, fmpq_poly, fmpq_poly]]:
+    """Weights and a, b with f(c) + s h(c) = sum of weight * (a(c) + s b(c))^2 where c^2 + s^2 = 1, of this
+    even degree or less; without h also a(c)^2 + (1 - c^2) b(c)^2.  NotCertifiable where it is negative."""
+    less, more = fmpq_poly([1, 0, -1]), fmpq_poly([1, 0, 1])  # c = less / more, and s = 2 x / more
+    line, rest = (
+        sum((v * less**k * more ** (top - k) for k, v in enumerate(p.coeffs()) if v != 0), fmpq_poly())
+        for p, top in ((f, degree), (h, degree - 1))
     )
-    return [(w, *on_the_circle(g, degree)) for w, g in sum_of_squares(line)]
+    line += fmpq_poly([0, 2]) * rest
+    return [(w, *_at_half_angle(g, degree)) for w, g in sum_of_squares(line)]
 
 
-def on_the_circle(g: fmpq_poly, degree: int) -> tuple[fmpq_poly, fmpq_poly]:
+def _at_half_angle(g: fmpq_poly, degree: int) -> tuple[fmpq_poly, fmpq_poly]:
     """a and b with g(x) cos(t/2)^degree = a(c) + s b(c), x = tan(t/2), c = cos t, s = sin t, degree even."""
     c = fmpq_poly([0, 1])
     less, more = (1 - c) / 2, (1 + c) / 2  # sin^2 and cos^2 of t/2

@@ -8,19 +8,19 @@ the value at an irrational one tells apart what may be the optimum and what is n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from flint import arb, arb_mat, fmpz_mat
 
-from certificates.exact import Terms, fraction, terms_of, value_at
+from certificates.exact import Terms, terms_of, value_at
 from certificates.identity import Claim
 from sosdp.algebra.monomials import MONOMIAL
 from sosdp.algebra.polynomial import variable
 from sosdp.conic.multiprecision import fraction_of, precision
-from sosdp.relaxation.descent import local_search
+from sosdp.relaxation.descent import at, local_search
 
 MOST_VARIABLES = 40  # Newton's method needs all second derivatives, as polynomials
 _ACTIVE = 1e-3  # inequalities closer to zero than this hold with equality
@@ -65,12 +65,16 @@ def local_minimisers(
     generator = np.random.default_rng(0)
     for start in starts or (generator.standard_normal(len(ids)) for _ in range(_SEARCHES)):
         end = local_search(objective, *sides, dict(zip(ids, start.tolist(), strict=True)), _MOST_STEPS)
-        if end is None or any(abs(_value(terms_of(h), end)) > _MISSED for h in claim.equalities):
-            continue
-        if any(_value(terms_of(g), end) < -_MISSED for g in claim.inequalities):
-            continue
-        if abs(_value(terms_of(objective), end) - sign * value) <= 1e-5 * max(1.0, abs(value)):
-            yield end
+        if end is not None and satisfies(claim, end, _MISSED):
+            if abs(_value(terms_of(objective), end) - sign * value) <= 1e-5 * max(1.0, abs(value)):
+                yield end
+
+
+def satisfies(claim: Claim, point: Mapping[int, Any], room: Any = 0) -> bool:
+    """Whether a point meets the plain constraints of a claim but for so much (matrices are left to the
+    checker)."""
+    equal = all(abs(at(h, point)) <= room for h in claim.equalities)
+    return equal and all(at(g, point) >= -room for g in claim.inequalities)
 
 
 def value_to(claim: Claim, starts: Sequence[dict[int, float]], digits: int) -> Fraction | None:
@@ -78,10 +82,8 @@ def value_to(claim: Claim, starts: Sequence[dict[int, float]], digits: int) -> F
     places; None when Newton's method finds none that meets the constraints (with matrices: never)."""
     if claim.matrices:
         return None
-    zeros = [z for z in (refined(claim, start, digits) for start in starts[:MOST_ZEROS]) if z is not None]
-    sides, room = [terms_of(g) for g in claim.inequalities], Fraction(1, 10 ** (digits // 2))
-    inside = [z for z in zeros if all(fraction(value_at(g, z)) > -room for g in sides)]
-    values = [fraction(value_at(terms_of(claim.objectives[0]), z)) for z in inside]
+    zeros, room = (refined(claim, z, digits) for z in starts[:MOST_ZEROS]), Fraction(1, 10 ** (digits // 2))
+    values = [at(claim.objectives[0], z) for z in zeros if z is not None and satisfies(claim, z, room)]
     return (max if claim.kind == "upper_bound" else min)(values, default=None)
 
 
@@ -116,9 +118,9 @@ def refined(claim: Claim, start: dict[int, float], digits: int) -> dict[int, Fra
     weights = np.linalg.lstsq(jacobian[1:].T, jacobian[0], rcond=None)[0] if m else np.zeros(0)
     with precision(int(3.4 * digits) + 100):
 
-        def conditions(at: list[arb]) -> tuple[arb_mat, arb_mat]:
-            here = dict(zip(ids, at, strict=False))
-            signed = [arb(1), *(-w for w in at[n:])]
+        def conditions(numbers: list[arb]) -> tuple[arb_mat, arb_mat]:
+            here = dict(zip(ids, numbers, strict=False))
+            signed = [arb(1), *(-w for w in numbers[n:])]
             table, right = arb_mat(n + m, n + m), arb_mat(n + m, 1)
             for j, weight in enumerate(signed):
                 for a in range(n):
@@ -132,8 +134,7 @@ def refined(claim: Claim, start: dict[int, float], digits: int) -> dict[int, Fra
                     right[n + j - 1, 0] = arb(value_at(terms_of(functions[j]), here))
             return table, right
 
-        at = [*(start[v] for v in ids), *weights.tolist()]
-        end = newton(conditions, at, _STEPS, digits)
+        end = newton(conditions, [*(start[v] for v in ids), *weights.tolist()], _STEPS, digits)
         result = {v: fraction_of(c) for v, c in zip(ids, end or (), strict=False)}
     distant = max((abs(float(c) - start[v]) for v, c in result.items()), default=0.0)
     return result if end is not None and distant <= 0.05 * max(1.0, *map(abs, start.values())) else None
@@ -144,19 +145,19 @@ def newton(
 ) -> list[arb] | None:
     """Where Newton's method ends, to so many places of the precision that is set, for the derivatives and
     values that ``system`` gives; None where it does not, or at no isolated point."""
-    at = [arb(v) for v in start]
+    here = [arb(v) for v in start]
     for _ in range(steps):
-        table, right = system(at)
+        table, right = system(here)
         try:
             step = table.mid().solve(right.mid()).mid().entries()
         except ZeroDivisionError:
             return None
-        at = [(v - d).mid() for v, d in zip(at, step, strict=True)]
+        here = [(v - d).mid() for v, d in zip(here, step, strict=True)]
         size = max((abs(d) for d in step), default=arb(0))
         if not size < 1e3:
             return None
         if size < arb(10) ** -digits:
-            return at
+            return here
     return None
 
 

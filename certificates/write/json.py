@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
 from certificates.check import digest
 from certificates.checker.reading import FORMAT
-from certificates.exact import Monomial, monomials_of
+from certificates.exact import Monomial, in_order
 from certificates.identity import Claim, Identity, InExpectation, Multiplier
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import variable_name
@@ -33,22 +34,23 @@ class _Names:
         return self._monomials[row]
 
     def polynomial(self, polynomial: Polynomial) -> list:
-        rows = monomials_of(polynomial.monos)
-        order = sorted(range(len(rows)), key=lambda k: (-len(rows[k]), rows[k]))
-        return [[str(Fraction(polynomial.coefs[k])), self.monomial(rows[k])] for k in order]
+        return [[str(c), self.monomial(row)] for row, c in in_order(polynomial)]
 
 
 def ascii_names(names: list[str]) -> list[str]:
     """Names as the format allows them, ASCII and all different: another letter is u and its number."""
-    out: list[str] = []
-    taken = {name for name in names if name.isascii()}
-    for name in names:
-        plain = name
-        if not name.isascii():
-            plain = "".join(c if c.isascii() else f"u{ord(c):x}" for c in name)
-            while plain in taken:
-                plain += "_"
-            taken.add(plain)
+    return distinct(names, ("".join(c if c.isascii() else f"u{ord(c):x}" for c in name) for name in names))
+
+
+def distinct(
+    names: list[str], wanted: Iterable[str], reserved: Callable[[str], bool] = lambda name: False
+) -> list[str]:
+    """What names become where others are wanted for them, all different and none reserved, by underscores."""
+    out, taken = list[str](), {*names}
+    for name, plain in zip(names, wanted, strict=True):
+        while reserved(plain) or (plain != name and plain in taken):
+            plain += "_"
+        taken.add(plain)
         out.append(plain)
     return out
 

@@ -13,9 +13,10 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 
-from certificates.exact import monomials_of
+from certificates.exact import in_order
 from certificates.identity import Claim, Identity, with_values
 from certificates.summands import NoForm, Summand, of_inequality
+from certificates.write.json import distinct
 from sosdp.algebra.parse import Reader
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import variable_name
@@ -142,17 +143,11 @@ def _attained(claim: Claim, name: str, names: Mapping[int, str]) -> list[str]:
 
 def lean_names(proof: Identity) -> dict[int, str]:
     """A Lean identifier for every variable, all different, and none that the text uses for something else."""
-    taken = {variable_name(v) for v in proof.ids}
-    out = {}
-    for v in proof.ids:
-        name = variable_name(v)
+    names = [variable_name(v) for v in proof.ids]
+    for name in names:
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             raise NoForm(f"the variable name {name!r} is no Lean identifier")
-        while _reserved(name) or (name != variable_name(v) and name in taken):
-            name += "_"
-        taken.add(name)
-        out[v] = name
-    return out
+    return dict(zip(proof.ids, distinct(names, names, _reserved), strict=True))
 
 
 def _reserved(name: str) -> bool:
@@ -165,12 +160,9 @@ def _number(value: Fraction) -> str:
 
 def _text(polynomial: Polynomial, names: Mapping[int, str]) -> str:
     terms = []
-    pairs = zip(monomials_of(polynomial.monos), polynomial.coefs.tolist(), strict=True)
-    for row, coefficient in sorted(pairs, key=lambda pair: (-len(pair[0]), pair[0])):
+    for row, c in in_order(polynomial):
         powers = [names[v] + (f"^{row.count(v)}" if row.count(v) > 1 else "") for v in sorted(set(row))]
-        terms.append(
-            " * ".join(powers if powers and coefficient == 1 else [_number(Fraction(coefficient)), *powers])
-        )
+        terms.append(" * ".join(powers if powers and c == 1 else [_number(c), *powers]))
     return " + ".join(terms) if terms else "(0 : ℝ)"
 
 
