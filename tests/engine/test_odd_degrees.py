@@ -98,7 +98,7 @@ def test_the_identity_is_left_as_it_is():
     built = build(statement, Change.none(statement))
     identity = built.pieces[0]
     before = identity.gram.indices.copy(), identity.free.indices.copy()
-    exact_bound(built, 5.0)
+    exact_bound(identity, statement.demands[0], 5.0)
     assert (identity.gram.indices == before[0]).all() and (identity.free.indices == before[1]).all()
 
 

@@ -260,13 +260,3 @@ def test_bounded_variables_say_how_large_the_others_are(low, powers):
     assert Fraction(answer.certified_bound) <= truth
     assert answer.bound == pytest.approx(float(truth), rel=5e-6)
     assert answer.certified_bound == pytest.approx(float(truth), rel=5e-6)
-
-
-@pytest.mark.parametrize("mass", [Fraction(1, 3), 2, Fraction(7, 5)])
-def test_a_proof_where_nothing_bounds_a_variable_counts_the_mass(mass):
-    """By the dual vector in the program's units, in which the mass is a price that is no power of two."""
-    program = sd.MeasureProgram()
-    measure = program.measure([x, y], on=sd.System(y >= x**2, x >= 1, x <= 20), mass=mass)
-    answer = program.minimize(measure(y))
-    assert Fraction(answer.certified_bound) <= mass
-    assert answer.certified_bound == pytest.approx(float(mass), rel=5e-6)

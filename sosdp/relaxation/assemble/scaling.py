@@ -32,7 +32,9 @@ _WORTH = 2  # exponents below it are left alone
 _SMALLEST = 2.0**-400
 _LIMIT = 20  # the largest exponent of leading terms
 _SPREAD = 1e8  # ratio of the coefficients of an objective up to which unbounded variables are left alone
-_NEAR = 32.0  # and of a constraint: y >= x**2/1000 and x <= 20 say what size y has
+_NEAR = (
+    32.0  # from which on y >= x**2 and x <= 1e-3 say that y is small, and other terms that one is outgrown
+)
 _PULL = 1e-3  # of an exponent towards zero (or its bound), where the coefficients say nothing
 _WHOLE = 0.03  # weight of what terms in other variables say of one, constants among them
 _MOST_ENTRIES = 1_000_000  # of the table of least squares
@@ -255,10 +257,13 @@ def choosing(identity: Identity, bounds: VariableBounds) -> np.ndarray:
 def _variable_exponents(identity: Identity, bounds: VariableBounds) -> np.ndarray:
     """The exponents of variables."""
     settled, exponent, constraints, factors = identity.derive(_settled, bounds)
-    target = choosing(identity, bounds)
+    target, exponent = choosing(identity, bounds), exponent.copy()
     if constraints is not None and (factors is None or not _is_near(target * factors)):
+        for v in np.flatnonzero(~settled & (exponent != 0)).tolist():
+            degrees = (identity.columns[target != 0] == v).sum(axis=1)
+            if np.unique(degrees[degrees > 0]).size > 1:  # the objective itself says how large it is
+                exponent[v] = 0.0
         exponent = _balanced([(identity.columns, target), *constraints], exponent, ~settled, _SPREAD)
-    exponent = exponent.copy()
     if _is_wide(identity):
         # first-order methods suffer from moments of all sizes: a dense quartic of side 66 is lost without
         free = ~settled & (exponent == 0)
@@ -271,39 +276,45 @@ def _settled(
 ) -> tuple[np.ndarray, np.ndarray, list[tuple[np.ndarray, np.ndarray]] | None, np.ndarray | None]:
     """Of a set: which exponents are settled, and all as bounds choose them; the constraints (None where
     nothing is left to be chosen), and the factors of coefficients then, 0 of those in which nothing is left
-    to be chosen (None: the coefficients of a constraint are far from each other)."""
-    monos = [identity.columns, *(b.basis for b in identity.blocks)]
+    to be chosen (None: bounds chose units of others, or coefficients of a constraint are far apart)."""
+    columns = identity.columns
+    constraints = constraint_terms(identity)
+    monos = [columns, *(b.basis for b in identity.blocks), *(m for m, _ in constraints)]
     monos += [rows.multipliers for rows in identity.equalities]
     rewritten = set(identity.quotient.power)
     limited = [v for v, size in bounds.largest.items() if 0 < size < np.inf and v not in rewritten]
     top = max([*(int(m.max(initial=0)) for m in monos), *limited, *rewritten])
-    settled = np.zeros(top + 1, dtype=bool)
+    settled = np.ones(top + 1, dtype=bool)
+    settled[columns] = False  # what no moment has is nowhere
     # a variable of the quotient has x**2 = x or 1: its scale is fixed
     settled[[0, *limited, *rewritten]] = True
     exponent = np.zeros(top + 1)
     exponent[limited] = np.ceil(np.log2([bounds.largest[v] for v in limited]) - 1e-9)
-    columns = identity.columns
     if identity.hermitian or settled[columns].all():
         return settled, exponent, None, None
-    constraints = constraint_terms(identity)
-    exponent = _balanced([*_reached(constraints, exponent, settled)], exponent, ~settled, _NEAR)
+    reached = [*_reached(constraints, exponent, settled)]
+    most = _balanced(reached, exponent, ~settled, _NEAR)
+    for v in np.flatnonzero(~settled & (most != 0)).tolist():
+        low, high = bounds.ranges.get(v, (-np.inf, np.inf))
+        least = max(low, -high)
+        exponent[v] = max(min(most[v], 0.0), np.floor(np.log2(least)) if least > 0 else -np.inf)
     free = ~settled[columns].all(axis=1)
     factors = np.where(free, np.exp2(exponent[columns].sum(axis=1)), 0.0)
-    even = _balanced(constraints, exponent, ~settled, _SPREAD) is exponent
-    return settled, exponent, constraints, factors if even else None
+    own = exponent[~settled].any() or _balanced(constraints, exponent, ~settled, _SPREAD) is not exponent
+    return settled, exponent, constraints, None if own else factors
 
 
 def _reached(
     constraints: list[tuple[np.ndarray, np.ndarray]], exponent: np.ndarray, settled: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Of constraints in settled variables and others: the terms in others, and the largest of the rest, which
-    they reach."""
+    """Of constraints in settled variables and others: the terms in others, and as a constant the largest of
+    the rest, which they reach."""
     for monos, coefs in constraints:
         size = np.abs(coefs) * np.exp2(exponent[monos].sum(axis=1))
         rest = settled[monos].all(axis=1)
         if not rest.all() and (size[rest & monos.any(axis=1)] > 0).any():
-            used = ~rest | (size == size[rest].max())
-            yield monos[used], coefs[used]
+            constant = np.zeros_like(monos[:1])
+            yield np.concatenate([monos[~rest], constant]), np.append(coefs[~rest], size[rest].max())
 
 
 def _alike(identity: Identity, exponent: np.ndarray) -> np.ndarray:
@@ -338,9 +349,10 @@ def _balanced(
     below ``spread`` already."""
     parts, unusual = [], False
     for monos, coefs in polynomials:
-        used = coefs != 0
+        touched = free[monos].any(axis=1)
+        used = (coefs != 0) & (touched | (monos == 0).all(axis=1))
         rows = monos[used]
-        if len(rows) < 2 or not free[rows].any():
+        if len(rows) < 2 or not touched[used].any():
             continue
         size = np.log2(np.abs(coefs[used])) + exponent[rows].sum(axis=1)
         unusual = unusual or bool(np.ptp(size) > np.log2(spread))

@@ -161,17 +161,20 @@ def _least_mixture(built: Built, near: _Point, distant: _Point) -> Theorem | Non
 
 
 def _by_conic_program(built: Built, raw: RawSolution, best: Theorem, time_limit: float) -> Theorem:
-    """The proof of the moment program as a conic program, where the set bounds nothing."""
-    demand = built.statement.demands[0]
-    plain = demand.options.cone == "sos" and built.statement.mass is not None
-    result = exact_bound(built, time_limit) if plain else None
-    if result is None:
+    """The better proof of the moment program as a conic program, where the set bounds nothing: in the given
+    units, or in the program's."""
+    demand, value = built.statement.demands[0], _value(built, raw.unknowns)
+    if demand.options.cone != "sos" or built.statement.mass is None:
         return best
-    shown = Certified(best.gram, best.free, 0.0, np.inf, "")
-    theorem = proven(built, best.gram, best.free, np.array([result]), shown)
-    value = _value(built, raw.unknowns)
-    close = theorem.value is not None and value - theorem.value <= tolerance(built, value)
-    return theorem if close else best
+    shown, closed = Certified(best.gram, best.free, 0.0, np.inf, ""), tolerance(built, value)
+    for piece, slopes in (built.pieces[0], built.slopes), (built.scaled[0], 1.0):
+        result = exact_bound(piece, demand, time_limit)
+        if result is None:
+            continue
+        theorem = proven(built, best.gram, best.free, np.array([result]) / slopes, shown)
+        if theorem.value is not None and value - theorem.value <= closed:
+            best = _best([best, theorem])
+    return best
 
 
 def refute(state: State, built: Built, raw: RawSolution) -> Theorem | None:

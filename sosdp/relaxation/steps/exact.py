@@ -30,12 +30,12 @@ from ...conic.strategies import (
     is_unbounded,
 )
 from ...conic.svec import SQRT2, triangle, unstored
-from ..assemble.identity import GramProgram, RawSolution
+from ..assemble.identity import GramProgram, Identity, RawSolution
 from ..candidate import Candidate, State
 from ..certify.exact_data import ExactData, as_stated
 from ..change import Built, Change, build
 from ..solve.forms import gram_form, moment_form
-from ..statement import FEASIBLE
+from ..statement import FEASIBLE, Demand
 
 _PATIENCE = 10.0  # seconds that a proof gets at least
 _ROWS, _COLUMNS = 2500, 300  # larger programs are left alone: a minute
@@ -170,19 +170,18 @@ def _exact_data(built: Built) -> ExactData:
     return min(statement, given, key=lambda s: (s.off, s.target_off))
 
 
-def exact_bound(built: Built, time_limit: float | None) -> float | None:
-    """The unknown of a single identity, in the program's units, for which it is proven where the set bounds
+def exact_bound(identity: Identity, demand: Demand, time_limit: float | None) -> float | None:
+    """The unknown of the identity of a demand, in whatever units, for which it is proven where the set bounds
     nothing: by the dual vector of its conic program, errors of entries that were rounded charged. None where
     there is none."""
-    identity = built.program.identity
     rows, columns = identity.gram.shape
     plain = identity.symmetry is None and identity.dominance is None and not identity.hermitian
     plain = plain and all(block.null is None for block in identity.blocks)
     single = identity.unknown.shape[0] == 1 and identity.unknown.nnz == 1
     if not (plain and single) or rows > _ROWS or columns > _COLUMNS:
         return None
-    free = replace(built.program, upper=np.full(1, np.inf))
-    statement = as_stated(free, *built.statement.coefficients, parts=built.pieces)
+    program = GramProgram(identity, np.ones(1), np.full(1, np.inf))
+    statement = as_stated(program, demand.parts[0].coefs.tolist(), [[*demand.parts[1].coefs.tolist(), 1]])
     form = moment_form(statement.program)
     conic, target, errors = form.conic, statement.program.identity.target, None
     if statement.target_off:
@@ -196,5 +195,4 @@ def exact_bound(built: Built, time_limit: float | None) -> float | None:
     fixed = np.flatnonzero(form.fixed).tolist()
     constants = [Fraction(float(target[k])) * Fraction(float(form.fixed[k])) for k in fixed]
     least = Fraction(result) + sum(c - abs(c) * Fraction(statement.target_off) for c in constants)
-    slope = built.statement.prices[0] * Fraction(float(built.slopes[0])) / Fraction(built.unit)
-    return rounded(least / statement.factor / slope, -1)
+    return rounded(least / statement.factor, -1)
