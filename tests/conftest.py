@@ -3,6 +3,7 @@
 Without an option, the tests that every change is to pass.  `@pytest.mark.slow` waits for ``--slow``, and so
 do the cases of a `@pytest.mark.few(n)` but n, spread evenly over its table.
 `@pytest.mark.brief` is a part of a slow test, and does not run beside it.
+`@pytest.mark.long` takes the longest of all, and starts first, so that no process waits for it at the end.
 `@pytest.mark.campaign` waits for ``--campaigns``: thousands of random cases, hours in all, for a release and
 for whoever hunts a defect.
 """
@@ -22,6 +23,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: runs with --slow")
     config.addinivalue_line("markers", "few(n): n of the cases, spread evenly; all with --slow")
     config.addinivalue_line("markers", "brief: a part of a slow test; runs without --slow only")
+    config.addinivalue_line("markers", "long: starts before all others")
     config.addinivalue_line("markers", "campaign: hours of random cases; runs with --campaigns")
 
 
@@ -49,4 +51,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     out |= {item for place, item in enumerate(kept) if place % step != first}
     if out:
         config.hook.pytest_deselected(items=list(out))
-        items[:] = [item for item in items if item not in out]
+    items[:] = sorted(
+        (item for item in items if item not in out), key=lambda item: item.get_closest_marker("long") is None
+    )

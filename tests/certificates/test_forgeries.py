@@ -70,6 +70,7 @@ def test_mutants_of_hand_made_certificates_are_judged_alike():
     assert result["valid"] > 40 and result["invalid"] > 150 and result["unreadable"] < 150, result
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_ten_thousand_mutants_are_judged_alike():
     result = run(SEEDS, 10_000, 12)

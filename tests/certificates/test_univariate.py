@@ -87,6 +87,7 @@ def test_a_fraction_is_short_for_how_near_it_is():
     assert nice_fraction(0.7134982761, 1e-7) is None and nice_fraction(1e-9, 1e-7) == 0
 
 
+@pytest.mark.long
 @pytest.mark.few(4)
 @pytest.mark.parametrize("on", ["1 - x**2", "3*(x + 3)*(5 - x)", "4 - 9*x**2"])
 @pytest.mark.parametrize("degree", [1, 2, 5, 40, pytest.param(160, marks=pytest.mark.slow)])

@@ -53,6 +53,7 @@ def test_whole_records_by_brute_force():
             assert result == 2 or result == 1  # one that no grid point shows
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_two_records_between_their_bounds():
     score = NumericalScore(2, tau=1e-4, lam=0.5)
@@ -63,6 +64,7 @@ def test_two_records_between_their_bounds():
         assert low <= literal.bracket(y, [candidate], tolerance=0.05).found + 0.02
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "degree", "tau"), [(1, 4, 1e-2), (1, 4, 0.3), (3, 2, 0.1)])
 def test_one_record_moves_it_by_at_most_one(n, degree, tau):
@@ -76,6 +78,7 @@ def test_one_record_moves_it_by_at_most_one(n, degree, tau):
     assert numerical.SLACK >= 2 + math.sqrt(math.comb(4, 2))
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_exact_laws_of_neighbours_and_a_control():
     epsilon = 1.0

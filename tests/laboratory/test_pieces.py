@@ -62,6 +62,7 @@ CASES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.few(2)
 @pytest.mark.parametrize(("low", "high"), [(18, 42), (1990, 2030), (50, 180), (12, 60)])
 def test_variances_far_from_0_are_as_wide_as_their_interval(low, high):

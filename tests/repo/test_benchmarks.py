@@ -41,6 +41,7 @@ def test_cpu_time_does_not_count_waiting():
     assert timed.wall_min <= timed.wall and timed.cpu_min <= timed.cpu
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_result_is_written_with_its_environment(tmp_path, capsys):
     target = tmp_path / "deeper" / "build.json"

@@ -39,3 +39,12 @@ def test_a_table_is_sampled_evenly_and_run_whole_with_slow(pytester, option, cou
     listed = pytester.runpytest_inprocess("--collect-only", "-q", *option).outlines
     ran = {line.partition("::")[2] for line in listed if "::" in line}
     assert len(ran) == count and (count < len(DEFAULT) or ran >= DEFAULT)
+
+
+def test_the_longest_start_first(pytester):
+    pytester.makeconftest(Path(__file__).parents[1].joinpath("conftest.py").read_text(encoding="utf-8"))
+    pytester.makepyfile(
+        "import pytest\ndef test_a(): ...\n\n@pytest.mark.long\ndef test_b(): ...\ndef test_c(): ..."
+    )
+    listed = pytester.runpytest_inprocess("--collect-only", "-q").outlines
+    assert [line.partition("::")[2] for line in listed if "::" in line] == ["test_b", "test_a", "test_c"]

@@ -19,6 +19,7 @@ def code_cells(path):
     return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=IDS)
 def test_it_runs_in_quick_mode(path, tmp_path, monkeypatch, capfd):
