@@ -148,6 +148,14 @@ def test_a_degree_that_is_too_small_is_refused_however_it_is_solved(degree):
     )
 
 
+def test_a_large_constant_is_no_reason_to_be_content_with_less():
+    objective, signs = cut(12)
+    answer, moved = (sd.minimize(c + objective, signs, degree=2, solver="low_rank") for c in (0, 10**9))
+    assert answer.status == moved.status == "optimal" and moved.certified_bound <= moved.bound
+    for one, other in ((answer.bound, moved.bound), (answer.certified_bound, moved.certified_bound)):
+        assert other - 10**9 == pytest.approx(one, abs=1e-4)
+
+
 @pytest.mark.parametrize("constant", [0, Fraction(1, 10**10), 3, 10**80])
 def test_a_constant_is_its_own_bound(constant):
     x, y = sd.variables("x y")

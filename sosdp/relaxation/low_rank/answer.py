@@ -119,7 +119,7 @@ def _solved(state: State, wanted: Question, program: UnitBlocks, named: bool) ->
     ratio = fine if state.options.tolerance is None else max(state.options.tolerance, 1e-9)
 
     def tolerance(value: float) -> float:
-        return ratio * max(abs(value + constant), height)
+        return ratio * max(min(abs(value), abs(value + constant)), height)
 
     best: tuple[Fraction, LowRankPoint] | None = None
     for point in staircase(scaled, side, tolerance, deadline=state.deadline):
