@@ -33,8 +33,7 @@ from certificates.summands import summands
 from sosdp.algebra.polynomial import Polynomial
 
 Square = tuple[Fraction, Polynomial]  # weight * polynomial ** 2, weight > 0
-Key = frozenset  # of the terms of a hypothesis
-Index = frozenset[Key]  # a product of hypotheses, each at most once: even powers are squares
+Index = frozenset[Polynomial]  # a product of hypotheses, each at most once: even powers are squares
 
 ZERO = Polynomial(0)
 
@@ -47,19 +46,18 @@ class NotDerived(ValueError):
 class Derivation:
     """``conclusion >= 0`` (``== 0`` when ``equality``) from the hypotheses, with the identity that shows it.
 
-    ``zeros``, ``bounds``: the equalities and inequalities by the terms that tell them from others;
-    ``squares``: for every product of inequalities its weighted squares; ``cofactors``: for every equality its
-    multiplier. Made by `assume`, `square`, a lemma of `certificates.derive.lemmas`, or
-    from a solved relaxation with `from_proof`: NotDerived where `theorem`, of the kernel, does not say that
-    the conclusion follows from the hypotheses.
+    ``equalities``, ``inequalities``: the polynomials that are assumed to be 0, or nonnegative; ``squares``:
+    for every product of inequalities its weighted squares; ``cofactors``: for every equality its multiplier.
+    Made by `assume`, `square`, a lemma of `certificates.derive.lemmas`, or from a solved relaxation with
+    `from_proof`: NotDerived where `theorem`, of the kernel, does not say that the conclusion follows.
     """
 
     theorem: Theorem = field(repr=False)
     conclusion: Polynomial
-    zeros: Mapping[Key, Polynomial] = field(default_factory=dict)
-    bounds: Mapping[Key, Polynomial] = field(default_factory=dict)
+    equalities: tuple[Polynomial, ...] = ()
+    inequalities: tuple[Polynomial, ...] = ()
     squares: Mapping[Index, tuple[Square, ...]] = field(default_factory=dict)
-    cofactors: Mapping[Key, Polynomial] = field(default_factory=dict)
+    cofactors: Mapping[Polynomial, Polynomial] = field(default_factory=dict)
     equality: bool = False
     bound: int = 0
 
@@ -74,23 +72,13 @@ class Derivation:
             raise NotDerived("the theorem says something else than the conclusion")
 
     @property
-    def equalities(self) -> tuple[Polynomial, ...]:
-        """The polynomials that are assumed to be 0."""
-        return tuple(self.zeros.values())
-
-    @property
-    def inequalities(self) -> tuple[Polynomial, ...]:
-        """The polynomials that are assumed to be nonnegative."""
-        return tuple(self.bounds.values())
-
-    @property
     def degree(self) -> int:
         """Largest degree of a summand of the identity."""
         result = [self.conclusion.degree]
         for index, squares in self.squares.items():
-            factors = sum(self.bounds[k].degree for k in index)
+            factors = sum(g.degree for g in index)
             result += [2 * q.degree + factors for _, q in squares]
-        result += [c.degree + self.zeros[k].degree for k, c in self.cofactors.items()]
+        result += [c.degree + h.degree for h, c in self.cofactors.items()]
         return max(result)
 
     def __add__(self, other: Derivation) -> Derivation:
@@ -125,11 +113,11 @@ class Derivation:
             return _make(made.theorem, (left, right), made.conclusion, {}, made.cofactors, True, bound)
         squares = dict[Index, tuple[Square, ...]]()
         for (first, some), (second, others) in itertools.product(left.squares.items(), right.squares.items()):
-            twice = math.prod((left.bounds[k] for k in first & second), start=Polynomial(1))
+            twice = math.prod(first & second, start=Polynomial(1))
             result = tuple((v * w, twice * q * r) for v, q in some for w, r in others)
             squares = _merged(squares, {first ^ second: result})
         # (A + L)(B + M) = A B + L (B + M) + A M with L, M in the ideal, A = conclusion - L
-        rest = left.conclusion - sum((c * left.zeros[k] for k, c in left.cofactors.items()), start=ZERO)
+        rest = left.conclusion - sum((c * h for h, c in left.cofactors.items()), start=ZERO)
         cofactors = _merged(
             {k: c * right.conclusion for k, c in left.cofactors.items()},
             {k: c * rest for k, c in right.cofactors.items()},
@@ -160,11 +148,8 @@ class Derivation:
         return _from_parts(
             map(put, self.equalities),
             map(put, self.inequalities),
-            [
-                ([put(self.bounds[k]) for k in index], [(w, put(q)) for w, q in result])
-                for index, result in self.squares.items()
-            ],
-            [(put(self.zeros[k]), put(c)) for k, c in self.cofactors.items()],
+            [(map(put, index), [(w, put(q)) for w, q in result]) for index, result in self.squares.items()],
+            [(put(h), put(c)) for h, c in self.cofactors.items()],
             put(self.conclusion),
             self.equality,
             self.bound * largest,
@@ -177,24 +162,22 @@ class Derivation:
         ``concluding`` to bring it there); NotDerived names one that matches none. The degree of the result
         is at most the product of the degrees, and usually far less: see ``degree`` and ``bound``.
         """
-        known = {(p.equality, _key(p.conclusion)): p for p in premises}
-        wanted = {(True, _key(h)) for h in self.equalities} | {(False, _key(g)) for g in self.inequalities}
+        known = {(p.equality, p.conclusion): p for p in premises}
+        wanted = {(True, h) for h in self.equalities} | {(False, g) for g in self.inequalities}
         # an equality h = 0 also serves as the inequality h >= 0
         for key, premise in list(known.items()):
             if key not in wanted and not (premise.equality and (False, key[1]) in wanted):
                 raise NotDerived(f"no hypothesis reads {_statement(premise)}")
 
         def source(p: Polynomial, equality: bool) -> Derivation:
-            key = _key(p)
-            result = known.get((equality, key)) or (None if equality else known.get((True, key)))
+            result = known.get((equality, p)) or (None if equality else known.get((True, p)))
             return result if result is not None else assume(p, equality=equality)
 
         total = nothing()
         for index, squares in self.squares.items():
-            factors = (source(self.bounds[k], False) for k in index)
-            total = total + math.prod(factors, start=sum_of_squares(squares))
-        for k, c in self.cofactors.items():
-            total = total + source(self.zeros[k], True).times(c)
+            total = total + math.prod((source(g, False) for g in index), start=sum_of_squares(squares))
+        for h, c in self.cofactors.items():
+            total = total + source(h, True).times(c)
         longest = max([1, *(p.bound for p in premises)])
         return replace(total, equality=self.equality, bound=max(self.bound, 1) * longest)
 
@@ -224,7 +207,7 @@ class Derivation:
         targets = (self.conclusion, -self.conclusion) if self.equality else (self.conclusion,)
         claim = Claim("sos", targets, equalities=self.equalities, inequalities=self.inequalities)
         multipliers = []
-        places = [{key: k for k, key in enumerate(listed)} for listed in (self.zeros, self.bounds)]
+        places = [{key: k for k, key in enumerate(listed)} for listed in (self.equalities, self.inequalities)]
         numbered = {tuple(sorted(places[1][k] for k in index)): v for index, v in self.squares.items()}
         for index, squares in sorted(numbered.items()):
             kind = "sos" if not index else "inequality" if len(index) == 1 else "product"
@@ -240,7 +223,7 @@ class Derivation:
         return Proof(claim, tuple(multipliers), note)
 
     def __repr__(self) -> str:
-        given = len(self.zeros) + len(self.bounds)
+        given = len(self.equalities) + len(self.inequalities)
         return f"Derivation({_statement(self)}; {given} hypotheses, degree {self.degree})"
 
 
@@ -248,11 +231,11 @@ def assume(hypothesis: Polynomial, equality: bool = False) -> Derivation:
     """The hypothesis itself: p >= 0, or p = 0 with ``equality``, follows from itself."""
     p = _exact_polynomial(hypothesis)
     theorem = kernel.assume("==" if equality else ">=", in_kernel(p))
-    key, one = _key(p), Polynomial(1)
+    one = Polynomial(1)
     if equality:
-        return Derivation(theorem, p, {key: p}, cofactors={key: one}, equality=True, bound=p.degree)
-    squares = {frozenset([key]): ((Fraction(1), one),)}
-    return Derivation(theorem, p, bounds={key: p}, squares=squares, bound=p.degree)
+        return Derivation(theorem, p, (p,), cofactors={p: one}, equality=True, bound=p.degree)
+    squares = {frozenset([p]): ((Fraction(1), one),)}
+    return Derivation(theorem, p, inequalities=(p,), squares=squares, bound=p.degree)
 
 
 def square(q: Any, weight: Any = 1) -> Derivation:
@@ -321,7 +304,7 @@ def _from_parts(
         total = total + math.prod(map(assume, factors), start=sum_of_squares(result))
     for h, c in cofactors:
         total = total + assume(h, equality=True).times(c)
-    zeros, bounds = ({_key(p): p for p in listed} for listed in (equalities, inequalities))
+    zeros, bounds = (tuple(dict.fromkeys(listed)) for listed in (equalities, inequalities))
     return Derivation(
         total.theorem, conclusion, zeros, bounds, total.squares, total.cofactors, equality, bound
     )
@@ -375,16 +358,12 @@ def _exact_polynomial(value: Any) -> Polynomial:
     return value.as_exact() if isinstance(value, Polynomial) else Polynomial(_exact(value))
 
 
-def _key(p: Polynomial) -> frozenset:
-    return frozenset((row, (int(c.p), int(c.q))) for row, c in terms_of(p).items())
-
-
 def _make(
     theorem: Theorem,
     of: Sequence[Derivation],
     conclusion: Polynomial,
     squares: Mapping[Index, tuple[Square, ...]],
-    cofactors: Mapping[Key, Polynomial],
+    cofactors: Mapping[Polynomial, Polynomial],
     equality: bool,
     bound: int,
 ) -> Derivation:
@@ -392,8 +371,8 @@ def _make(
     return Derivation(
         theorem,
         conclusion,
-        {k: p for d in of for k, p in d.zeros.items()},
-        {k: p for d in of for k, p in d.bounds.items()},
+        tuple(dict.fromkeys(h for d in of for h in d.equalities)),
+        tuple(dict.fromkeys(g for d in of for g in d.inequalities)),
         {k: v for k, v in squares.items() if v},
         {k: c for k, c in cofactors.items() if c.coefs.size},
         equality,

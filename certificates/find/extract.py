@@ -22,7 +22,7 @@ from certificates.identity import Claim, InExpectation
 from certificates.proof import Proof
 from certificates.words import WordProof
 from sosdp.algebra.chebyshev import ChebyshevPolynomial
-from sosdp.algebra.polynomial import Polynomial, variable
+from sosdp.algebra.polynomial import Polynomial, coerce, variable
 from sosdp.algebra.variables import variable_name
 from sosdp.conic.exact.corrected import dyadic
 from sosdp.conic.exact.integers import rounded
@@ -86,31 +86,28 @@ def extract(result: Any) -> Any:
     quadratic = objective is not None and not isinstance(objective, Polynomial)
     squares: tuple[Fraction, ...] = ()
     if quadratic and status != "infeasible":
-        parts["squares"] = tuple((Fraction(w), _exact_polynomial(p)) for w, p in objective.squares if w > 0)
+        parts["squares"] = tuple((Fraction(w), coerce(p).as_exact()) for w, p in objective.squares if w > 0)
         if result.moments is not None:
             # w E[p]^2 >= u E[p] - u^2 / (4 w), with equality at u = 2 w E[p]
             slopes = np.array([2 * float(w) * result(p) for w, p in parts["squares"]])
             squares = tuple(map(fraction, dyadic(slopes, 24)))
         objective = objective.linear
-    if status == "infeasible":
-        return FloatCertificate(result, Claim("infeasible", **parts), None)
     if status == "unbounded":
         raise NotCertifiable(
             f"there is no bound to certify: {result.reason or 'the relaxation is unbounded'}"
         )
+    if status == "infeasible" or (sense == "feasible" and status != "optimal"):
+        # if not refuted in floating point, perhaps as nothing bounds the moments: exact multipliers may exist
+        return FloatCertificate(result, Claim("infeasible", **parts), None)
     if sense == "sos":
-        objectives = (_exact_polynomial(objective),)
-        return FloatCertificate(result, Claim("sos", objectives, **parts), None)
+        return FloatCertificate(result, Claim("sos", (coerce(objective).as_exact(),), **parts), None)
     if sense in ("minimize", "maximize") and np.isfinite(result.bound):
         kind = "lower_bound" if sense == "minimize" else "upper_bound"
         value = float(result.bound)
-        claim = Claim(kind, (_exact_polynomial(objective),), Fraction(0), **parts)
+        claim = Claim(kind, (coerce(objective).as_exact(),), Fraction(0), **parts)
         ends = [float(claim.objectives[0].evaluate({result.variables[0]: z})) for z in local_minima(claim)]
         value = (min if sense == "minimize" else max)(ends, default=value)  # of one variable: the optimum
         return FloatCertificate(result, claim, value, squares, with_products)
-    if sense == "feasible" and status != "optimal":
-        # not refuted in floating point, perhaps as nothing bounds the moments: exact multipliers may exist
-        return FloatCertificate(result, Claim("infeasible", **parts), None)
     if sense == "feasible":
         raise NotCertifiable(
             "the relaxation found no contradiction in the system, so there is nothing to certify"
@@ -207,7 +204,3 @@ def _in_monomials(result: Any) -> Any:
 
 def _rows(matrix: Any) -> tuple[tuple[Polynomial, ...], ...]:
     return tuple(tuple(p.as_exact() for p in row) for row in matrix)
-
-
-def _exact_polynomial(polynomial: Any) -> Polynomial:
-    return (polynomial if isinstance(polynomial, Polynomial) else Polynomial(polynomial)).as_exact()

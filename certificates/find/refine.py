@@ -166,5 +166,5 @@ class _Path:
 
 
 def _rationals(matrix: arb_mat) -> np.ndarray:
-    rows = [[fraction_of(v) for v in row] for row in matrix.table()]
-    return np.array(rows, dtype=object).reshape(matrix.nrows(), matrix.ncols())
+    entries = [fraction_of(v) for v in matrix.entries()]
+    return np.array(entries, dtype=object).reshape(matrix.nrows(), matrix.ncols())

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,11 +98,6 @@ class Rounder:
             add_to(self.target, {(): -rational(u * u / (4 * weight))})
         # equalities in expectation are equalities with a constant multiplier
         self.equalities = [terms_of(p) for p in (*claim.equalities, *claim.expectations.equalities)]
-        self.lists = {
-            "inequality": [terms_of(p) for p in claim.inequalities],
-            "expectation": [terms_of(p) for p in claim.expectations.inequalities],
-        }
-        self.lists["product"] = self.lists["inequality"]
         self.blocks = [b for b in dual.blocks if np.asarray(b.gram).size]
         self.bases = [monomials_of(b.basis) for b in self.blocks]
         for block, basis in zip(self.blocks, self.bases, strict=True):
@@ -128,12 +123,12 @@ class Rounder:
 
     def _factor(self, block: GramBlock) -> Terms | list[list[Terms]]:
         """What multiplies a block: a polynomial, or the rows of a matrix."""
+        of = self.claim.multiplied(block.kind)
         if block.kind.endswith("psd"):
-            return [[terms_of(p) for p in row] for row in self.claim.multiplied(block.kind)[block.index[0]]]
-        factor: Terms = {(): fmpq(1)}
-        for k in block.index if block.kind in self.lists else ():
-            factor = multiply(factor, self.lists[block.kind][k])
-        return factor
+            return [[terms_of(p) for p in row] for row in of[block.index[0]]]
+        factors = [terms_of(of[k]) for k in block.index] if block.kind != "sos" else []
+        one: Terms = {(): fmpq(1)}
+        return reduce(multiply, factors, one)
 
     @cached_property
     def places(self) -> dict[Monomial, _Place]:
@@ -166,7 +161,9 @@ class Rounder:
         grams = [_dyadic(b.gram, bits) for b in self.blocks]
         cofactors: dict[int, Terms] = {}
         for j, polynomial in self.free:
-            add_to(cofactors.setdefault(j, {}), _dyadic_terms(polynomial, scale))
+            pairs = zip(monomials_of(polynomial.monos), polynomial.coefs.tolist(), strict=True)
+            rounded = {row: fmpq(round(float(c) * scale), scale) for row, c in pairs}
+            add_to(cofactors.setdefault(j, {}), rounded)
         updates: list[dict[tuple[int, int], fmpq]] = [{} for _ in self.blocks]
         rest = self.missing((self.contribution(k, gram, scale) for k, gram in enumerate(grams)), cofactors)
         loose = next((row for row in rest if row not in self.places), None)
@@ -329,13 +326,6 @@ def _dyadic(gram: np.ndarray, bits: int) -> np.ndarray:
             return rounded.astype(np.int64)
     rows = [[round(Fraction(v) * (1 << bits)) for v in row] for row in gram.tolist()]
     return np.array(rows, dtype=object).reshape(gram.shape)
-
-
-def _dyadic_terms(polynomial: Polynomial, scale: int) -> Terms:
-    """A float polynomial with coefficients rounded to multiples of 1 / scale."""
-    rows = monomials_of(polynomial.monos)
-    values = [round(float(c) * scale) for c in polynomial.coefs.tolist()]
-    return {row: fmpq(v, scale) for row, v in zip(rows, values, strict=True) if v}
 
 
 def positive_in_floats(whole: Sequence[Sequence[int]]) -> bool:

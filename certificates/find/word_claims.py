@@ -34,21 +34,19 @@ class Claimed:
         self.place = {k: 1 + n for n, k in enumerate(order)}
         self.names = ["i", *(names[k] for k in order)]
         self.stated = stated
-        parts = [
+        every = (
             (k, n, p) for k, q in enumerate(stated.state_equalities) for n, p in enumerate(self._parts(q))
-        ]
-        means = [p for _, _, p in parts if p]
-        self.means = {pair: n for n, pair in enumerate((k, n) for k, n, p in parts if p)}  # what is not 0
+        )
+        parts = {(k, n): p for k, n, p in every if p}  # what is not 0
+        self.means = {pair: n for n, pair in enumerate(parts)}
         given = {
             "inequality": stated.inequalities,
             "equality": stated.equalities,
             "state inequality": stated.state_inequalities,
-            "state equality": means,
+            "state equality": [*parts.values()],
         }
         self.sign = 1 if refuted else stated.sign
-        target = (
-            {} if refuted else {w: (c[0] * self.sign, c[1] * self.sign) for w, c in stated.target.items()}
-        )
+        target = () if refuted else self.terms(stated.target)
         self.claim = {
             "kind": "lower_bound" if self.sign > 0 else "upper_bound",
             "letters": [[names[k] for k in listed] for listed in members],
@@ -66,7 +64,7 @@ class Claimed:
                 for name, listed in given.items()
                 if listed
             },
-            "objective": self.written(self.terms(target)),
+            "objective": self.written((w, self.sign * c) for w, c in target),
         }
         self.problem = Problem({**self.claim, "bound": 0})
 

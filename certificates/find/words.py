@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from math import ceil, floor, prod
 from typing import Any
 
@@ -76,7 +77,7 @@ class _Writer:
         self.summands: list[tuple[Fraction, list]] = []  # weights and the lines that make facts
         self.adjoined: list[list] = []
         self.paid: dict[tuple[str, int, Terms], Fraction] = {}
-        self.letters: dict[int, tuple[Fraction, list]] = {}
+        self._letter = cache(self._bounded)
 
     def proof(self, wanted: Fraction | None) -> WordProof:
         """The proof; NotCertifiable where there is none."""
@@ -205,8 +206,7 @@ class _Writer:
                 )
                 gram[i][j] += share
                 gram[j][i] += share if i != j else 0
-                for w, c in entry.items():
-                    self.rest[w] = self.rest.get(w, Fraction(0)) - share * c
+                self._subtract(entry.items(), share)
         wrong = [w for w, c in self.rest.items() if c and w]
         if wrong:
             raise NotCertifiable(f"the identity does not close at {self.claimed.text(wrong[0])}")
@@ -251,13 +251,8 @@ class _Writer:
             value *= square
         return value
 
-    def _letter(self, letter: int) -> tuple[Fraction, list[Fact]]:
-        """r, and facts of which r - x* x is the sum."""
-        if letter not in self.letters:
-            self.letters[letter] = self._bounded(letter)
-        return self.letters[letter]
-
     def _bounded(self, letter: int, tried: tuple[int, ...] = ()) -> tuple[Fraction, list[Fact]]:
+        """r, and facts of which r - x* x is the sum."""
         x: Terms = (((letter,), Fraction(1)),)
         square, star = self._square(x), self.problem._star(x)
         twice = dict(square).get((letter,), Fraction(0))

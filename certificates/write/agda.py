@@ -83,24 +83,15 @@ def _cleared(
     parts: list[Summand], bounds: list[int], zeros: list[int], by: int
 ) -> tuple[list[Weighted], list[tuple[Polynomial, int]], int]:
     """Squares and cofactors with whole coefficients, and N: N * by * target is their sum."""
-    squares: list[tuple[list[tuple[Fraction, Polynomial]], tuple[int, ...]]] = []
-    cofactors: list[tuple[Polynomial, int]] = []
-    numbers = [by]
-    for part in parts:
-        if part.cofactor is not None:
-            k = part.numbers[0]
-            cofactor = part.cofactor * Fraction(1, zeros[k])
-            numbers += [Fraction(c).denominator for c in cofactor.coefs.tolist()]
-            cofactors.append((cofactor, k))
-            continue
+    multiples = [(part.cofactor, part.numbers[0]) for part in parts if part.cofactor is not None]
+    cofactors = [(c * Fraction(1, zeros[k]), k) for c, k in multiples]
+    squares = list[tuple[list[tuple[Fraction, Polynomial]], tuple[int, ...]]]()
+    for part in (part for part in parts if part.cofactor is None):
         divisor = math.prod(bounds[k] for k in part.numbers)
-        pairs = []
-        for weight, q in part.squares:
-            root, length = _whole(q)
-            pairs.append((weight / (length * length * divisor), root))
-        numbers += [w.denominator for w, _ in pairs]
-        squares.append((pairs, part.numbers))
-    scale = math.lcm(*numbers)
+        roots = [(weight, *_whole(q)) for weight, q in part.squares]
+        squares.append(([(weight / (by**2 * divisor), q) for weight, q, by in roots], part.numbers))
+    weights = [w.denominator for pairs, _ in squares for w, _ in pairs]
+    scale = math.lcm(by, *weights, *(_whole(c)[1] for c, _ in cofactors))
     return (
         [([(int(w * scale), q) for w, q in pairs], k) for pairs, k in squares],
         [(c * scale, k) for c, k in cofactors],

@@ -33,13 +33,9 @@ def proof_latex(proof: Identity, largest: int = 6, environment: str = "aligned")
     claim = proof.claim
     lines: list[str] = []
     for target, polynomial in enumerate(claim.targets):
-        summands = [
-            _summand(claim, m, k, largest) for k, m in enumerate(proof.multipliers) if m.target == target
-        ]
-        left = list(wrapped([polynomial.latex()]))
+        left = wrapped([polynomial.latex()])
         short = len(left) == 1 and printed_width(left[0]) <= WIDTH // 3
-        room = WIDTH - (printed_width(left[0]) if short else 0)
-        right = list(wrapped([s for s in summands if s] or ["0"], room))
+        right = _right(proof, target, largest, WIDTH - (printed_width(left[0]) if short else 0))
         if short:
             lines.append(f"{left[0]} &= {right[0]}")
         else:
@@ -53,11 +49,7 @@ def one_line(proof: Identity, largest: int = 6) -> str:
     """The identity on one line; ValueError where that is more than twice as wide as a column."""
     if len(proof.claim.targets) != 1:
         raise ValueError(f"{len(proof.claim.targets)} identities do not fit on one line")
-    every = [_summand(proof.claim, m, k, largest) for k, m in enumerate(proof.multipliers)]
-    signed: list[str] = []
-    for part in filter(None, every):
-        signed.append(part if not signed or part.startswith(("+", "-")) else f"+ {part}")
-    text = f"{proof.claim.targets[0].latex()} = {' '.join(signed) or '0'}"
+    text = f"{proof.claim.targets[0].latex()} = {_right(proof, 0, largest, math.inf)[0]}"
     if printed_width(text) > 2 * WIDTH:
         raise ValueError(f"the identity is {printed_width(text)} characters wide, too much for one line")
     return text
@@ -73,7 +65,14 @@ def document(proof: Identity, claim: str, largest: int = 6) -> str:
     )
 
 
-def wrapped(summands: Iterable[str], width: int = WIDTH) -> Iterable[str]:
+def _right(proof: Identity, target: int, largest: int, width: float) -> list[str]:
+    """The lines of the sum that is a target."""
+    every = enumerate(proof.multipliers)
+    parts = [_summand(proof.claim, m, k, largest) for k, m in every if m.target == target]
+    return wrapped([*filter(None, parts)] or ["0"], width)
+
+
+def wrapped(summands: Iterable[str], width: float = WIDTH) -> list[str]:
     """Lines of at most about ``width`` printed characters, broken before signs; inside parentheses only where
     what they hold does not fit on a line."""
     lines: list[str] = [""]

@@ -36,8 +36,9 @@ _USED = frozenset(
     "absurd add_nonneg False key le_of_le_of_eq le_refl mul_eq_zero_of_right mul_nonneg "
     "positive sq_nonneg sub_nonneg symm total".split()
 )
+_ENDS = {"infeasible": "absurd positive (by norm_num)", "sos": "positive"}
 FIRST = "-- No Lean compiler of this project has seen this text; `read_lean` has read it back."
-_NAMED = re.compile(r"[hestz]\d+")
+_NAMED = re.compile(r"[hestz]\d+|_")
 _FACT = re.compile(r"\s*(?:have |\()([a-z]\w*) : (.*? [≤=] .*?)(?: := .*|\)(?: :)?)")
 _WEIGHTED = r"\([0-9/]+ : ℝ\) \* \((?:[^()]|\([-0-9/]+ : ℝ\))*\)\^2"
 _SQUARES = re.compile(rf"\({_WEIGHTED}(?: \+ {_WEIGHTED})*\)")
@@ -99,10 +100,7 @@ def proof_lean(proof: Identity, name: str = "claim") -> str:
         f"  have total : (0 : ℝ) ≤ {total} := {proven}",
         f"  have key : {target} = {total} := by {_how(len(cofactors))}",
         f"  have positive : 0 ≤ {target} := le_of_le_of_eq total key.symm",
-        {
-            "infeasible": "  exact absurd positive (by norm_num)",
-            "sos": "  exact positive",
-        }.get(claim.kind, "  exact sub_nonneg.mp positive"),
+        f"  exact {_ENDS.get(claim.kind, 'sub_nonneg.mp positive')}",
     ]
     text = "\n".join(lines + _attained(claim, name, called)) + "\n"
     if wrong := agrees(text, proof):
@@ -147,11 +145,9 @@ def lean_names(proof: Identity) -> dict[int, str]:
     for name in names:
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             raise NoForm(f"the variable name {name!r} is no Lean identifier")
-    return dict(zip(proof.ids, distinct(names, names, _reserved), strict=True))
-
-
-def _reserved(name: str) -> bool:
-    return name in _KEYWORDS or name in _USED or _NAMED.fullmatch(name) is not None or name == "_"
+    reserved = _KEYWORDS | _USED
+    others = distinct(names, names, lambda name: name in reserved or bool(_NAMED.fullmatch(name)))
+    return dict(zip(proof.ids, others, strict=True))
 
 
 def _number(value: Fraction) -> str:

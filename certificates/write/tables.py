@@ -25,14 +25,14 @@ class LabelledMatrix:
     entries: np.ndarray
     caption: str = ""
 
-    def _cells(self) -> list[list[str]]:
-        side = min(len(self.labels), SHOWN)
-        return [[_text(self.entries[i, j]) for j in range(side)] for i in range(side)]
+    def _rows(self) -> list[list[str]]:
+        """The labels, and every row behind its label, as far as they are shown."""
+        cells = ([_text(v) for v in row[:SHOWN]] for row in self.entries)
+        return [["", *self.labels[:SHOWN]], *([name, *row] for name, row in zip(self.labels[:SHOWN], cells))]
 
     def __str__(self) -> str:
-        cells, labels = self._cells(), self.labels[:SHOWN]
-        rows = [["", *labels], *([name, *row] for name, row in zip(labels, cells, strict=True))]
-        widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+        rows = self._rows()
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(v.rjust(w) for v, w in zip(row, widths, strict=True)) for row in rows]
         return "\n".join([*([self.caption] if self.caption else []), *lines, *self._rest()])
 
@@ -43,15 +43,14 @@ class LabelledMatrix:
         return [f"... and {more} more rows and columns"] if more > 0 else []
 
     def _repr_html_(self) -> str:
-        labels = [html.escape(name) for name in self.labels[:SHOWN]]
+        labels, *rows = [[html.escape(v) for v in row] for row in self._rows()]
         head = "".join(f"<th>{name}</th>" for name in labels)
         body = "".join(
-            f"<tr><th>{name}</th>{''.join(f'<td>{html.escape(v)}</td>' for v in row)}</tr>"
-            for name, row in zip(labels, self._cells(), strict=True)
+            f"<tr><th>{name}</th>{''.join(f'<td>{v}</td>' for v in row)}</tr>" for name, *row in rows
         )
         rest = "".join(f"<p>{line}</p>" for line in self._rest())
         caption = f"<caption>{html.escape(self.caption)}</caption>" if self.caption else ""
-        return f"<table>{caption}<thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
 
 
 def _text(value: Any) -> str:

@@ -33,12 +33,11 @@ def _valid(derivation, hypotheses=None):
     assert derivation.degree <= derivation.bound
     total = sum(
         (
-            sum((w * q * q for w, q in result), start=sd.Polynomial(0))
-            * _product([derivation.bounds[k] for k in index])
+            sum((w * q * q for w, q in result), start=sd.Polynomial(0)) * _product([*index])
             for index, result in derivation.squares.items()
         ),
         start=sd.Polynomial(0),
-    ) + sum((c * derivation.zeros[k] for k, c in derivation.cofactors.items()), start=sd.Polynomial(0))
+    ) + sum((c * h for h, c in derivation.cofactors.items()), start=sd.Polynomial(0))
     assert total == derivation.conclusion
     if hypotheses is not None:
         assert len(derivation.equalities) + len(derivation.inequalities) == hypotheses
@@ -191,7 +190,7 @@ def test_a_derivation_cannot_be_forged_by_filling_in_a_dataclass():
     )
     refuse(
         (lambda: Derivation(real.theorem, sd.Polynomial(-1)), None, NotDerived),
-        (lambda: replace(assume(x), bounds={}), None, NotDerived),
+        (lambda: replace(assume(x), inequalities=()), None, NotDerived),
         (lambda: assume(sd.polynomial("\u03bb")), "ASCII", NotDerived),
     )
 
