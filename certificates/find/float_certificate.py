@@ -35,6 +35,7 @@ INNER = (1e-2, 1.0)  # relative slacks at which a point inside the cone is looke
 BEYOND_DOUBLES = 1e-10  # slacks below it are proven in higher precision at once
 BITS = (20, 34, 53)
 FEW_BITS = (0, 1, 2, 3, 4, 6, 8, 10)
+_DIGITS = 1e-7  # of the value: a slack of 1e-7 is then what floats of its size tell apart
 _NEAR = (1e-7, 1e-6)  # a short fraction this near to the value is tried before any slack
 _NICE_WORK, _LITTLE_WORK = 5e8, 1e6  # sum of R^3 over the blocks up to which that is made
 _PLACES = 20  # to which minimisers are refined
@@ -65,9 +66,14 @@ class FloatCertificate(PickledByName):
         """The float multipliers as the solver left them."""
         return self._renamed(self.result.dual)
 
-    def size(self, value: float) -> float:
-        """What a slack is relative to: one, or less where the objective is smaller, and the value."""
-        return max(min(1.0, self.result.scaling.unit), abs(value))
+    @property
+    def size(self) -> float:
+        """What a slack is relative to: one, or less where the objective is smaller, and the value, less the
+        constant of the objective where that makes it smaller, but for the digits of floats."""
+        assert self.value is not None
+        constants = [float(p.constant) for p in self.claim.objectives] if self.claim.goal is None else []
+        value = min(abs(self.value - c) for c in (0.0, *constants))
+        return max(min(1.0, self.result.scaling.unit), value, _DIGITS * abs(self.value))
 
     def _renamed(self, dual: Any) -> Any:
         """Multipliers of the kinds, and with the numbers of constraints, that the claim has."""
@@ -114,8 +120,9 @@ class FloatCertificate(PickledByName):
         bound: a number (int, Fraction, text like "-1/3", or a float read as its shortest decimal) that must
         then be proven as it stands.  By default a short fraction that the value is within 1e-6 of, where one
         is and can be proven; else the smallest slack of 1e-7 ... 1e-3 that works.  slack: relative to
-        max(min(1, size), |value|), size that of the objective; the bound is the shortest decimal in the outer
-        half of the slack.  bits: binary places, by default 20, 34, 53 in turn.  Raises
+        max(min(1, size), |value|), size that of the objective, whose constant is left out of a value that is
+        smaller without; the bound is the shortest decimal in the outer half of the slack.  bits: binary
+        places, by default 20, 34, 53 in turn.  Raises
         NotCertifiable with the reason in words.  Cost: one more solve (two at worst), about as long as the
         first, and milliseconds.
         """
@@ -173,7 +180,7 @@ class FloatCertificate(PickledByName):
         """The proof at the exact optimum, where that is within the slack."""
         assert self.value is not None
         proof = self.optimum()
-        within = self._sign * (self.value - float(proof.bound or 0)) <= slack * self.size(self.value)
+        within = self._sign * (self.value - float(proof.bound or 0)) <= slack * self.size
         return proof if within else None
 
     def _nice(self, places: tuple[int, ...]) -> Proof | None:
@@ -183,7 +190,7 @@ class FloatCertificate(PickledByName):
         most = _NICE_WORK if self.result.inside is None else _LITTLE_WORK
         if self.dual is None or cubic_work(self.result.program.identity) > most:
             return None
-        result = [nice_fraction(self.value, radius * self.size(self.value)) for radius in _NEAR]
+        result = [nice_fraction(self.value, radius * self.size) for radius in _NEAR]
         for bound in dict.fromkeys(b for b in result if b is not None):
             try:
                 return proven(self._ways(replace(self.claim, bound=bound), places))
@@ -199,7 +206,7 @@ class FloatCertificate(PickledByName):
         """
         assert self.value is not None
         value = self._sign * self.value
-        scale = self.size(value)
+        scale = self.size
         reason = ""
         for depth in [d for d in INNER if d >= slacks[-1]] or [slacks[-1]]:
             inner = self._recentre(value - depth * scale)
@@ -283,7 +290,7 @@ class FloatCertificate(PickledByName):
     def _below(self, slack: float) -> Claim:
         """The claim at the shortest decimal that is half a slack to a slack worse than the solver's value."""
         assert self.value is not None
-        value, room = self._sign * self.value, slack * self.size(self.value)
+        value, room = self._sign * self.value, slack * self.size
         proven = self.result.certified_bound
         if proven is not None and 0 < value - self._sign * proven <= room:
             value = self._sign * proven
@@ -293,7 +300,7 @@ class FloatCertificate(PickledByName):
     def _at(self, claim: Claim, places: tuple[int, ...]) -> Proof:
         """A proof of exactly this bound."""
         assert self.value is not None and claim.bound is not None
-        if self._sign * float(claim.bound) > self._sign * self.value + 1e-6 * self.size(self.value):
+        if self._sign * float(claim.bound) > self._sign * self.value + 1e-6 * self.size:
             side = "below" if self._sign < 0 else "above"
             raise NotCertifiable(
                 f"the bound {claim.bound} is {side} the value {self.value:.9g} of the relaxation, "
@@ -334,7 +341,7 @@ class FloatCertificate(PickledByName):
         """A proof from the central path in ball arithmetic (see `certificates.find.refine`)."""
         if self.value is None or self.result.moments is None:
             raise NotCertifiable("higher precision serves bounds")
-        room = None if slack is None else exact_number(slack) * exact_number(self.size(self.value))
+        room = None if slack is None else exact_number(slack) * exact_number(self.size)
         return refined_proof(self.result, self.claim, self.dual, room, bound, quick)
 
     def _round(self, claim: Claim, dual: Any, places: tuple[int, ...]) -> Proof:

@@ -215,3 +215,11 @@ def test_a_variable_is_fixed_by_the_row_space_of_a_gram_matrix(shift):
     gram = [[str(v) for v in row] for row in both]
     block = {"kind": "sos", "basis": [*basis, [[0, 1], [1, 1]]], "gram": gram}
     assert check_certificate(certificate(claim, [block]))
+
+
+@pytest.mark.parametrize("constant", [0, 10**5, 10**9])
+def test_a_slack_is_beside_what_varies(constant):
+    """With the value 10**9 beside it, a slack of 1e-7 was 100."""
+    result = sd.minimize((x - 1) ** 2 + y**4 - y + constant)
+    bound = certificates.extract(result).exact().bound
+    assert Fraction(-472472, 10**6) <= bound - constant <= Fraction(-47247, 10**5)
