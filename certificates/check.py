@@ -129,9 +129,8 @@ def sentence(certificate: kernel.Certificate, goal: kernel.Goal) -> str:
     constrained = bool(goal.parts[0][2])
     polynomials = " and ".join(said for said, _, _ in goal.parts)
     if kind == "no_certificate" and constrained:
-        rows = "; row e of a matrix G meets monomials b with 2 deg b + deg G_ee at most that" * bool(
-            claim.get("psd")
-        )
+        matrices = bool(claim.get("psd"))
+        rows = "; row e of a matrix G meets monomials b with 2 deg b + deg G_ee at most that" * matrices
         degree = f"degree {claim['degree']} (without products of constraints{rows})"
         return f'there is no sum-of-squares certificate of {degree} that says "{text}"'
     if kind == "no_certificate":
@@ -181,23 +180,17 @@ def check_file(
 def main(arguments: list[str] | None = None) -> int:
     """Command line: prints the claim in words and the verdict; returns 0 valid, 1 invalid, 2 unreadable."""
     parser = argparse.ArgumentParser(
-        prog="python -m certificates.check", description="Check a certificate exactly."
+        "python -m certificates.check", description="Check a certificate exactly."
     )
-    parser.add_argument("file", help="certificate file (sosdp-certificate/1)")
-    parser.add_argument(
-        "--against", metavar="PROBLEM", help="also check that the claim is about this problem file"
-    )
-    parser.add_argument(
-        "--work", type=int, default=WORK, help="elementary steps to spend (default %(default)s)"
-    )
-    parser.add_argument(
-        "--max-bytes", type=int, default=kernel.BYTES, help="largest file (default %(default)s)"
-    )
-    parser.add_argument("--full", action="store_true", help="print the claim however long it is")
-    options = parser.parse_args(arguments)
-    verdict = check_file(
-        options.file, options.against, options.work, options.max_bytes, 10**9 if options.full else LONGEST
-    )
+    option, default = parser.add_argument, "(default %(default)s)"
+    option("file", help="certificate file (sosdp-certificate/1)")
+    option("--against", metavar="PROBLEM", help="also check that the claim is about this problem file")
+    option("--work", type=int, default=WORK, help=f"elementary steps to spend {default}")
+    option("--max-bytes", type=int, default=kernel.BYTES, help=f"largest file {default}")
+    option("--full", action="store_true", help="print the claim however long it is")
+    given = parser.parse_args(arguments)
+    longest = 10**9 if given.full else LONGEST
+    verdict = check_file(given.file, given.against, given.work, given.max_bytes, longest)
     for line in ([f"claim: {verdict.claim}"] if verdict.claim else []) + [str(verdict)]:
         print(line.encode("ascii", "backslashreplace").decode("ascii"))
     return verdict.exit_code

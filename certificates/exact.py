@@ -59,9 +59,7 @@ def terms_of(polynomial: Polynomial) -> Terms:
 
 def polynomial_of(terms: Terms) -> Polynomial:
     """The exact polynomial with these terms."""
-    return Polynomial.from_arrays(
-        monos_of(list(terms)), [Fraction(int(c.p), int(c.q)) for c in terms.values()]
-    )
+    return Polynomial.from_arrays(monos_of(list(terms)), [*map(fraction, terms.values())])
 
 
 def monos_of(rows: list[Monomial]) -> np.ndarray:
@@ -246,9 +244,7 @@ def _dominant(matrix: list[list[Fraction]]) -> list[Square]:
         return []
     sizes = [row[i].numerator.bit_length() - row[i].denominator.bit_length() for i, row in enumerate(matrix)]
     unit = [Fraction(2) ** (size // 2) for size in sizes]
-    rest = [
-        [v / (u * w) for v, w in zip(row, unit, strict=True)] for row, u in zip(matrix, unit, strict=True)
-    ]
+    rest = [[v / (u * w) for v, w in zip(row, unit)] for row, u in zip(matrix, unit)]
     if any(abs(v) > 4 for row in rest for v in row):
         return []
     try:

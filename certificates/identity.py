@@ -105,21 +105,17 @@ class Claim:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"claim kind {self.kind!r}: choose one of {', '.join(KINDS)}")
-        wanted = 0 if self.kind == "infeasible" else 1
-        several = self.kind in ("sos", "program")
-        if len(self.objectives) < wanted or (len(self.objectives) != wanted and not several):
-            raise ValueError(f"a claim of kind {self.kind!r} cannot have {len(self.objectives)} objectives")
-        if (self.goal is not None) != (self.kind == "program") or len(self.on) not in (
-            0,
+        about, count, wanted = (
+            f"a claim of kind {self.kind!r}",
             len(self.objectives),
-        ):
-            raise ValueError(
-                "a program, and nothing else, has a goal and the constraints of every polynomial"
-            )
+            self.kind != "infeasible",
+        )
+        if count < wanted or (count != wanted and self.kind not in ("sos", "program")):
+            raise ValueError(f"{about} cannot have {count} objectives")
+        if (self.goal is not None) != (self.kind == "program") or len(self.on) not in (0, count):
+            raise ValueError("a program alone has a goal, and the constraints of every polynomial")
         if (self.bound is not None) != (self.kind in BOUNDED):
-            raise ValueError(
-                f"a claim of kind {self.kind!r} {'needs a' if self.bound is None else 'has no'} bound"
-            )
+            raise ValueError(f"{about} {'needs a' if self.bound is None else 'has no'} bound")
         if not all(p.is_exact for p in self.polynomials()):
             raise ValueError("a claim needs exact coefficients: use Polynomial.as_exact()")
 

@@ -11,14 +11,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 
-from certificates.exact import fraction, terms_of
+from certificates.exact import in_order
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.model.problem import Problem
 
 _ASKS = {"lower_bound": "minimize", "upper_bound": "maximize", "sos": "sos"}
-_Places = dict[tuple, tuple[int, Fraction]]  # normed terms -> number in the problem, leading coefficient
+_Places = dict[Polynomial, tuple[int, Fraction]]  # normed -> number in the problem, leading coefficient
 
 
 class NotRestated(ValueError):
@@ -60,12 +60,11 @@ def restated(proof: Proof, problem: Problem) -> Proof:
     return made
 
 
-def _normed(p: Polynomial, positive: bool) -> tuple[tuple, Fraction]:
+def _normed(p: Polynomial, positive: bool) -> tuple[Polynomial, Fraction]:
     """A polynomial divided by its leading coefficient (or the size of it), and that number."""
-    terms = sorted((row, fraction(c)) for row, c in terms_of(p).items())
-    lead = terms[-1][1] if terms else Fraction(1)
+    lead = next((c for _, c in in_order(p)), Fraction(1))
     lead = abs(lead) if positive else lead
-    return tuple((row, c / lead) for row, c in terms), lead
+    return p / lead, lead
 
 
 def _places(polynomials: Iterable[Polynomial], positive: bool) -> _Places:

@@ -77,8 +77,7 @@ def of_inequality(
 
 
 def squares_of(proof: Identity, target: int = 0) -> list[tuple[Fraction, Polynomial]]:
-    """[(weight, q), ...], exact, with target = sum of weight * q^2; ValueError where that is not what the
-    proof is: with multipliers of constraints see `identity`."""
+    """[(weight, q), ...], exact, with target = sum of weight * q^2; ValueError for other proofs."""
     parts = summands(proof, target)
     if any(part.numbers for part in parts):
         raise ValueError("the proof multiplies constraints too: identity() lists all its summands")

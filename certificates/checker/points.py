@@ -118,8 +118,7 @@ def _without(matrix: list[list[Fraction]], row: int) -> list[list[Fraction]]:
 
 
 def _pinned(claim: Mapping[str, Any], diagonal: Polynomial, point: Point) -> bool:
-    """Whether a diagonal entry has the same nonzero value all over the set, by being constant or by one
-    equality."""
+    """Whether a diagonal entry is a constant other than 0 all over the set, by one equality or as it is."""
     value = value_at(diagonal, point)
     same = assume("==", diagonal - polynomial({(): value})).hypotheses  # up to factors
     return value != 0 and (

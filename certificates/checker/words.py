@@ -40,20 +40,16 @@ def spelled(p: Mapping[str, Any]) -> str:
 def sentence(claim: Mapping[str, Any]) -> str:
     """The claim in words, with every relation and every number."""
     letters = "; ".join(", ".join(names) for names in claim["letters"])
-    about = f"operators {letters}" + (
-        " (those of different lists commute)" if len(claim["letters"]) > 1 else ""
-    )
+    about = f"operators {letters}" + " (those of different lists commute)" * (len(claim["letters"]) > 1)
     where = [f"{word.replace(' ', '*')} == {spelled(p)}" for word, p in claim.get("relations", {}).items()]
     where += [f"{a}* == {spelled({b: c})}" for a, (c, b) in claim.get("adjoints", {}).items()]
     means: list[str] = []
     for name, listed in claim.get("hypotheses", {}).items():
-        kind = name.removeprefix("state ")
+        mean, kind = name.startswith("state "), name.removeprefix("state ")
         for p in listed:
             text = "; ".join(", ".join(map(spelled, row)) for row in p) if kind == "matrix" else spelled(p)
             said = _RELATIONS.get(kind, "is positive semidefinite")
-            (means if kind != name else where).append(
-                f"E[{text}] {said}" if kind != name else f"{text} {said}"
-            )
+            (means if mean else where).append(f"E[{text}] {said}" if mean else f"{text} {said}")
     state = "tracial state" if claim.get("trace") else "state"
     given = f" with {', '.join(where)}" if where else ""
     such = f" with {', '.join(means)}" if means else ""

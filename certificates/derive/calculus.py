@@ -66,9 +66,8 @@ class Derivation:
         known = frozenset().union(*(kernel.assume(kind, in_kernel(p)).hypotheses for kind, p in statement))
         if type(self.theorem) is not Theorem or not self.theorem.hypotheses <= known:
             raise NotDerived("there is no theorem, or it needs other hypotheses")
-        if self.theorem.conclusion != in_kernel(self.conclusion) or (
-            self.equality and self.theorem.relation != "=="
-        ):
+        weaker = self.equality and self.theorem.relation != "=="
+        if weaker or self.theorem.conclusion != in_kernel(self.conclusion):
             raise NotDerived("the theorem says something else than the conclusion")
 
     @property
@@ -137,8 +136,7 @@ class Derivation:
         return _make(theorem, (self,), self.conclusion * p, {}, cofactors, True, self.bound + p.degree)
 
     def substitute(self, values: Mapping[Any, Any]) -> Derivation:
-        """The derivation with polynomials (or numbers) put in for variables, in hypotheses and conclusion
-        alike."""
+        """The derivation with polynomials (or numbers) in place of variables, in the hypotheses too."""
         swap = {v: w if isinstance(w, Polynomial) else Polynomial(_exact(w)) for v, w in values.items()}
         largest = max([1, *(p.degree for p in swap.values())])
 
@@ -202,8 +200,7 @@ class Derivation:
         return replace(made, bound=max(self.bound, made.degree))
 
     def proof(self, note: str = "") -> Proof:
-        """The derivation as a proof for the checker: a claim that the conclusion is nonnegative on the set
-        (for an equality: the conclusion and its negative)."""
+        """A proof for the checker that the conclusion (of an equality: its negative too) is nonnegative."""
         targets = (self.conclusion, -self.conclusion) if self.equality else (self.conclusion,)
         claim = Claim("sos", targets, equalities=self.equalities, inequalities=self.inequalities)
         multipliers = []
@@ -330,8 +327,7 @@ class Upper:
         return self
 
     def to(self, polynomial: Any, equalities: Sequence[Polynomial] = ()) -> Upper:
-        """Restate the current polynomial; NotDerived when the equalities (those used so far and these) do
-        not turn one into the other."""
+        """Restate the current polynomial; NotDerived where the equalities, with these, do not lead there."""
         target = _exact_polynomial(polynomial)
         grounds = self.derivation
         for h in equalities:

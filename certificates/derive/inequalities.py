@@ -160,21 +160,16 @@ def holder(w: Sequence[Any], f: Sequence[Any], power: int, weights: str = "nonne
             f"{n} functions to the power {power} need {math.comb(n + power - 1, power)} terms "
             f"(at most {_LARGEST}): prove it for fewer and substitute sums"
         )
-    signs = [assume(p) for p in ws] if weights == "nonnegative" else []
-    numbers = [_exact(p) for p in ws] if weights == "numbers" else []
-    if any(number < 0 for number in numbers):
-        raise ValueError(f"weights that are numbers must be >= 0, not {min(numbers)}")
+    signs = [assume(p) if weights == "nonnegative" else square(1, p) for p in ws if weights != "boolean"]
     total = nothing()
     for chosen, orders in _multisets(n, power):
         part = product_of_powers([fs[k] for k in chosen]) * orders
-        if weights == "nonnegative":
-            part = math.prod((signs[k] for k in chosen), start=part)
-        elif weights == "boolean":  # w^c >= 0 from w >= 0, by w^c - w = (w^2 - w)(1 + ... + w^(c - 2))
+        if weights == "boolean":  # w^c >= 0 from w >= 0, by w^c - w = (w^2 - w)(1 + ... + w^(c - 2))
             for k, c in Counter(chosen).items():
                 powers = sum((ws[k] ** m for m in range(c - 1)), start=ZERO)
                 part = part * (nonnegative(ws[k]) + boolean(ws[k]).times(powers))
         else:
-            part = part * math.prod(numbers[k] for k in chosen)
+            part = math.prod((signs[k] for k in chosen), start=part)
         total = total + part
     return _total([total])
 

@@ -105,9 +105,7 @@ class Faces:
         for factor, basis in zip(factors, rounder.bases, strict=True) if zeros else ():
             reach = [z for z in zeros if abs(fraction(value_at(factor, z))) > room]
             values = [[fraction(value_at({row: fmpq(1)}, z)) for row in basis] for z in reach]
-            rows = (
-                relations(values, _DIGITS * len(basis)) if reach else np.eye(len(basis), dtype=int).tolist()
-            )
+            rows = relations(values, _DIGITS * len(basis)) if reach else kernel([], len(basis))
             faces.append(_shortened(fmpz_mat(rows).transpose()) if rows else fmpz_mat(len(basis), 0))
         return faces
 
@@ -141,8 +139,7 @@ class Faces:
         )
 
     def _of_zeros(self, rounder: Rounder, points: Sequence[dict[int, Fraction]]) -> list[fmpz_mat]:
-        """Faces that exact zeros of the target leave: there every Gram matrix has integer vectors that it
-        annihilates."""
+        """Faces that exact zeros of the target leave: Gram matrices annihilate integer vectors there."""
         out = []
         zeros = [z for z in points if value_at(rounder.target, z) == 0]
         for block, basis, factor in zip(rounder.blocks, rounder.bases, rounder.factors, strict=True):

@@ -258,14 +258,12 @@ class FloatCertificate(PickledByName):
         return tuple(result)
 
     def optimum(self) -> Proof:
-        """A proof at the exact optimum, where that is rational: slack zero, attained where a minimiser is
-        rational.
+        """A proof at the exact optimum, where that is rational: slack zero.
 
-        The claim then has a `point`, and is `unique` when the multipliers show that it is the only one.
-        Where no minimiser is rational, the bound is proven without a point, and only if it is the value at a
-        minimiser refined to thirty digits; the value of a relaxation that no point is seen to attain is not
-        called an optimum (`exact(bound=...)` proves it as a bound).  Raises NotCertifiable then, and when
-        the optimum does not look rational or no proof at it is found.  Cost: a few solves.
+        Where a minimiser is rational the claim has it as `point`, and is `unique` when the multipliers show
+        that it is the only one; else the bound has to be the value at a minimiser refined to thirty digits
+        (`exact(bound=...)` proves what no point is seen to attain).  Raises NotCertifiable also where the
+        optimum does not look rational or no proof at it is found.  Cost: a few solves.
         """
         if self.value is None:
             raise ValueError(f"a claim of kind {self.claim.kind!r} has no optimum")

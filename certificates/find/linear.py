@@ -71,9 +71,7 @@ def refutation(claim: Claim, degree: int) -> Proof:
     if claim.kind != "infeasible" or claim.expectations or not (claim.equalities or claim.inequalities):
         raise NotCertifiable("this is about a set that is empty")
     ids = claim.ids
-    equalities, inequalities = (
-        [terms_of(p) for p in part] for part in (claim.equalities, claim.inequalities)
-    )
+    equalities, inequalities = [*map(terms_of, claim.equalities)], [*map(terms_of, claim.inequalities)]
     top = max([degree, *(p.degree for p in (*claim.equalities, *claim.inequalities))])
     if len(equalities) * math.comb(len(ids) + top, top) ** 2 > _CELLS:
         raise NotCertifiable("too many multiples of equalities")

@@ -74,8 +74,7 @@ def _with_point(of: Any, proof: Proof, point: dict[int, Fraction] | None) -> Pro
 
 
 def _guesses(of: Any, bound: Fraction) -> Iterator[dict[int, Fraction]]:
-    """Rational points that may attain a bound where the moments show none: the rounded means, and the
-    points of {-1, 0, 1}^n for few variables."""
+    """Rational points that may attain a bound: the rounded means, and {-1, 0, 1}^n for few variables."""
     if of.claim.expectations or of.squares or of.result.moments is None:
         return
     ids = [int(v) for v in of.result.variable_ids]

@@ -75,8 +75,7 @@ def first(way: Callable[[Any], Proof], options: Sequence[Any], said: str = "") -
 
 
 class _Place(NamedTuple):
-    """Entry (i, j), i >= j, of Gram matrix `block`: its `product` is `factor` times a monomial in normal
-    form."""
+    """Entry (i, j), i >= j, of a Gram matrix: its `product` is `factor` times a monomial in normal form."""
 
     block: int
     i: int
@@ -185,8 +184,7 @@ class Rounder:
         return self.rules.divide(rest, cofactors)
 
     def others(self, cofactors: dict[int, Terms]) -> list[Multiplier]:
-        """The multipliers that are no Gram matrices: cofactors of equalities, numbers for squares of
-        expectations."""
+        """Multipliers without Gram matrix: cofactors of equalities, numbers for squares of expectations."""
         out, plain = [], len(self.claim.equalities)
         for j, terms in sorted(cofactors.items()):
             if terms:

@@ -58,9 +58,7 @@ def separate(result: Any, claim: Claim) -> Proof:
         raise NotCertifiable("functionals are made for one polynomial on one set")
     target = claim.targets[0]
     indices = dict.fromkeys(tuple(b.index) for b in result.identity.blocks if b.kind == "product")
-    multiplied = tuple(
-        math.prod((claim.inequalities[k] for k in index), start=Polynomial(1)) for index in indices
-    )
+    multiplied = [math.prod(claim.inequalities[k] for k in index) for index in indices]
     constraints = (claim.equalities, (*claim.inequalities, *multiplied), claim.matrices)
     constrained = any(constraints)
     degree = result.degree if constrained else target.degree

@@ -34,10 +34,8 @@ class Claimed:
         self.place = {k: 1 + n for n, k in enumerate(order)}
         self.names = ["i", *(names[k] for k in order)]
         self.stated = stated
-        every = (
-            (k, n, p) for k, q in enumerate(stated.state_equalities) for n, p in enumerate(self._parts(q))
-        )
-        parts = {(k, n): p for k, n, p in every if p}  # what is not 0
+        halves = enumerate(map(self._parts, stated.state_equalities))
+        parts = {(k, n): p for k, half in halves for n, p in enumerate(half) if p}  # what is not 0
         self.means = {pair: n for n, pair in enumerate(parts)}
         given = {
             "inequality": stated.inequalities,
@@ -83,10 +81,9 @@ class Claimed:
 
     def terms(self, p: Mapping[Any, Any]) -> Terms:
         """A polynomial of the program in the kernel's letters."""
-        pairs = [((), self.word(w), c[0]) for w, c in p.items()] + [
-            ((0,), self.word(w), c[1]) for w, c in p.items()
-        ]
-        return tuple((i + w, Fraction(c)) for i, w, c in pairs if c)
+        parts = enumerate(((), (0,)))  # real and imaginary, which i leads
+        pairs = [(i + self.word(w), Fraction(c[k])) for k, i in parts for w, c in p.items()]
+        return tuple((w, c) for w, c in pairs if c)
 
     def text(self, w: Word) -> str:
         """A word as the kernel reads it."""

@@ -45,8 +45,7 @@ class WordClasses:
                 self._component(root, joined)
 
     def _edges(self, word: Word) -> Iterator[Edge]:
-        """E[word] = f E[other]: rotations and conjugates (no longer than the word) under a trace, and
-        images."""
+        """E[word] = f E[other]: images, and rotations and conjugates, no longer than it, under a trace."""
         party, normal = self.problem._party, self.problem._normal
         images: list[tuple[Word, Word, Fraction, tuple]] = [
             ((), (), Fraction(1), normal(tuple(g[a] for a in word))) for g in self.group

@@ -81,10 +81,7 @@ class _Writer:
 
     def proof(self, wanted: Fraction | None) -> WordProof:
         """The proof; NotCertifiable where there is none."""
-        sign = self.claimed.sign
-        self._subtract(
-            {w: sign * c for w, c in self.problem._read(self.claimed.claim["objective"])}.items(), -1
-        )
+        self._subtract(self.problem._read(self.claimed.claim["objective"]), -self.claimed.sign)
         self._equations()
         plain: list[tuple[list[Terms], Gram]] = []
         for block in self.blocks:
@@ -200,10 +197,9 @@ class _Writer:
             result = places.get(word, []) or self._paired(word, classes, plain)
             whole = sum(entry[word] ** 2 for *_, entry in result)
             for n, (gram, i, j, entry) in enumerate(result):
-                last = n == len(result) - 1
-                share = (
-                    self.rest[word] / entry[word] if last else self._dyadic(missing * entry[word] / whole, 8)
-                )
+                share = self._dyadic(missing * entry[word] / whole, 8)
+                if n == len(result) - 1:
+                    share = self.rest[word] / entry[word]
                 gram[i][j] += share
                 gram[j][i] += share if i != j else 0
                 self._subtract(entry.items(), share)
@@ -345,15 +341,11 @@ class _Writer:
         """The lines: facts, their sum, its images, commutators, and the claim with its bound."""
         claim, sign = self.claimed.claim, self.claimed.sign
         refuted = not claim["objective"]
-        if wanted is None:
-            end = Fraction(1) if refuted else _below(low)
-        else:
-            end = sign * wanted
+        best = Fraction(1) if refuted else _below(low)
+        end = best if wanted is None else sign * wanted
         if low <= 0 if refuted else low < end:
-            shown = float(sign * low)
-            raise NotCertifiable(
-                f"rounding leaves a bound of {shown:.12g}, which does not reach what is asked"
-            )
+            said = f"{float(sign * low):.12g}"
+            raise NotCertifiable(f"rounding leaves a bound of {said}, which does not reach what is asked")
         scale = 1 / low if refuted else Fraction(1)
         for (name, k, p), c in self.paid.items():
             if name == "equality":
@@ -368,20 +360,14 @@ class _Writer:
         for k, left, right in self.adjoined:
             fact = script.add("multiple", script.add("assume", "equality", k), left, right)
             facts += [(scale, fact), (scale, script.add("adjoint", fact))]
-        mean = self.stated.tracial or any(
-            line[1].startswith("state ") for _, line in self.summands if line[0] != "square"
-        )
-        if mean:
-            known = script.problem._facts  # kind, polynomial, and whether it is about a mean
+        known = script.problem._facts  # kind, polynomial, and whether it is about a mean
+        if self.stated.tracial or any(known[k][2] for _, k in facts):
             facts = [(c, k if known[k][2] else script.add("average", k)) for c, k in facts]
-        total = script.sum(facts)
+        total, called = script.sum(facts), self.claimed.names
         for stage in stages(self.group):
-            images = [
-                {self.claimed.names[a]: self.claimed.names[b] for a, b in g.items() if a != b} for g in stage
-            ]
-            total = script.sum(
-                (Fraction(1, len(stage)), script.add("image", total, image)) for image in images
-            )
+            images = [{called[a]: called[b] for a, b in g.items() if a != b} for g in stage]
+            share = Fraction(1, len(stage))
+            total = script.sum((share, script.add("image", total, image)) for image in images)
         if self.stated.tracial:
             moved = self._commutators(script.problem, script.problem._facts[total][1])
             pairs = [(c, script.add("commutator", {u: 1}, {v: 1})) for (u, v), c in moved.items() if c]

@@ -17,6 +17,7 @@ from flint import arb, arb_mat, fmpz_mat
 
 from certificates.exact import Terms, terms_of, value_at
 from certificates.identity import Claim
+from sosdp.algebra.build import own_variables
 from sosdp.algebra.monomials import MONOMIAL
 from sosdp.algebra.polynomial import variable
 from sosdp.conic.multiprecision import fraction_of, precision
@@ -71,8 +72,7 @@ def local_minimisers(
 
 
 def satisfies(claim: Claim, point: Mapping[int, Any], room: Any = 0) -> bool:
-    """Whether a point meets the plain constraints of a claim but for so much (matrices are left to the
-    checker)."""
+    """Whether a point meets the constraints of a claim but for so much; the checker looks at matrices."""
     equal = all(abs(at(h, point)) <= room for h in claim.equalities)
     return equal and all(at(g, point) >= -room for g in claim.inequalities)
 
@@ -106,33 +106,22 @@ def refined(claim: Claim, start: dict[int, float], digits: int) -> dict[int, Fra
     active inequalities as equalities; None where it does not converge or leads elsewhere."""
     ids = sorted(start)
     tight = [p for p in claim.inequalities if abs(_value(terms_of(p), start)) < _ACTIVE]
-    functions = [claim.objectives[0], *claim.equalities, *tight]
-    if any(int(v) not in start for p in functions for v in p.variable_ids):
+    objective, held = claim.objectives[0], [*claim.equalities, *tight]
+    if any(int(v) not in start for p in (objective, *held) for v in p.variable_ids):
         return None
-    slopes = [[p.diff(variable(v)) for v in ids] for p in functions]
-    curves = [[[terms_of(d.diff(variable(v))) for v in ids] for d in row] for row in slopes]
-    first = [[terms_of(d) for d in row] for row in slopes]
-    jacobian = np.array([[_value(d, start) for d in row] for row in first])
-    n, m = len(ids), len(functions) - 1
+    multipliers, points = own_variables("force", len(held)), [variable(v) for v in ids]
+    letters = [*points, *multipliers]
+    slopes = (objective - sum(w * p for w, p in zip(multipliers, held, strict=True))).gradient(letters)
+    first, second = [terms_of(p) for p in slopes], [[terms_of(p.diff(v)) for v in letters] for p in slopes]
     # multipliers: the gradient of the objective as a combination of the others
-    weights = np.linalg.lstsq(jacobian[1:].T, jacobian[0], rcond=None)[0] if m else np.zeros(0)
+    rows = np.array([[_value(terms_of(p.diff(v)), start) for v in points] for p in (objective, *held)])
+    weights = np.linalg.lstsq(rows[1:].T, rows[0], rcond=None)[0] if held else np.zeros(0)
     with precision(int(3.4 * digits) + 100):
 
         def conditions(numbers: list[arb]) -> tuple[arb_mat, arb_mat]:
-            here = dict(zip(ids, numbers, strict=False))
-            signed = [arb(1), *(-w for w in numbers[n:])]
-            table, right = arb_mat(n + m, n + m), arb_mat(n + m, 1)
-            for j, weight in enumerate(signed):
-                for a in range(n):
-                    slope = arb(value_at(first[j][a], here))
-                    right[a, 0] += weight * slope
-                    for b in range(n):
-                        table[a, b] += weight * value_at(curves[j][a][b], here)
-                    if j:
-                        table[a, n + j - 1], table[n + j - 1, a] = -slope, slope
-                if j:
-                    right[n + j - 1, 0] = arb(value_at(terms_of(functions[j]), here))
-            return table, right
+            here = {int(v.variable_ids[0]): c for v, c in zip(letters, numbers, strict=True)}
+            table = [[arb(value_at(p, here)) for p in row] for row in second]
+            return arb_mat(table), arb_mat([[arb(value_at(p, here))] for p in first])
 
         end = newton(conditions, [*(start[v] for v in ids), *weights.tolist()], _STEPS, digits)
         result = {v: fraction_of(c) for v, c in zip(ids, end or (), strict=False)}

@@ -107,9 +107,7 @@ def _split(text: str, depth: int) -> list[str]:
 
 def printed_width(text: str) -> int:
     """About how many characters a formula takes when printed: a fraction as its longer half, no commands."""
-    text = re.sub(
-        r"\\t?frac\{([^{}]*)\}\{([^{}]*)\}", lambda m: "0" * max(len(m.group(1)), len(m.group(2))), text
-    )
+    text = re.sub(r"\\t?frac\{([^{}]*)\}\{([^{}]*)\}", lambda m: "0" * max(map(len, m.groups())), text)
     text = re.sub(r"\\[,;!]", "", text)
     text = re.sub(r"\\(?:mathsf|mathrm|bigl|bigr|Bigl|Bigr|langle|rangle|left|right)\b", "", text)
     text = re.sub(r"\\[A-Za-z]+", "x", text)
@@ -153,10 +151,8 @@ def _square(weight: Fraction, polynomial: Polynomial) -> str:
         return number_latex(weight * Fraction(polynomial.constant) ** 2)
     if polynomial.coefs.size == 1 and Fraction(polynomial.coefs[0]) == 1:
         text = polynomial.latex()
-        squared = (
-            f"{text}^{{2}}" if text.count("^") == 0 and " " not in text else f"\\bigl({text}\\bigr)^{{2}}"
-        )
-        return rf"{front}\,{squared}" if front else squared
+        body = rf"\bigl({text}\bigr)" if "^" in text or " " in text else text
+        return rf"{front}\,{body}^{{2}}" if front else f"{body}^{{2}}"
     written = [_scaled_square(weight, polynomial, scale) for scale in (Fraction(1), _integral(polynomial))]
     # a fraction is harder to read than its width says
     return min(written, key=lambda text: printed_width(text) + 3 * text.count(r"\tfrac"))

@@ -11,22 +11,18 @@ from sosdp.algebra.polynomial import Polynomial
 
 def describe(identity: Identity, verdict: Verdict) -> str:
     """The claim, the multipliers and the verdict in words."""
-    lines = [f"Claim: {verdict.claim}"]
+    lines, claim = [f"Claim: {verdict.claim}"], identity.claim
     if identity.functional is not None:
         lines.append(
             f"Proof: a linear functional, given by its values on {identity.functional.coefs.size} monomials, "
             "is nonnegative on everything a certificate is made of and negative on the polynomial."
         )
     else:
-        lines.append(f"Proof: {_target_words(identity.claim)} equals the sum of")
-        lines += [
-            f"  - {_multiplier_words(identity.claim, multiplier)}" for multiplier in identity.multipliers
-        ]
+        lines.append(f"Proof: {_target_words(claim)} equals the sum of")
+        lines += [f"  - {_multiplier_words(claim, multiplier)}" for multiplier in identity.multipliers]
         sizes = [math.ceil(m.denominator.bit_length() * 0.30103) for m in identity.multipliers]
-        digits = max(sizes, default=1)
-        lines.append(
-            f"Degree {identity.degree}; denominators of at most {digits} digit{'s' * (digits != 1)}."
-        )
+        digits = f"{max(sizes, default=1)} digit{'s' * (max(sizes, default=1) != 1)}"
+        lines.append(f"Degree {identity.degree}; denominators of at most {digits}.")
     lines.append(f"Checked exactly: {verdict}.")
     return "\n".join(lines)
 
