@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from math import prod
 from operator import mul
@@ -25,8 +26,6 @@ Monomial = tuple[int, ...]
 Terms = dict[Monomial, Any]  # coefficients are flint.fmpq
 Square = tuple[Fraction, list[Fraction]]  # weight, and the vector that is squared
 _BITS = 46  # binary places of a factor
-
-_ONE = fmpq(1)
 
 
 def rational(value: Any) -> fmpq:
@@ -97,13 +96,8 @@ def times(left: Monomial, right: Monomial) -> Monomial:
 
 def add_to(total: Terms, terms: Terms, factor: Any = 1) -> None:
     """total += factor * terms, in place; zeros are removed."""
-    minus = factor == -1
     for row, value in terms.items():
-        if row not in total:
-            new = -value if minus else factor * value
-        else:
-            new = total[row] - value if minus else total[row] + factor * value
-        if new:
+        if new := total.get(row, 0) + factor * value:
             total[row] = new
         else:
             total.pop(row, None)
@@ -145,8 +139,7 @@ class Rules:
 
     def __init__(self, equalities: Iterable[Terms]) -> None:
         self._by_first: dict[int, list[Rule]] = {}
-        self._rules_of: dict[Monomial, tuple[Rule, Monomial] | None] = {}
-        self._normal: dict[Monomial, tuple[fmpq, Monomial]] = {}
+        self.find, self.normal = cache(self._find), cache(self._normal)
         for index, terms in enumerate(equalities):
             if not 1 <= len(terms) <= 2:
                 continue
@@ -160,23 +153,16 @@ class Rules:
         for rules in self._by_first.values():
             rules.sort(key=lambda rule: len(rule.lead))
 
-    def find(self, row: Monomial) -> tuple[Rule, Monomial] | None:
+    def _find(self, row: Monomial) -> tuple[Rule, Monomial] | None:
         """A rule whose lead divides the monomial, and the quotient."""
-        if row not in self._rules_of:
-            pairs = (
-                (rule, _divide(row, rule.lead))
-                for v in dict.fromkeys(row)
-                for rule in self._by_first.get(v, ())
-            )
-            self._rules_of[row] = next(((rule, rest) for rule, rest in pairs if rest is not None), None)
-        return self._rules_of[row]
+        rules = (rule for v in dict.fromkeys(row) for rule in self._by_first.get(v, ()))
+        pairs = ((rule, _divide(row, rule.lead)) for rule in rules)
+        return next(((rule, rest) for rule, rest in pairs if rest is not None), None)
 
-    def normal(self, row: Monomial) -> tuple[fmpq, Monomial]:
+    def _normal(self, row: Monomial) -> tuple[fmpq, Monomial]:
         """(c, m) with row = c m modulo the rules and no rule dividing m; c = 0 when the monomial vanishes."""
-        if row not in self._normal:
-            rest = self.divide({row: _ONE}, {})
-            self._normal[row] = next(((c, m) for m, c in rest.items()), (fmpq(0), row))
-        return self._normal[row]
+        rest = self.divide({row: fmpq(1)}, {})
+        return next(((c, m) for m, c in rest.items()), (fmpq(0), row))
 
     def divide(self, terms: Terms, cofactors: dict[int, Terms]) -> Terms:
         """Remainder of a polynomial that no rule divides; terms = sum_j cofactor_j h_j + remainder.
@@ -187,23 +173,18 @@ class Rules:
             return {row: value for row, value in terms.items() if value}
         remainder: Terms = {}
         pending = dict(terms)
-        known = self._rules_of
         while pending:
             row, value = pending.popitem()
-            hit = known[row] if row in known else self.find(row)
+            hit = self.find(row)
             if hit is None:
-                remainder[row] = remainder[row] + value if row in remainder else value
+                remainder[row] = remainder.get(row, 0) + value
                 continue
             rule, rest = hit
-            into = cofactors.get(rule.index)
-            if into is None:
-                into = cofactors[rule.index] = {}
-            share = value / rule.scale
-            into[rest] = into[rest] + share if rest in into else share
+            into = cofactors.setdefault(rule.index, {})
+            into[rest] = into.get(rest, 0) + value / rule.scale
             if rule.factor:
                 new = times(rest, rule.tail)
-                step = value * rule.factor
-                pending[new] = pending[new] + step if new in pending else step
+                pending[new] = pending.get(new, 0) + value * rule.factor
         for terms_found in cofactors.values():
             for row in [row for row, value in terms_found.items() if not value]:
                 del terms_found[row]

@@ -14,7 +14,7 @@ from certificates.find.for_all import matrices_of
 from certificates.find.numbers import exact_number
 from certificates.find.program import ProgramCertificate, of_measures
 from certificates.find.rounding import CertificateError, NotCertifiable
-from certificates.find.series import of_chebyshev, of_circle
+from certificates.find.series import of_series
 from certificates.find.univariate import local_minima
 from certificates.find.ways import Outcome, outcome
 from certificates.find.words import WordCertificate
@@ -70,9 +70,8 @@ def extract(result: Any) -> Any:
     if hasattr(result, "certified_values"):
         return ProgramCertificate(result, extract)
     if hasattr(result, "raw") and hasattr(result, "certified_bound"):
-        if hasattr(result, "angle"):
-            return of_circle(result)
-        return of_chebyshev(result) if len(result.variable_ids) == 1 else extract(_in_monomials(result))
+        single = hasattr(result, "angle") or len(result.variable_ids) == 1
+        return of_series(result) if single else extract(_in_monomials(result))
     if not hasattr(result, "recentre"):
         raise TypeError(f"extract() takes a solved relaxation, not {type(result).__name__}")
     system, sense, status = result.system.as_exact(), result.sense, result.status

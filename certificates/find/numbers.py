@@ -30,10 +30,9 @@ def simplest_fraction(low: Fraction, high: Fraction) -> Fraction:
         raise ValueError(f"no fraction was asked for between {low} and {high}")
     whole = math.ceil(low)
     if whole <= high:
-        return Fraction(min(max(whole, 0), math.floor(high)) if low <= 0 <= high else whole)
+        return Fraction(0 if low <= 0 <= high else whole)
     below = math.floor(low)
-    rest = simplest_fraction(1 / (high - below), 1 / (low - below))
-    return below + 1 / rest
+    return below + 1 / simplest_fraction(1 / (high - below), 1 / (low - below))
 
 
 def nice_fraction(value: float, radius: float) -> Fraction | None:

@@ -38,39 +38,33 @@ def optimal_proof(of: Any) -> Proof:
             continue
         tried.add(bound)
         try:
-            proof = of.on_face(replace(of.claim, bound=bound))
+            return _attained(of, bound, point)
         except NotCertifiable as error:
             reason = f"at the bound {bound}: {error}"
-            continue
-        with_point = _with_point(of, proof, point)
-        if with_point is not None:
-            return with_point
-        reason = (
-            f"{bound} is proven as a bound, by exact(bound={str(bound)!r}), but no point where it is "
-            "attained was found: it may be the value of the relaxation only"
-        )
     near, words = _digits(of)
     if near is not None and near not in tried:
         try:
-            result = _with_point(of, of.on_face(replace(of.claim, bound=near)), None)
-            if result is not None:
-                return result
-            words = f"{words}, where no point that attains it was found"
+            return _attained(of, near, None)
         except NotCertifiable as error:
             words = f"{words}, where {error}"
     attempts = (words, reason) if words else (reason,)
     raise NotCertifiable(f"no proof at the exact optimum found ({'; '.join(attempts)})", attempts=attempts)
 
 
-def _with_point(of: Any, proof: Proof, point: dict[int, Fraction] | None) -> Proof | None:
-    """The proof with a point that attains its bound; without, where a minimiser is seen to; or None."""
-    assert proof.bound is not None
-    for z in [point] if point is not None else islice(_guesses(of, proof.bound), _TRIED):
+def _attained(of: Any, bound: Fraction, point: dict[int, Fraction] | None) -> Proof:
+    """The proof of a bound, with a point that attains it, or without where a minimiser is seen to."""
+    proof: Proof = of.on_face(replace(of.claim, bound=bound))
+    for z in [point] if point is not None else islice(_guesses(of, bound), _TRIED):
         try:
             return attained(proof, z)
         except NotCertifiable:
             continue
-    return proof if _seen(of, proof.bound) else None
+    if _seen(of, bound):
+        return proof
+    raise NotCertifiable(
+        f"it is proven as a bound, by exact(bound={str(bound)!r}), but no point where it is attained was "
+        "found: it may be the value of the relaxation only"
+    )
 
 
 def _guesses(of: Any, bound: Fraction) -> Iterator[dict[int, Fraction]]:

@@ -10,7 +10,6 @@ Positive definiteness is screened in floating point here and proven exactly by t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,7 +17,7 @@ from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
-from flint import fmpq
+from flint import fmpq, fmpq_mat
 
 from certificates.exact import (
     Monomial,
@@ -32,6 +31,7 @@ from certificates.exact import (
     terms_of,
     times,
 )
+from certificates.find.numbers import over_common
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra import monomials as mono
@@ -261,16 +261,11 @@ class Rounder:
         self, k: int, gram: np.ndarray, updates: dict[tuple[int, int], fmpq], scale: int
     ) -> Multiplier | None:
         """Block k with its updates over one denominator, zero rows left out; None when nothing is left."""
-        parts = [(place, int(value.p), int(value.q)) for place, value in updates.items()]
-        common = math.lcm(scale, *{q for _, _, q in parts})
-        factor = common // scale
-        whole = (gram.astype(object) * factor if factor > 1 else gram).tolist()
-        for (i, j), p, q in parts:
-            extra = p * (common // q)
-            whole[i][j] += extra
-            if i != j:
-                whole[j][i] += extra
-        result = self.multiplier(k, whole, common)
+        rows = [[fmpq(v, scale) for v in row] for row in gram.tolist()]
+        for (i, j), value in updates.items():
+            rows[i][j] += value
+            rows[j][i] = rows[i][j]
+        result = self.multiplier(k, *over_common(fmpq_mat(rows)))
         if result is not None and not positive_in_floats(result.gram):
             raise NotCertifiable(
                 "a Gram matrix is not positive semidefinite after rounding: the multipliers are too close to "

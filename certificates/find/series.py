@@ -99,21 +99,16 @@ def _sum(weights: Sequence[Fraction], of: Callable[[int], fmpz_poly]) -> fmpq_po
     return sum((fmpq_poly([rational(w)]) * of(k) for k, w in enumerate(weights)), fmpq_poly())
 
 
-def of_chebyshev(result: Any) -> SeriesCertificate:
-    """The certificate of a `ChebyshevBound` in one variable."""
+def of_series(result: Any) -> SeriesCertificate:
+    """The certificate of a `ChebyshevBound` in one variable, or of a `TrigonometricBound`: about cos_t and
+    sin_t, on the circle."""
     if result.certified_bound is None:
         raise NotCertifiable("there is no bound to certify")
-    cosines = [Fraction(0)] * (result.objective.degree + 1)
-    for term, c in result.objective.terms.items():
-        cosines[term[0][1] if term else 0] += Fraction(c)
-    ids = tuple(int(v) for v in result.variable_ids)
-    return SeriesCertificate(tuple(cosines), (), result.sense, float(result.bound), ids)
-
-
-def of_circle(result: Any) -> SeriesCertificate:
-    """The certificate of a `TrigonometricBound`: about cos_t and sin_t, on the circle."""
-    if result.certified_bound is None:
-        raise NotCertifiable("there is no bound to certify")
-    ids = (int(variable_id("cos_t")), int(variable_id("sin_t")))
-    cosines, sines = (tuple(map(Fraction, part)) for part in result.coefficients)
+    if hasattr(result, "angle"):
+        ids = tuple(map(variable_id, ("cos_t", "sin_t")))
+        cosines, sines = (tuple(map(Fraction, part)) for part in result.coefficients)
+    else:
+        ids, weights, sines = tuple(map(int, result.variable_ids)), result.objective.terms.items(), ()
+        powers = {term[0][1] if term else 0: Fraction(c) for term, c in weights}
+        cosines = tuple(powers.get(k, Fraction(0)) for k in range(result.objective.degree + 1))
     return SeriesCertificate(cosines or (Fraction(0),), sines, result.sense, float(result.bound), ids)

@@ -200,10 +200,9 @@ def agrees(text: str, proof: Identity) -> str:
     wanted: dict[str, Statement | None] = {f"h{k}": (ZERO, "≤", g) for k, g in enumerate(claim.inequalities)}
     wanted |= {f"e{k}": (h, "=", ZERO) for k, h in enumerate(claim.equalities)}
     for k, part in enumerate(squares):
-        alone = sum((w * q * q for w, q in part.squares), ZERO)
-        wanted |= {f"s{k}": (ZERO, "≤", alone)} | (
-            {f"t{k}": (ZERO, "≤", part.polynomial)} if part.factors else {}
-        )
+        wanted[f"s{k}"] = ZERO, "≤", sum((w * q * q for w, q in part.squares), ZERO)
+        if part.factors:
+            wanted[f"t{k}"] = ZERO, "≤", part.polynomial
     wanted |= {f"z{k}": (p, "=", ZERO) for k, p in enumerate(zeros)}
     wanted |= {"total": (ZERO, "≤", whole), "key": (target, "=", whole), "positive": (ZERO, "≤", target)}
     if claim.kind == "infeasible":
