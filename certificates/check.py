@@ -73,9 +73,8 @@ def check_certificate(
     """Verdict on a certificate given as the object its JSON file holds.
 
     `against`: the object of a problem file; the claim must then be about that problem.  `longest`: characters
-    up to which the claim is printed in words (all of it, or none of it).  Never raises for
-    any input made of JSON types.  Cost: about that of reading the file, plus one elimination of every Gram
-    matrix and the products of the identity.
+    up to which the claim is printed in words (all of it, or none of it).  Never raises for what JSON holds.
+    Cost: reading it, one elimination of every Gram matrix, and the products of the identity.
     """
     said: list[str] = []
     try:
@@ -86,10 +85,8 @@ def check_certificate(
         if "digest" in certificate and certificate["digest"] != digest(certificate):
             raise NotProven("the file was changed after it was written: its digest does not match")
         status, reason = "valid", ""
-    except Malformed as error:
-        status, reason = "unreadable", str(error)
     except NotProven as error:
-        status, reason = "invalid", str(error)
+        status, reason = "unreadable" if isinstance(error, Malformed) else "invalid", str(error)
     except _MALFORMED as error:
         status, reason = "unreadable", f"{type(error).__name__}: {str(error)[:200]}"
     words = "".join(said)

@@ -64,11 +64,8 @@ def polynomial_of(terms: Terms) -> Polynomial:
 def monos_of(rows: list[Monomial]) -> np.ndarray:
     """Tuples as an int32 array (m, w) padded with zeros on the left."""
     width = max([1, *map(len, rows)])
-    monos = np.zeros((len(rows), width), dtype=np.int32)
-    for k, row in enumerate(rows):
-        if row:
-            monos[k, width - len(row) :] = row
-    return monos
+    padded = [(0,) * (width - len(row)) + tuple(row) for row in rows]
+    return np.array(padded, dtype=np.int32).reshape(len(rows), width)
 
 
 def in_order(polynomial: Polynomial) -> list[tuple[Monomial, Fraction]]:

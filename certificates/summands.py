@@ -44,8 +44,7 @@ def summands(
     """The summands whose sum is the target (claim.targets[target]), every one with its squares or cofactor.
 
     `squares`: how a Gram matrix becomes weighted squares.  NoForm for proofs that are no sums of squares
-    times polynomials (matrix inequalities, distributions, refusals).  Cost: an exact LDL^T for each Gram
-    matrix.
+    times polynomials (matrix inequalities, distributions, refusals).  Cost: an exact LDL^T of each matrix.
     """
     claim = proof.claim
     if claim.kind == "no_certificate" or not claim.is_scalar:

@@ -99,8 +99,7 @@ def fourth_moment_bound(
     a sum of squares in v; degree 4.
 
     "Certified in v": the constraint of the covariance programs (for a Gaussian, C = 2 with equality). The
-    squares are found by a solver and proven exactly; raises NotCertifiable when there are none that it can
-    find.
+    squares are those of `moment_bound`.
     """
     second = empirical_moment(points, v, 1)
     return _derived((_exact(constant) + 1) * second**2 - empirical_moment(points, v, 2))

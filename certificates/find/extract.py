@@ -135,10 +135,8 @@ def decide(result: Any, bound: Any = None, slack: float | None = None) -> Outcom
 def with_proof(result: Result) -> tuple[Result, Proof | WordProof | None]:
     """A result with the better of its ``certified_bound`` and of what an exact proof proves, and the proof.
 
-    ``result``: what ``extract`` takes: of ``minimize``, ``maximize``, ``feasible`` or
-    ``prove_sos``, also about complex numbers, operators and angles, of a ``SosProgram`` or a
-    ``MeasureProgram``. A refutation or a sum of squares that only the proof shows changes the status. Where
-    no proof is found, the result as it is, and None: ``decide(result).reason`` says why. Cost:
+    ``result``: what ``extract`` takes. A refutation or a sum of squares that only the proof shows changes the
+    status. Where no proof is found, the result as it is, and None: ``decide(result).reason`` says why. Cost:
     that of ``extract(result).exact()``.
     """
     try:

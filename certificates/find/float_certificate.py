@@ -122,9 +122,8 @@ class FloatCertificate(PickledByName):
         is and can be proven; else the smallest slack of 1e-7 ... 1e-3 that works.  slack: relative to
         max(min(1, size), |value|), size that of the objective, whose constant is left out of a value that is
         smaller without; the bound is the shortest decimal in the outer half of the slack.  bits: binary
-        places, by default 20, 34, 53 in turn.  Raises
-        NotCertifiable with the reason in words.  Cost: one more solve (two at worst), about as long as the
-        first, and milliseconds.
+        places, by default 20, 34, 53 in turn.  Raises NotCertifiable with the reason in words.  Cost: one
+        more solve (two at worst), about as long as the first, and milliseconds.
         """
         if bound is not None and slack is not None:
             raise ValueError("give a bound or a slack, not both")

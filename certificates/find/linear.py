@@ -29,8 +29,7 @@ def nonnegative_solution(
 ) -> list[fmpq] | None:
     """Exact c with sum c_k columns_k = wanted, c_k >= 0 but for the last `free` ones.
 
-    Of least cost in floating point (a vertex of the linear program); None where there is none, or its support
-    was misread.
+    Of least cost in floats (a vertex of the linear program); None without one, or with its support misread.
     """
     table = np.array([[float(v) for v in column] for column in columns]).T.reshape(len(wanted), -1)
     sizes = np.maximum(np.abs(table).max(axis=0, initial=0.0), 1e-300)

@@ -48,9 +48,8 @@ _LARGEST_SIDE, _LARGEST_DEGREE, _STARTS = 12, 6, 12
 def field_proof(claim: Claim, dual: Any) -> Proof:
     """The proof that the target of a claim without constraints is a sum of squares over a real number field.
 
-    ``dual``: float multipliers, of which the monomials are taken.  Raises NotCertifiable where no Gram matrix
-    of least rank is isolated, or where its entries are in no field of degree at most 6.  Cost: a few local
-    searches, and a lattice reduction for every entry.
+    ``dual``: multipliers, of which the monomials are taken.  Raises NotCertifiable where no Gram matrix of
+    least rank is isolated, or in a field of degree at most 6.  Cost: local searches, lattice reductions.
     """
     if dual is None or claim.equalities or claim.inequalities or not claim.is_scalar:
         raise NotCertifiable("number fields are for squares alone, without constraints")

@@ -15,12 +15,10 @@ def short_decimal(low: float | Fraction, high: float | Fraction) -> Fraction:
     bottom, top = Fraction(low), Fraction(high)
     if not bottom < top:
         raise ValueError(f"empty interval [{low}, {high}]")
-    unit = Fraction(10) ** 20
-    for _ in range(400):
-        whole = top // unit
-        if whole * unit >= bottom:
-            return whole * unit
-        unit /= 10
+    for power in range(20, -380, -1):
+        unit = Fraction(10) ** power
+        if top // unit * unit >= bottom:
+            return top // unit * unit
     raise ValueError(f"no short decimal between {low} and {high}")
 
 

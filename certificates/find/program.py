@@ -58,8 +58,7 @@ class ProgramCertificate:
 
         Without `values` the optimum is mixed with coefficients well inside every constraint, with the least
         of `weights` that works, and rounded to short decimals; equations between coefficients are solved
-        exactly. Raises NotCertifiable with the reason in words.  Cost: one sum-of-squares proof a polynomial
-        and weight.
+        exactly. Raises NotCertifiable.  Cost: one sum-of-squares proof a polynomial and weight.
         """
         if values is not None:
             known = {variable_name(int(v)) for v in self.solution.program.ids}

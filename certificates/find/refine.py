@@ -57,8 +57,8 @@ def refined_proof(
     """A proof within ``slack`` (absolute) of the relaxation's value, or of exactly ``bound``.
 
     ``result`` is the solved relaxation, ``dual`` its multipliers as ``claim`` numbers them; ``quick``
-    declines what takes long. Raises NotCertifiable where the claim is of a kind that is not supported
-    (module docstring), where the moments have no interior, or where the bound is above the value.
+    declines what takes long. Raises NotCertifiable for claims that are not supported (module docstring),
+    where the moments have no interior, or where the bound is above the value.
     """
     path = _Path(result, claim, dual, quick)
     if bound is not None:

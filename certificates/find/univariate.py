@@ -38,11 +38,8 @@ _BITS = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
 
 def univariate_proof(claim: Claim) -> Proof:
     """The proof that the target of a claim, a polynomial in one variable, is nonnegative everywhere, or on an
-    interval with rational ends that one of the inequalities is.
-
-    Raises NotCertifiable where it is negative somewhere, or not of that kind.  Cost: complex roots and one
-    exact Gram matrix.
-    """
+    interval with rational ends that one of the inequalities is; NotCertifiable where it is not, or not of
+    that kind.  Cost: complex roots and one exact Gram matrix."""
     variable, target = _polynomial(claim)
     if not claim.inequalities:
         made = _gram("sos", (), variable, sum_of_squares(target))
@@ -146,11 +143,6 @@ def _at_half_angle(g: fmpq_poly, degree: int) -> tuple[fmpq_poly, fmpq_poly]:
     return a, b
 
 
-def _roots(f: fmpq_poly) -> list[flint.acb]:
-    pairs: Any = f.numer().complex_roots()  # the stubs do not know that they come with multiplicities
-    return [z for z, _ in pairs]
-
-
 def _positive(f: fmpq_poly) -> Squares:
     """The same for a polynomial without real roots, positive."""
     half = f.degree() // 2
@@ -175,7 +167,8 @@ def _positive(f: fmpq_poly) -> Squares:
 def _rounded(f: fmpq_poly, taken: fmpq_poly, little: fmpq, half: int, bits: int) -> Squares | None:
     """Squares from the roots to so many bits, or None where the error is more than what was taken off."""
     with flint.ctx.workprec(bits + 64):
-        above = [z for z in _roots(taken) if z.imag > 0]
+        roots: Any = taken.numer().complex_roots()  # with multiplicities, of which the stubs know nothing
+        above = [z for z, _ in roots if z.imag > 0]
         if len(above) != half:
             return None
         product = flint.acb_poly.from_roots(above).coeffs()

@@ -45,8 +45,7 @@ def proven(ways: Sequence[Way]) -> Proof:
     reasons = []
     for words, way in ways:
         try:
-            proof = way()
-            if proof is not None:
+            if (proof := way()) is not None:
                 return proof
         except NotCertifiable as error:
             reasons.append(f"{words}: {error}" if words else str(error))

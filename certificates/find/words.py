@@ -294,12 +294,8 @@ class _Writer:
         _, mine = squares.pop(square[0][0], (x, Fraction(0)))
         facts += [("", 0, w, c) for w, c in squares.values()]
         if not terms and not linear and not mine:  # q s* s <= a for s = x* x: 2 t s <= s* s + t^2
-            q = squares.get(self._square(square)[0][0], (x, Fraction(0)))[1]
-            if (
-                not q
-                or value <= 0
-                or [w for w, _ in square] != [squares[self._square(square)[0][0]][0][0][0]]
-            ):
+            other, q = squares.get(self._square(square)[0][0], (x, Fraction(0)))
+            if not q or value <= 0 or [w for w, _ in square] != [other[0][0]]:
                 return None
             facts = [f for f in facts if f[2] != square]
             t = Fraction(math.sqrt(value / q))
