@@ -204,19 +204,13 @@ class Multiplier(PickledByName):
 
     @classmethod
     def weighing(
-        cls,
-        kind: str,
-        index: Iterable[int],
-        basis: Iterable[Monomial],
-        matrix: Any,
-        entry: Any = (),
-        target: int = 0,
+        cls, kind: str, index: Iterable[int], basis: Iterable[Monomial], matrix: Any, entry: Any = ()
     ) -> Multiplier:
         """The multiplier with a Gram matrix of rationals (rows of Fractions, or FLINT's)."""
         pairs = [[(int(v.numerator), int(v.denominator)) for v in row] for row in matrix]
         common = math.lcm(*(q for row in pairs for _, q in row))
         gram = tuple(tuple(p * (common // q) for p, q in row) for row in pairs)
-        return cls(kind, tuple(index), tuple(basis), gram, common, tuple(entry), target=target)
+        return cls(kind, tuple(index), tuple(basis), gram, common, tuple(entry))
 
     @property
     def matrix(self) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -61,7 +62,7 @@ def from_dict(content: Any) -> Proof | WordProof:
             return Multiplier(*about, polynomial=polynomial(block["polynomial"]), target=target)
         basis = [tuple(sorted(ids[name] for name in m)) for m in block["basis"]]
         gram = [[Fraction(v) for v in row] for row in block["gram"]]
-        return Multiplier.weighing(*about, basis, gram, block.get("entry", []), target)
+        return replace(Multiplier.weighing(*about, basis, gram, block.get("entry", [])), target=target)
 
     objectives = several(claim, "objectives") or several({"": [claim.get("objective", kernel.ZERO)]}, "")
     at = claim.get("attained_at")

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -143,15 +143,13 @@ class Derivation:
         def put(p: Polynomial) -> Polynomial:
             return p.subs(swap)
 
-        return _from_parts(
-            map(put, self.equalities),
-            map(put, self.inequalities),
+        total = _expanded(
             [(map(put, index), [(w, put(q)) for w, q in result]) for index, result in self.squares.items()],
             [(put(h), put(c)) for h, c in self.cofactors.items()],
-            put(self.conclusion),
-            self.equality,
-            self.bound * largest,
         )
+        zeros, bounds = (tuple(dict.fromkeys(map(put, of))) for of in (self.equalities, self.inequalities))
+        made = replace(total, conclusion=put(self.conclusion), equalities=zeros, inequalities=bounds)
+        return replace(made, equality=self.equality, bound=self.bound * largest)
 
     def given(self, *premises: Derivation) -> Derivation:
         """Transitivity: every hypothesis that is the conclusion of a premise is replaced by what derives it.
@@ -171,11 +169,7 @@ class Derivation:
             result = known.get((equality, p)) or (None if equality else known.get((True, p)))
             return result if result is not None else assume(p, equality=equality)
 
-        total = nothing()
-        for index, squares in self.squares.items():
-            total = total + math.prod((source(g, False) for g in index), start=sum_of_squares(squares))
-        for h, c in self.cofactors.items():
-            total = total + source(h, True).times(c)
+        total = _expanded(self.squares.items(), self.cofactors.items(), source)
         longest = max([1, *(p.bound for p in premises)])
         return replace(total, equality=self.equality, bound=max(self.bound, 1) * longest)
 
@@ -262,14 +256,13 @@ def from_proof(proof: Proof, target: int = 0) -> Derivation:
     ValueError for proofs with matrix inequalities or about distributions: they have no such form.
     """
     claim, parts = proof.claim, summands(proof, target)
-    made = _from_parts(
-        claim.equalities,
-        claim.inequalities,
+    total = _expanded(
         [(part.factors, part.squares) for part in parts if part.cofactor is None],
         [(part.factors[0], part.cofactor) for part in parts if part.cofactor is not None],
-        claim.targets[target],
     )
-    return replace(made, bound=made.degree)
+    zeros, bounds = (tuple(dict.fromkeys(of)) for of in (claim.equalities, claim.inequalities))
+    made = replace(total, conclusion=claim.targets[target], equalities=zeros, inequalities=bounds)
+    return replace(made, equality=False, bound=made.degree)
 
 
 def in_kernel(p: Polynomial) -> kernel.Polynomial:
@@ -285,26 +278,18 @@ def nothing() -> Derivation:
     return Derivation(kernel.weighted_sum([]), ZERO, equality=True)
 
 
-def _from_parts(
-    equalities: Iterable[Polynomial],
-    inequalities: Iterable[Polynomial],
+def _expanded(
     squares: Iterable[tuple[Iterable[Polynomial], Sequence[Square]]],
     cofactors: Iterable[tuple[Polynomial, Polynomial]],
-    conclusion: Polynomial,
-    equality: bool = False,
-    bound: int = 0,
+    source: Callable[[Polynomial, bool], Derivation] = assume,
 ) -> Derivation:
-    """A derivation from its identity, squares times inequalities and cofactors times equalities, which the
-    kernel expands; NotDerived where it is not the conclusion."""
+    """Squares times inequalities and cofactors times equalities, each as a source derives it."""
     total = nothing()
     for factors, result in squares:
-        total = total + math.prod(map(assume, factors), start=sum_of_squares(result))
+        total = total + math.prod((source(g, False) for g in factors), start=sum_of_squares(result))
     for h, c in cofactors:
-        total = total + assume(h, equality=True).times(c)
-    zeros, bounds = (tuple(dict.fromkeys(listed)) for listed in (equalities, inequalities))
-    return Derivation(
-        total.theorem, conclusion, zeros, bounds, total.squares, total.cofactors, equality, bound
-    )
+        total = total + source(h, True).times(c)
+    return total
 
 
 class Upper:

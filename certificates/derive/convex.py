@@ -33,6 +33,7 @@ from sosdp.conic.rigorous import least_eigenvalue_bound
 _BITS = 40
 Matrix = list[list[Fraction]]
 Entries = dict[tuple[int, int], Fraction]
+Constraint = tuple[Entries, str, Fraction]  # A, "==" or "<=", b
 
 
 def matrix_of_variables(side: int, name: str = "X") -> np.ndarray:
@@ -55,20 +56,18 @@ def semidefinite_bound(objective: Any, constraints: Sequence[tuple[Any, str, Any
     """
     cost = _exact_matrix(objective)
     side = len(cost)
-    kinds = [kind for _, kind, _ in constraints]
-    if any(kind not in ("==", "<=") for kind in kinds):
+    if any(kind not in ("==", "<=") for _, kind, _ in constraints):
         raise ValueError('a constraint is "==" or "<=": change the sign of those that are ">="')
     multipliers = np.asarray(dual, dtype=float)
     if multipliers.shape != (len(constraints),) or not np.isfinite(multipliers).all():
         raise ValueError(f"the dual point needs one finite number for each of {len(constraints)} constraints")
-    sides = [exact_number(b) for _, _, b in constraints]
-    entries = [_entries(a) for a, _, _ in constraints]
+    rows = [(_entries(a), kind, exact_number(b)) for a, kind, b in constraints]
     y = [binary(v, _BITS) for v in multipliers.tolist()]
-    y = [max(v, Fraction(0)) if kind == "<=" else v for v, kind in zip(y, kinds, strict=True)]
-    dense = np.array(_slack(cost, entries, y), dtype=float)
+    y = [max(v, Fraction(0)) if kind == "<=" else v for v, (_, kind, _) in zip(y, rows, strict=True)]
+    dense = np.array(_slack(cost, rows, y), dtype=float)
     least = least_eigenvalue_bound(dense)
     if least <= 0:
-        unit = _identity_combination(entries, side)
+        unit = _identity_combination([entries for entries, _, _ in rows], side)
         if not unit:
             raise NotCertifiable(
                 "the dual slack is indefinite and no constraints add up to the identity matrix"
@@ -76,23 +75,17 @@ def semidefinite_bound(objective: Any, constraints: Sequence[tuple[Any, str, Any
         # more than reading the entries in doubles may have hidden
         shift = binary(1e-15 * side * float(np.abs(dense).max()) - least, 60) + Fraction(1, 1 << 60)
         y = [v + shift * u for v, u in zip(y, unit, strict=True)]
-    return _linear_proof(cost, entries, kinds, sides, y)
+    return _linear_proof(cost, rows, y)
 
 
-def _linear_proof(
-    cost: Matrix,
-    entries: list[Entries],
-    kinds: list[str],
-    sides: list[Fraction],
-    y: list[Fraction],
-    name: str = "X",
-) -> Proof:
+def _linear_proof(cost: Matrix, constraints: list[Constraint], y: list[Fraction], name: str = "X") -> Proof:
     x = matrix_of_variables(len(cost), name)
     objective = _pairing({(i, j): v for i, row in enumerate(cost) for j, v in enumerate(row)}, x)
     equalities, inequalities = list[Polynomial](), list[Polynomial]()
-    multipliers = [_psd_multiplier(_slack(cost, entries, y))]
-    for result, kind, b, v in zip(entries, kinds, sides, y, strict=True):
-        rest = Polynomial(b) - _pairing(result, x)
+    multipliers, bound = [_psd_multiplier(_slack(cost, constraints, y))], Fraction(0)
+    for (entries, kind, b), v in zip(constraints, y, strict=True):
+        rest = Polynomial(b) - _pairing(entries, x)
+        bound += v * b
         if kind == "==":
             multipliers.append(Multiplier("equality", (len(equalities),), polynomial=Polynomial(v)))
             equalities.append(rest)
@@ -100,7 +93,6 @@ def _linear_proof(
             if v:
                 multipliers.append(Multiplier.weighing("inequality", (len(inequalities),), [()], [[v]]))
             inequalities.append(rest)
-    bound = sum((v * b for v, b in zip(y, sides, strict=True)), Fraction(0))
     matrix = tuple(tuple(row) for row in x.tolist())
     claim = Claim("upper_bound", (objective,), bound, tuple(equalities), tuple(inequalities), (matrix,))
     return checked(claim, multipliers)
@@ -166,8 +158,8 @@ def unique_labels(adjacency: Any, labels: Any, centre: Any = 0) -> Proof:
     shift = exact_number(centre)
     b = [[exact[i][j] - (shift if i != j else 0) for j in range(side)] for i in range(side)]
     degree = [sum((x[i] * b[i][j] * x[j] for j in range(side)), Fraction(0)) for i in range(side)]
-    entries = [{(i, i): Fraction(1)} for i in range(side)]
-    proof = _linear_proof(b, entries, ["=="] * side, [Fraction(1)] * side, degree, "C")
+    ones: list[Constraint] = [({(i, i): Fraction(1)}, "==", Fraction(1)) for i in range(side)]
+    proof = _linear_proof(b, ones, degree, "C")
     matrix = matrix_of_variables(side, "C")
     point = {
         int(matrix[i, j].variable_ids[0]): Fraction(x[i] * x[j]) for i in range(side) for j in range(i, side)
@@ -175,11 +167,11 @@ def unique_labels(adjacency: Any, labels: Any, centre: Any = 0) -> Proof:
     return attained(proof, point)
 
 
-def _slack(cost: Matrix, entries: list[Entries], y: list[Fraction]) -> Matrix:
+def _slack(cost: Matrix, constraints: list[Constraint], y: list[Fraction]) -> Matrix:
     """sum_k y_k A_k - C."""
     slack = [[-v for v in row] for row in cost]
-    for v, result in zip(y, entries, strict=True):
-        for (i, j), a in result.items():
+    for v, (entries, _, _) in zip(y, constraints, strict=True):
+        for (i, j), a in entries.items():
             slack[i][j] += v * a
     return slack
 
