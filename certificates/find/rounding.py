@@ -40,6 +40,8 @@ from sosdp.algebra.products import Products
 from sosdp.conic.exact.integers import as_floats
 from sosdp.relaxation.duals import DualData, GramBlock
 
+Update = dict[tuple[int, int], Any]  # changes of entries of a Gram matrix, below the diagonal or on it
+
 
 class CertificateError(Exception):
     """Base of what this package raises on purpose."""
@@ -163,7 +165,6 @@ class Rounder:
             pairs = zip(monomials_of(polynomial.monos), polynomial.coefs.tolist(), strict=True)
             rounded = {row: fmpq(round(float(c) * scale), scale) for row, c in pairs}
             add_to(cofactors.setdefault(j, {}), rounded)
-        updates: list[dict[tuple[int, int], fmpq]] = [{} for _ in self.blocks]
         rest = self.missing((self.contribution(k, gram, scale) for k, gram in enumerate(grams)), cofactors)
         loose = next((row for row in rest if row not in self.places), None)
         if loose is not None:
@@ -171,7 +172,7 @@ class Rounder:
                 f"no plain square reaches the monomial {polynomial_of({loose: fmpq(1)})}, whose coefficient "
                 "is rounded (try a higher degree)"
             )
-        self._absorb(rest, cofactors, updates)
+        updates = self._absorb(rest, cofactors)
         out = [self._finish(k, grams[k], updates[k], scale) for k in range(len(self.blocks))]
         return (*(m for m in out if m is not None), *self.others(cofactors))
 
@@ -232,22 +233,20 @@ class Rounder:
         pairs = zip(used.tolist(), total[used].tolist(), strict=True)
         return {self.rows[n]: fmpq(v, scale) for n, v in pairs}
 
-    def _absorb(
-        self, rest: Terms, cofactors: dict[int, Terms], updates: list[dict[tuple[int, int], fmpq]]
-    ) -> None:
+    def _absorb(self, rest: Terms, cofactors: dict[int, Terms]) -> list[Update]:
         """Move a remainder in normal form into one Gram entry per monomial, rewriting cofactors included."""
-        left: Terms = {}
+        left, updates = Terms(), [Update() for _ in self.blocks]
         for row, value in rest.items():
             block, i, j, factor, product = self.places[row]
             share = value if factor == 1 else value / factor
             moved = share if i == j else share / 2
-            into, entry = updates[block], (i, j)
-            into[entry] = into[entry] + moved if entry in into else moved
+            updates[block][i, j] = updates[block].get((i, j), 0) + moved
             if product != row:
                 add_to(left, {row: value})
                 add_to(left, {product: share}, -1)
         if self.rules.divide(left, cofactors):
             raise RuntimeError("rewriting is not deterministic: please report this problem")
+        return updates
 
     def entry_effect(self, k: int, i: int, j: int, change: fmpq) -> Terms:
         """What changing entries (i, j) and (j, i) of block k by `change` adds to the target."""
@@ -257,12 +256,10 @@ class Rounder:
             factor = factor[entry[i]][entry[j]]
         return multiply({times(basis[i], basis[j]): change * (1 if i == j else 2)}, factor)
 
-    def _finish(
-        self, k: int, gram: np.ndarray, updates: dict[tuple[int, int], fmpq], scale: int
-    ) -> Multiplier | None:
-        """Block k with its updates over one denominator, zero rows left out; None when nothing is left."""
+    def _finish(self, k: int, gram: np.ndarray, update: Update, scale: int) -> Multiplier | None:
+        """Block k with its update over one denominator, zero rows left out; None when nothing is left."""
         rows = [[fmpq(v, scale) for v in row] for row in gram.tolist()]
-        for (i, j), value in updates.items():
+        for (i, j), value in update.items():
             rows[i][j] += value
             rows[j][i] = rows[i][j]
         result = self.multiplier(k, *over_common(fmpq_mat(rows)))
