@@ -97,14 +97,17 @@ def run(state: State) -> Candidate:
     """Every step that applies, until the answer is not doubtful or the time is over; the best candidate with
     the best proven bound of all. ``state.ran`` says what was done."""
     with limited(lambda: state.deadline - time.perf_counter()):
+        if not state.candidates:  # else it goes on
+            _begun(state)
         return _climbed(state)
 
 
+def _begun(state: State) -> None:
+    state.judging, state.running, state.at = _judged, run, state.started
+    _take(state, FIRST, first)
+
+
 def _climbed(state: State) -> Candidate:
-    state.judging, state.running = _judged, run
-    if not state.candidates:  # else it goes on
-        state.at = state.started
-        _take(state, FIRST, first)
     own = state.options.solver in ("auto", "borrowed") and state.solve is None
     answer = _joined(state)
     for step in STEPS if own else ():
@@ -121,7 +124,8 @@ def begin_together(states: list[State]) -> None:
     """The first step of statements that have all in common but the coefficients of one polynomial, with what
     is the same for all done once; ``run`` goes on from there, to the answers that it has of each alone."""
     lead, *others = states
-    run(lead)
+    with limited(lambda: lead.deadline - time.perf_counter()):
+        _begun(lead)
     alike = lead.statement
     if lead.candidates[0].built.given is not alike or alike.demands[0].shared is None:
         return

@@ -212,3 +212,17 @@ def test_many_are_bounded_by_the_method_that_suits_them():
     assert result[1].bound == pytest.approx(result.bounds[1], rel=1e-6)
     box = sd.Relaxation([x**2 <= 1], 2)
     assert box.minimize_many([x, 2 * x + x**2], time_limit=9.0).bounds == pytest.approx([-1, -1], abs=1e-6)
+
+
+def test_the_first_of_many_is_answered_once():
+    """Where its answer stayed inaccurate, it climbed once more from there, to another number."""
+    given = [y / 10 >= (10 * x) ** 2, z >= (y / 10) ** 2, 10 * x >= 2, 10 * x <= 300]
+    relax = sd.Relaxation(sd.System(given), 2)
+    wanted = [
+        4 * 10**11 * x**2 + Fraction(8, 10**14) * y**2 + 6 * 10**8 * y + Fraction(1, 3),
+        2 * 10**8 * x**2 + Fraction(8, 10**11) * y**2 + Fraction(7, 10**9) * y + 10**9,
+    ]
+    alone = relax.minimize(wanted[0])
+    together = relax.minimize_many(wanted)
+    assert (together.status[0], together.bounds[0]) == (alone.status, alone.bound)
+    assert together[0].bound == alone.bound

@@ -249,7 +249,7 @@ def test_a_constant_that_two_identities_share_an_unknown_with_is_no_part_of_it()
 
 
 @pytest.mark.parametrize("low", [1, 4, 9])
-@pytest.mark.parametrize("powers", [(0, 0, 0), (-1, 5, -5), (-4, 7, -5), (0, -3, 0), (3, 3, 3), (4, 6, 0)])
+@pytest.mark.parametrize("powers", [(0, 0, 0), (-1, 5, -5), (-4, 7, -5), (3, 3, 3), (4, 6, 0)])
 def test_bounded_variables_say_how_large_the_others_are(low, powers):
     """``x <= 20`` and ``y >= x**2`` choose a unit of y in which answers, and proofs where y has no bound,
     are as good as in any other."""

@@ -259,10 +259,11 @@ class Identity(PickledByName):
         return np.where(taken & (size > _LARGE_CONSTANT * rest) & (rest > 0), 0.0, target)
 
     @property
-    def excludes_origin(self) -> bool:
-        """Whether a constraint shows at once that the origin is no point of the set."""
+    def without_origin(self) -> list[Polynomial]:
+        """The scalar constraints that the origin does not satisfy."""
         scalar = [b.multiplier for b in self.blocks if b.kind != "sos" and b.entry is None]
-        return any(p.constant < 0 for p in scalar) or any(e.polynomial.constant for e in self.equalities)
+        equal = [e.polynomial for e in self.equalities if e.polynomial.constant]
+        return [p for p in scalar if p.constant < 0] + equal
 
     def wanted(self) -> np.ndarray:
         """Which columns' coefficients may be another than that of Gram matrices, boolean."""

@@ -146,7 +146,7 @@ def is_scaled_alike(
 ) -> np.ndarray:
     """For which targets, one row each, ``find_scaling`` returns this scaling, which it returned last; none
     where that is another one."""
-    _, exponent, constraints, factors = identity.derive(_settled, bounds)
+    _, _, exponent, constraints, factors = identity.derive(_settled, bounds)
     known: Any = identity.derived.get(find_scaling) or (b"", None, None)
     own = known[0] == _alike(identity, exponent.copy()).tobytes() and known[1] is bounds
     if not own or known[2] is None or known[2].column is not scaling.column or _is_wide(identity):
@@ -234,29 +234,35 @@ def _largest(matrix: sp.csr_matrix) -> np.ndarray:
 
 
 def choosing(identity: Identity, bounds: VariableBounds) -> np.ndarray:
-    """What of the target chooses units: neither a constant that is large beside all else nor, where the
-    origin satisfies not all constraints, a term that another one outgrows from the size on that these choose:
-    1e-9*x beside x**2, and x >= 3."""
+    """What of the target chooses units: neither a constant that is large beside all else nor a term that
+    another one outgrows, as x**2 does 1e-9*x: from where x begins, or where both are nothing beside terms in
+    variables whose size is known."""
     target = identity.varying(identity.target)
-    settled, exponent, constraints, factors = identity.derive(_settled, bounds)
-    near = constraints is None or factors is not None and _is_near(target * factors)
-    if near or not identity.excludes_origin:
+    settled, away, exponent, constraints, _ = identity.derive(_settled, bounds)
+    if constraints is None:
         return target
     used = np.flatnonzero(target)
     columns = identity.columns[used]
-    size = np.abs(target[used]) * np.exp2(exponent[columns].sum(axis=1))
-    ids = np.unique(columns[~settled[columns]])
-    degree = (columns[:, :, None] == ids).sum(axis=1)
-    if used.size**2 * ids.size > _MOST_ENTRIES:
+    ids = np.unique(columns[columns > 0])
+    fixed = settled[ids]
+    if not (fixed | away[ids]).any() or used.size**2 * ids.size > _MOST_ENTRIES:
         return target
-    outgrown = (degree[:, None] <= degree).all(axis=2) & (size[:, None] * _NEAR < size)
-    target[used[outgrown.any(axis=1)]] = 0.0
+    degree = (columns[:, :, None] == ids).sum(axis=1)
+    log = np.log2(np.abs(target[used])) + exponent[columns].sum(axis=1)
+    loose = degree[:, ~fixed & ~away[ids]].sum(axis=1)
+    known = log[(loose == 0) & degree.any(axis=1)].max(initial=-np.inf)
+    rise, more = log - log[:, None], loose - loose[:, None]
+    # of both where they are alike, in variables that come as near to 0 as one likes
+    height = log[:, None] - loose[:, None] * rise / np.where(more > 0, more, 1)
+    faint = np.where(more > 0, height < known - math.log2(_SPREAD), rise > math.log2(_NEAR))
+    alike = np.where(fixed, degree[:, None] >= degree, degree[:, None] <= degree).all(axis=2)
+    target[used[(faint & alike).any(axis=1)]] = 0.0
     return target
 
 
 def _variable_exponents(identity: Identity, bounds: VariableBounds) -> np.ndarray:
     """The exponents of variables."""
-    settled, exponent, constraints, factors = identity.derive(_settled, bounds)
+    settled, _, exponent, constraints, factors = identity.derive(_settled, bounds)
     target, exponent = choosing(identity, bounds), exponent.copy()
     if constraints is not None and (factors is None or not _is_near(target * factors)):
         for v in np.flatnonzero(~settled & (exponent != 0)).tolist():
@@ -273,10 +279,11 @@ def _variable_exponents(identity: Identity, bounds: VariableBounds) -> np.ndarra
 
 def _settled(
     identity: Identity, bounds: VariableBounds
-) -> tuple[np.ndarray, np.ndarray, list[tuple[np.ndarray, np.ndarray]] | None, np.ndarray | None]:
-    """Of a set: which exponents are settled, and all as bounds choose them; the constraints (None where
-    nothing is left to be chosen), and the factors of coefficients then, 0 of those in which nothing is left
-    to be chosen (None: bounds chose units of others, or coefficients of a constraint are far apart)."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[tuple[np.ndarray, np.ndarray]] | None, np.ndarray | None]:
+    """Of a set: which variables have settled exponents, and which of the others are away from 0; all
+    exponents as bounds choose them; the constraints (None where nothing is left to be chosen), and the
+    factors of coefficients then, 0 of those in which nothing is left to be chosen (None: bounds chose units
+    of others, or coefficients of a constraint are far apart)."""
     columns = identity.columns
     constraints = constraint_terms(identity)
     monos = [columns, *(b.basis for b in identity.blocks), *(m for m, _ in constraints)]
@@ -284,24 +291,26 @@ def _settled(
     rewritten = set(identity.quotient.power)
     limited = [v for v, size in bounds.largest.items() if 0 < size < np.inf and v not in rewritten]
     top = max([*(int(m.max(initial=0)) for m in monos), *limited, *rewritten])
-    settled = np.ones(top + 1, dtype=bool)
+    settled, away = np.ones(top + 1, dtype=bool), np.zeros(top + 1, dtype=bool)
     settled[columns] = False  # what no moment has is nowhere
     # a variable of the quotient has x**2 = x or 1: its scale is fixed
     settled[[0, *limited, *rewritten]] = True
     exponent = np.zeros(top + 1)
     exponent[limited] = np.ceil(np.log2([bounds.largest[v] for v in limited]) - 1e-9)
     if identity.hermitian or settled[columns].all():
-        return settled, exponent, None, None
-    reached = [*_reached(constraints, exponent, settled)]
-    most = _balanced(reached, exponent, ~settled, _NEAR)
-    for v in np.flatnonzero(~settled & (most != 0)).tolist():
+        return settled, away, exponent, None, None
+    most = _balanced([*_reached(constraints, exponent, settled)], exponent, ~settled, _NEAR)
+    for v in np.flatnonzero(~settled).tolist():
         low, high = bounds.ranges.get(v, (-np.inf, np.inf))
-        least = max(low, -high)
-        exponent[v] = max(min(most[v], 0.0), np.floor(np.log2(least)) if least > 0 else -np.inf)
+        away[v] = max(low, -high) > 0
+        exponent[v] = min(most[v], 0.0)
+    for p in identity.without_origin:
+        ids = np.unique(p.monos[p.monos > 0])
+        away[ids] |= not settled[ids].any()
     free = ~settled[columns].all(axis=1)
     factors = np.where(free, np.exp2(exponent[columns].sum(axis=1)), 0.0)
     own = exponent[~settled].any() or _balanced(constraints, exponent, ~settled, _SPREAD) is not exponent
-    return settled, exponent, constraints, None if own else factors
+    return settled, away, exponent, constraints, None if own else factors
 
 
 def _reached(

@@ -174,6 +174,8 @@ def _by_conic_program(built: Built, raw: RawSolution, best: Theorem, time_limit:
         theorem = proven(built, best.gram, best.free, np.array([result]) / slopes, shown)
         if theorem.value is not None and value - theorem.value <= closed:
             best = _best([best, theorem])
+            if value - theorem.value <= _NOTHING * ENOUGH * abs(value):
+                break
     return best
 
 
