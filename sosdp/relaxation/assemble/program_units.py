@@ -21,7 +21,8 @@ from scipy.sparse.linalg import spsolve
 from ...algebra.coefficients import TOO_LARGE, to_float
 from ...reduction.bounds import VariableBounds
 from .identity import Identity
-from .scaling import Scaling, choosing, constraint_terms, find_scaling, power_of_two
+from .scaling import Scaling, find_scaling, power_of_two
+from .variable_units import choosing, constraint_terms
 
 DISTANT = 10.0  # powers of two: coefficients that are nearer one are left alone
 _PULL = 1e-6  # of exponents towards zero, where the coefficients say nothing

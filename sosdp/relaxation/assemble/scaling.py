@@ -3,41 +3,28 @@ that nothing is rounded.
 
 Solvers' tolerances, and what is judged of their answers, are relative to numbers of size one. Where the
 system bounds a variable by B, the scaled variable lives in a box of about unit size, moments are of size one,
-and an a-priori bound on |b(u)|^2 is small; where it does not, exponents are chosen (least squares) that
+and an a-priori bound on |b(u)|^2 is small; elsewhere `variable_units` chooses exponents that
 bring the coefficients of each polynomial near each other. The scaled program is the same matrix with rows and
 columns multiplied by powers of two: Gram matrices by congruence, so cones are kept.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from ...algebra import monomials as mono
-from ...algebra.coefficients import to_float
 from ...algebra.pickled_by_name import PickledByName
-from ...algebra.polynomial import Polynomial
-from ...conic.choose import INTERIOR_POINT_SIDE
 from ...conic.svec import triangle
 from ...reduction.bounds import VariableBounds
 from .entries import TINY
 from .identity import Identity
+from .variable_units import ends, is_near, is_wide, of_orbits, settled_units, variable_exponents
 
-_WORTH = 2  # exponents below it are left alone
 _SMALLEST = 2.0**-400
-_LIMIT = 20  # the largest exponent of leading terms
-_SPREAD = 1e8  # ratio of the coefficients of an objective up to which unbounded variables are left alone
-_NEAR = (
-    32.0  # from which on y >= x**2 and x <= 1e-3 say that y is small, and other terms that one is outgrown
-)
-_PULL = 1e-3  # of an exponent towards zero (or its bound), where the coefficients say nothing
-_WHOLE = 0.03  # weight of what terms in other variables say of one, constants among them
-_MOST_ENTRIES = 1_000_000  # of the table of least squares
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,12 +93,12 @@ def find_scaling(
     Variables without a bound are scaled where coefficients of one polynomial are far from each other.
     ``wanted``: exponents that others chose, by variable.
     """
-    smallest, largest = _ends(identity.target)
-    exponent = _variable_exponents(identity, bounds)
+    smallest, largest = ends(identity.target)
+    exponent = variable_exponents(identity, bounds)
     if wanted:
         exponent = np.pad(exponent, (0, max(0, max(wanted) + 1 - exponent.size)))
         exponent[list(wanted)] = list(wanted.values())
-    exponent = _alike(identity, exponent)
+    exponent = of_orbits(identity, exponent)
     known = identity.derived.get(find_scaling)
     if known is None or known[1] is not bounds or known[0] != exponent.tobytes():
         known = exponent.tobytes(), bounds, *_scaling(identity, bounds, exponent)
@@ -129,37 +116,21 @@ def find_scaling(
     )
 
 
-def _ends(coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the largest size of the coefficients (last axis), and of one."""
-    size = np.abs(coefficients)
-    return np.where(size > 0, size, 1.0).min(axis=-1, initial=1.0), size.max(axis=-1, initial=1.0)
-
-
-def _is_near(coefficients: np.ndarray) -> np.ndarray:
-    """Whether the coefficients (last axis) and one are near each other."""
-    low, high = _ends(coefficients)
-    return np.asarray(np.log2(high) - np.log2(low) <= math.log2(_SPREAD))
-
-
 def is_scaled_alike(
     identity: Identity, bounds: VariableBounds, scaling: Scaling, target: np.ndarray
 ) -> np.ndarray:
     """For which targets, one row each, ``find_scaling`` returns this scaling, which it returned last; none
     where that is another one."""
-    _, _, exponent, constraints, factors = identity.derive(_settled, bounds)
+    _, _, exponent, constraints, factors = identity.derive(settled_units, bounds)
     known: Any = identity.derived.get(find_scaling) or (b"", None, None)
-    own = known[0] == _alike(identity, exponent.copy()).tobytes() and known[1] is bounds
-    if not own or known[2] is None or known[2].column is not scaling.column or _is_wide(identity):
+    own = known[0] == of_orbits(identity, exponent.copy()).tobytes() and known[1] is bounds
+    if not own or known[2] is None or known[2].column is not scaling.column or is_wide(identity):
         return np.zeros(len(target), dtype=bool)
-    smallest, largest = _ends(target)
+    smallest, largest = ends(target)
     exact = (smallest * known[3] > TINY) & (largest * known[4] < 1 / TINY) | known[2].trivial
     if constraints is not None:
-        exact &= factors is not None and _is_near(identity.varying(target) * factors)
+        exact &= factors is not None and is_near(identity.varying(target) * factors)
     return exact
-
-
-def _is_wide(identity: Identity) -> bool:
-    return max(identity.solved_sides, default=0) > INTERIOR_POINT_SIDE
 
 
 def _scaling(
@@ -231,188 +202,6 @@ def _largest(matrix: sp.csr_matrix) -> np.ndarray:
     if filled.size:
         result[filled] = np.maximum.reduceat(np.abs(matrix.data), matrix.indptr[:-1][filled])
     return result
-
-
-def choosing(identity: Identity, bounds: VariableBounds) -> np.ndarray:
-    """What of the target chooses units: neither a constant that is large beside all else nor a term that
-    another one outgrows, as x**2 does 1e-9*x: from where x begins, or where both are nothing beside terms in
-    variables whose size is known."""
-    target = identity.varying(identity.target)
-    settled, away, exponent, constraints, _ = identity.derive(_settled, bounds)
-    if constraints is None:
-        return target
-    used = np.flatnonzero(target)
-    columns = identity.columns[used]
-    ids = np.unique(columns[columns > 0])
-    fixed = settled[ids]
-    if not (fixed | away[ids]).any() or used.size**2 * ids.size > _MOST_ENTRIES:
-        return target
-    degree = (columns[:, :, None] == ids).sum(axis=1)
-    log = np.log2(np.abs(target[used])) + exponent[columns].sum(axis=1)
-    loose = degree[:, ~fixed & ~away[ids]].sum(axis=1)
-    known = log[(loose == 0) & degree.any(axis=1)].max(initial=-np.inf)
-    rise, more = log - log[:, None], loose - loose[:, None]
-    # of both where they are alike, in variables that come as near to 0 as one likes
-    height = log[:, None] - loose[:, None] * rise / np.where(more > 0, more, 1)
-    faint = np.where(more > 0, height < known - math.log2(_SPREAD), rise > math.log2(_NEAR))
-    alike = np.where(fixed, degree[:, None] >= degree, degree[:, None] <= degree).all(axis=2)
-    target[used[(faint & alike).any(axis=1)]] = 0.0
-    return target
-
-
-def _variable_exponents(identity: Identity, bounds: VariableBounds) -> np.ndarray:
-    """The exponents of variables."""
-    settled, _, exponent, constraints, factors = identity.derive(_settled, bounds)
-    target, exponent = choosing(identity, bounds), exponent.copy()
-    if constraints is not None and (factors is None or not _is_near(target * factors)):
-        for v in np.flatnonzero(~settled & (exponent != 0)).tolist():
-            degrees = (identity.columns[target != 0] == v).sum(axis=1)
-            if np.unique(degrees[degrees > 0]).size > 1:  # the objective itself says how large it is
-                exponent[v] = 0.0
-        exponent = _balanced([(identity.columns, target), *constraints], exponent, ~settled, _SPREAD)
-    if _is_wide(identity):
-        # first-order methods suffer from moments of all sizes: a dense quartic of side 66 is lost without
-        free = ~settled & (exponent == 0)
-        exponent[free] = _growth_exponent(identity, free)
-    return exponent
-
-
-def _settled(
-    identity: Identity, bounds: VariableBounds
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[tuple[np.ndarray, np.ndarray]] | None, np.ndarray | None]:
-    """Of a set: which variables have settled exponents, and which of the others are away from 0; all
-    exponents as bounds choose them; the constraints (None where nothing is left to be chosen), and the
-    factors of coefficients then, 0 of those in which nothing is left to be chosen (None: bounds chose units
-    of others, or coefficients of a constraint are far apart)."""
-    columns = identity.columns
-    constraints = constraint_terms(identity)
-    monos = [columns, *(b.basis for b in identity.blocks), *(m for m, _ in constraints)]
-    monos += [rows.multipliers for rows in identity.equalities]
-    rewritten = set(identity.quotient.power)
-    limited = [v for v, size in bounds.largest.items() if 0 < size < np.inf and v not in rewritten]
-    top = max([*(int(m.max(initial=0)) for m in monos), *limited, *rewritten])
-    settled, away = np.ones(top + 1, dtype=bool), np.zeros(top + 1, dtype=bool)
-    settled[columns] = False  # what no moment has is nowhere
-    # a variable of the quotient has x**2 = x or 1: its scale is fixed
-    settled[[0, *limited, *rewritten]] = True
-    exponent = np.zeros(top + 1)
-    exponent[limited] = np.ceil(np.log2([bounds.largest[v] for v in limited]) - 1e-9)
-    if identity.hermitian or settled[columns].all():
-        return settled, away, exponent, None, None
-    most = _balanced([*_reached(constraints, exponent, settled)], exponent, ~settled, _NEAR)
-    for v in np.flatnonzero(~settled).tolist():
-        low, high = bounds.ranges.get(v, (-np.inf, np.inf))
-        away[v] = max(low, -high) > 0
-        exponent[v] = min(most[v], 0.0)
-    for p in identity.without_origin:
-        ids = np.unique(p.monos[p.monos > 0])
-        away[ids] |= not settled[ids].any()
-    free = ~settled[columns].all(axis=1)
-    factors = np.where(free, np.exp2(exponent[columns].sum(axis=1)), 0.0)
-    own = exponent[~settled].any() or _balanced(constraints, exponent, ~settled, _SPREAD) is not exponent
-    return settled, away, exponent, constraints, None if own else factors
-
-
-def _reached(
-    constraints: list[tuple[np.ndarray, np.ndarray]], exponent: np.ndarray, settled: np.ndarray
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Of constraints in settled variables and others: the terms in others, and as a constant the largest of
-    the rest, which they reach."""
-    for monos, coefs in constraints:
-        size = np.abs(coefs) * np.exp2(exponent[monos].sum(axis=1))
-        rest = settled[monos].all(axis=1)
-        if not rest.all() and (size[rest & monos.any(axis=1)] > 0).any():
-            constant = np.zeros_like(monos[:1])
-            yield np.concatenate([monos[~rest], constant]), np.append(coefs[~rest], size[rest].max())
-
-
-def _alike(identity: Identity, exponent: np.ndarray) -> np.ndarray:
-    """The exponents, the largest of each orbit for all of it."""
-    if identity.symmetry is not None:
-        # interval propagation need not treat the variables of an orbit alike; the scaling must
-        orbits = identity.symmetry.variables[: exponent.size]
-        moved = np.flatnonzero(orbits)
-        largest = np.full(int(orbits.max(initial=0)) + 1, -np.inf)
-        np.maximum.at(largest, orbits[moved], exponent[moved])
-        exponent[moved] = largest[orbits[moved]]
-    return exponent
-
-
-def constraint_terms(identity: Identity) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Monomials and coefficients of the constraints."""
-    result: dict[tuple, list[Polynomial]] = {}
-    for block in identity.blocks:
-        if block.kind != "sos":
-            result[(block.kind, block.index)] = list(np.asarray(block.multiplier, dtype=object).reshape(-1))
-    for rows in identity.equalities:
-        result[("equality", rows.index)] = [rows.polynomial]
-    every = [p for polynomials in result.values() for p in polynomials]
-    return [(p.monos, np.array([to_float(c) for c in p.coefs])) for p in every if len(p.coefs)]
-
-
-def _balanced(
-    polynomials: list[tuple[np.ndarray, np.ndarray]], exponent: np.ndarray, free: np.ndarray, spread: float
-) -> np.ndarray:
-    """The exponents with those of the free variables chosen by least squares so that the coefficients of the
-    terms that have one of them, of each polynomial, are near each other; unchanged where their ratios are
-    below ``spread`` already."""
-    parts, unusual = [], False
-    for monos, coefs in polynomials:
-        touched = free[monos].any(axis=1)
-        used = (coefs != 0) & (touched | (monos == 0).all(axis=1))
-        rows = monos[used]
-        if len(rows) < 2 or not touched[used].any():
-            continue
-        size = np.log2(np.abs(coefs[used])) + exponent[rows].sum(axis=1)
-        unusual = unusual or bool(np.ptp(size) > np.log2(spread))
-        parts.append((rows, size))
-    if not unusual:
-        return exponent
-    # those that occur: variables of other programs of this process have ids below the largest too
-    ids = np.unique(np.concatenate([rows[free[rows]] for rows, _ in parts]))
-    place = np.zeros(exponent.size, dtype=np.intp)
-    place[ids] = np.arange(ids.size)
-    lines = ids.size + sum(rows.size + len(rows) for rows, _ in parts)  # at most so many
-    if lines * ids.size > _MOST_ENTRIES:
-        return exponent
-    tables, sizes = [], []
-    for rows, size in parts:
-        table = np.zeros((len(rows), ids.size))
-        at, factor = np.nonzero(free[rows])
-        np.add.at(table, (at, place[rows[at, factor]]), 1.0)
-        having = [table[:, k] > 0 for k in np.unique(place[rows[at, factor]])]
-        for group, weight in [(np.ones(len(rows), dtype=bool), _WHOLE), *((g, 1.0) for g in having)]:
-            tables.append(weight * (table[group] - table[group].mean(axis=0)))
-            sizes.append(weight * (size[group] - size[group].mean()))
-    pull = _PULL * np.eye(ids.size)
-    right = np.concatenate([*(-size for size in sizes), _PULL * exponent[ids]])
-    result = np.linalg.lstsq(np.vstack([*tables, pull]), right, rcond=None)[0]
-    chosen = exponent.copy()
-    chosen[ids] = np.round(result)
-    return chosen
-
-
-def _growth_exponent(identity: Identity, free: np.ndarray) -> int:
-    """Common exponent for variables that nothing bounds: where the leading terms of the objective outgrow the
-    others.
-
-    Fujiwara's bound on the roots of a polynomial, with norms of homogeneous parts for coefficients. Only what
-    is at least four times too large or too small is scaled.
-    """
-    columns = np.flatnonzero(identity.target)
-    monos = identity.columns[columns]
-    columns = columns[(free[monos] | (monos == 0)).all(axis=1)]
-    degree = mono.degrees(identity.columns[columns])
-    if not degree.size or degree.max() < 2:
-        return 0
-    top = int(degree.max())
-    size = np.sqrt(np.bincount(degree, weights=identity.target[columns] ** 2, minlength=top + 1))
-    lower = np.arange(1, top)
-    radius = float(((size[1:top] / size[top]) ** (1.0 / (top - lower))).max(initial=0.0))
-    if not 0 < radius < np.inf:
-        return 0
-    power = int(np.clip(np.ceil(np.log2(2.0 * radius)), -_LIMIT, _LIMIT))
-    return power if abs(power) >= _WORTH else 0
 
 
 def power_of_two(value: float) -> float:

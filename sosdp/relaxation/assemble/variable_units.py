@@ -1,0 +1,229 @@
+"""Units of variables: exponents of two by which a variable u stands for 2**e u.
+
+Variables with a bound live in a box of about unit size. Others keep their unit, but where constraints do not
+let them reach it, or where coefficients of one polynomial are far from each other: then least squares of
+logarithms bring them near. What another term outgrows says nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from ...algebra import monomials as mono
+from ...algebra.coefficients import to_float
+from ...algebra.polynomial import Polynomial
+from ...conic.choose import INTERIOR_POINT_SIDE
+from ...reduction.bounds import VariableBounds
+from .identity import Identity
+
+_WORTH = 2  # exponents below it are left alone
+_LIMIT = 20  # the largest exponent of leading terms
+_SPREAD = 1e8  # ratio of the coefficients of an objective up to which unbounded variables are left alone
+_NEAR = (
+    32.0  # from which on y >= x**2 and x <= 1e-3 say that y is small, and other terms that one is outgrown
+)
+_PULL = 1e-3  # of an exponent towards zero (or its bound), where the coefficients say nothing
+_WHOLE = 0.03  # weight of what terms in other variables say of one, constants among them
+_MOST_ENTRIES = 1_000_000  # of the table of least squares
+
+
+def choosing(identity: Identity, bounds: VariableBounds) -> np.ndarray:
+    """What of the target chooses units: neither a constant that is large beside all else nor a term that
+    another one outgrows, as x**2 does 1e-9*x: from where x begins, or where both are nothing beside terms in
+    variables whose size is known."""
+    target = identity.varying(identity.target)
+    settled, away, exponent, constraints, _ = identity.derive(settled_units, bounds)
+    if constraints is None:
+        return target
+    used = np.flatnonzero(target)
+    columns = identity.columns[used]
+    ids = np.unique(columns[columns > 0])
+    fixed = settled[ids]
+    if not (fixed | away[ids]).any() or used.size**2 * ids.size > _MOST_ENTRIES:
+        return target
+    degree = (columns[:, :, None] == ids).sum(axis=1)
+    log = np.log2(np.abs(target[used])) + exponent[columns].sum(axis=1)
+    loose = degree[:, ~fixed & ~away[ids]].sum(axis=1)
+    known = log[(loose == 0) & degree.any(axis=1)].max(initial=-np.inf)
+    rise, more = log - log[:, None], loose - loose[:, None]
+    # of both where they are alike, in variables that come as near to 0 as one likes
+    height = log[:, None] - loose[:, None] * rise / np.where(more > 0, more, 1)
+    faint = np.where(more > 0, height < known - math.log2(_SPREAD), rise > math.log2(_NEAR))
+    alike = np.where(fixed, degree[:, None] >= degree, degree[:, None] <= degree).all(axis=2)
+    target[used[(faint & alike).any(axis=1)]] = 0.0
+    return target
+
+
+def variable_exponents(identity: Identity, bounds: VariableBounds) -> np.ndarray:
+    """The exponents of variables."""
+    settled, _, exponent, constraints, factors = identity.derive(settled_units, bounds)
+    target, exponent = choosing(identity, bounds), exponent.copy()
+    if constraints is not None and (factors is None or not is_near(target * factors)):
+        for v in np.flatnonzero(~settled & (exponent != 0)).tolist():
+            degrees = (identity.columns[target != 0] == v).sum(axis=1)
+            if np.unique(degrees[degrees > 0]).size > 1:  # the objective itself says how large it is
+                exponent[v] = 0.0
+        exponent = _balanced([(identity.columns, target), *constraints], exponent, ~settled, _SPREAD)
+    if is_wide(identity):
+        # first-order methods suffer from moments of all sizes: a dense quartic of side 66 is lost without
+        free = ~settled & (exponent == 0)
+        exponent[free] = _growth_exponent(identity, free)
+    return exponent
+
+
+def settled_units(
+    identity: Identity, bounds: VariableBounds
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[tuple[np.ndarray, np.ndarray]] | None, np.ndarray | None]:
+    """Of a set: which variables have settled exponents, and which of the others are away from 0; all
+    exponents as bounds choose them; the constraints (None where nothing is left to be chosen), and the
+    factors of coefficients then, 0 of those in which nothing is left to be chosen (None: bounds chose units
+    of others, or coefficients of a constraint are far apart)."""
+    columns = identity.columns
+    constraints = constraint_terms(identity)
+    monos = [columns, *(b.basis for b in identity.blocks), *(m for m, _ in constraints)]
+    monos += [rows.multipliers for rows in identity.equalities]
+    rewritten = set(identity.quotient.power)
+    limited = [v for v, size in bounds.largest.items() if 0 < size < np.inf and v not in rewritten]
+    top = max([*(int(m.max(initial=0)) for m in monos), *limited, *rewritten])
+    settled, away = np.ones(top + 1, dtype=bool), np.zeros(top + 1, dtype=bool)
+    settled[columns] = False  # what no moment has is nowhere
+    # a variable of the quotient has x**2 = x or 1: its scale is fixed
+    settled[[0, *limited, *rewritten]] = True
+    exponent = np.zeros(top + 1)
+    exponent[limited] = np.ceil(np.log2([bounds.largest[v] for v in limited]) - 1e-9)
+    if identity.hermitian or settled[columns].all():
+        return settled, away, exponent, None, None
+    most = _balanced([*_reached(constraints, exponent, settled)], exponent, ~settled, _NEAR)
+    for v in np.flatnonzero(~settled).tolist():
+        low, high = bounds.ranges.get(v, (-np.inf, np.inf))
+        away[v] = max(low, -high) > 0
+        exponent[v] = min(most[v], 0.0)
+    for p in identity.without_origin:
+        ids = np.unique(p.monos[p.monos > 0])
+        away[ids] |= not settled[ids].any()
+    free = ~settled[columns].all(axis=1)
+    factors = np.where(free, np.exp2(exponent[columns].sum(axis=1)), 0.0)
+    own = exponent[~settled].any() or _balanced(constraints, exponent, ~settled, _SPREAD) is not exponent
+    return settled, away, exponent, constraints, None if own else factors
+
+
+def _reached(
+    constraints: list[tuple[np.ndarray, np.ndarray]], exponent: np.ndarray, settled: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Of constraints in settled variables and others: the terms in others, and as a constant the largest of
+    the rest, which they reach."""
+    for monos, coefs in constraints:
+        size = np.abs(coefs) * np.exp2(exponent[monos].sum(axis=1))
+        rest = settled[monos].all(axis=1)
+        if not rest.all() and (size[rest & monos.any(axis=1)] > 0).any():
+            constant = np.zeros_like(monos[:1])
+            yield np.concatenate([monos[~rest], constant]), np.append(coefs[~rest], size[rest].max())
+
+
+def of_orbits(identity: Identity, exponent: np.ndarray) -> np.ndarray:
+    """The exponents, the largest of each orbit for all of it."""
+    if identity.symmetry is not None:
+        # interval propagation need not treat the variables of an orbit alike; the scaling must
+        orbits = identity.symmetry.variables[: exponent.size]
+        moved = np.flatnonzero(orbits)
+        largest = np.full(int(orbits.max(initial=0)) + 1, -np.inf)
+        np.maximum.at(largest, orbits[moved], exponent[moved])
+        exponent[moved] = largest[orbits[moved]]
+    return exponent
+
+
+def constraint_terms(identity: Identity) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Monomials and coefficients of the constraints."""
+    result: dict[tuple, list[Polynomial]] = {}
+    for block in identity.blocks:
+        if block.kind != "sos":
+            result[(block.kind, block.index)] = list(np.asarray(block.multiplier, dtype=object).reshape(-1))
+    for rows in identity.equalities:
+        result[("equality", rows.index)] = [rows.polynomial]
+    every = [p for polynomials in result.values() for p in polynomials]
+    return [(p.monos, np.array([to_float(c) for c in p.coefs])) for p in every if len(p.coefs)]
+
+
+def _balanced(
+    polynomials: list[tuple[np.ndarray, np.ndarray]], exponent: np.ndarray, free: np.ndarray, spread: float
+) -> np.ndarray:
+    """The exponents with those of the free variables chosen by least squares so that the coefficients of the
+    terms that have one of them, of each polynomial, are near each other; unchanged where their ratios are
+    below ``spread`` already."""
+    parts, unusual = [], False
+    for monos, coefs in polynomials:
+        touched = free[monos].any(axis=1)
+        used = (coefs != 0) & (touched | (monos == 0).all(axis=1))
+        rows = monos[used]
+        if len(rows) < 2 or not touched[used].any():
+            continue
+        size = np.log2(np.abs(coefs[used])) + exponent[rows].sum(axis=1)
+        unusual = unusual or bool(np.ptp(size) > np.log2(spread))
+        parts.append((rows, size))
+    if not unusual:
+        return exponent
+    # those that occur: variables of other programs of this process have ids below the largest too
+    ids = np.unique(np.concatenate([rows[free[rows]] for rows, _ in parts]))
+    place = np.zeros(exponent.size, dtype=np.intp)
+    place[ids] = np.arange(ids.size)
+    lines = ids.size + sum(rows.size + len(rows) for rows, _ in parts)  # at most so many
+    if lines * ids.size > _MOST_ENTRIES:
+        return exponent
+    tables, sizes = [], []
+    for rows, size in parts:
+        table = np.zeros((len(rows), ids.size))
+        at, factor = np.nonzero(free[rows])
+        np.add.at(table, (at, place[rows[at, factor]]), 1.0)
+        having = [table[:, k] > 0 for k in np.unique(place[rows[at, factor]])]
+        for group, weight in [(np.ones(len(rows), dtype=bool), _WHOLE), *((g, 1.0) for g in having)]:
+            tables.append(weight * (table[group] - table[group].mean(axis=0)))
+            sizes.append(weight * (size[group] - size[group].mean()))
+    pull = _PULL * np.eye(ids.size)
+    right = np.concatenate([*(-size for size in sizes), _PULL * exponent[ids]])
+    result = np.linalg.lstsq(np.vstack([*tables, pull]), right, rcond=None)[0]
+    chosen = exponent.copy()
+    chosen[ids] = np.round(result)
+    return chosen
+
+
+def _growth_exponent(identity: Identity, free: np.ndarray) -> int:
+    """Common exponent for variables that nothing bounds: where the leading terms of the objective outgrow the
+    others.
+
+    Fujiwara's bound on the roots of a polynomial, with norms of homogeneous parts for coefficients. Only what
+    is at least four times too large or too small is scaled.
+    """
+    columns = np.flatnonzero(identity.target)
+    monos = identity.columns[columns]
+    columns = columns[(free[monos] | (monos == 0)).all(axis=1)]
+    degree = mono.degrees(identity.columns[columns])
+    if not degree.size or degree.max() < 2:
+        return 0
+    top = int(degree.max())
+    size = np.sqrt(np.bincount(degree, weights=identity.target[columns] ** 2, minlength=top + 1))
+    lower = np.arange(1, top)
+    radius = float(((size[1:top] / size[top]) ** (1.0 / (top - lower))).max(initial=0.0))
+    if not 0 < radius < np.inf:
+        return 0
+    power = int(np.clip(np.ceil(np.log2(2.0 * radius)), -_LIMIT, _LIMIT))
+    return power if abs(power) >= _WORTH else 0
+
+
+def ends(coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the largest size of the coefficients (last axis), and of one."""
+    size = np.abs(coefficients)
+    return np.where(size > 0, size, 1.0).min(axis=-1, initial=1.0), size.max(axis=-1, initial=1.0)
+
+
+def is_near(coefficients: np.ndarray) -> np.ndarray:
+    """Whether the coefficients (last axis) and one are near each other."""
+    low, high = ends(coefficients)
+    return np.asarray(np.log2(high) - np.log2(low) <= math.log2(_SPREAD))
+
+
+def is_wide(identity: Identity) -> bool:
+    """Whether a block is beyond what interior-point methods solve."""
+    return max(identity.solved_sides, default=0) > INTERIOR_POINT_SIDE
