@@ -35,7 +35,8 @@ INNER = (1e-2, 1.0)  # relative slacks at which a point inside the cone is looke
 BEYOND_DOUBLES = 1e-10  # slacks below it are proven in higher precision at once
 BITS = (20, 34, 53)
 FEW_BITS = (0, 1, 2, 3, 4, 6, 8, 10)
-_DIGITS = 1e-7  # of the value: a slack of 1e-7 is then what floats of its size tell apart
+_LARGE_CONSTANT = 2.0**10  # times all other coefficients, as in the engine
+_DIGITS = 1e-15  # of the value
 _NEAR = (1e-7, 1e-6)  # a short fraction this near to the value is tried before any slack
 _NICE_WORK, _LITTLE_WORK = 5e8, 1e6  # sum of R^3 over the blocks up to which that is made
 _PLACES = 20  # to which minimisers are refined
@@ -66,14 +67,23 @@ class FloatCertificate(PickledByName):
         """The float multipliers as the solver left them."""
         return self._renamed(self.result.dual)
 
-    @property
+    @cached_property
     def size(self) -> float:
-        """What a slack is relative to: one, or less where the objective is smaller, and the value, less the
-        constant of the objective where that makes it smaller, but for the digits of floats."""
+        """What a slack is relative to: one, or less where the objective is smaller, and the value, less a
+        constant that is large beside all other coefficients: the solver never saw that."""
         assert self.value is not None
-        constants = [float(p.constant) for p in self.claim.objectives] if self.claim.goal is None else []
-        value = min(abs(self.value - c) for c in (0.0, *constants))
-        return max(min(1.0, self.result.scaling.unit), value, _DIGITS * abs(self.value))
+        value = abs(self.value)
+        if len(self.claim.objectives) == 1 and self.claim.goal is None:
+            (p,) = self.claim.objectives
+            constant, others = float(p.constant), [abs(float(c)) for c in (p - p.constant).coefs.tolist()]
+            if abs(constant) > _LARGE_CONSTANT * max(others, default=np.inf):
+                value = min(value, abs(self.value - constant))
+        return max(min(1.0, self.result.scaling.unit), value)
+
+    def room(self, slack: float) -> float:
+        """How much a slack is, and no less than what floats of the value's size tell apart."""
+        assert self.value is not None
+        return max(slack * self.size, _DIGITS * abs(self.value))
 
     def _renamed(self, dual: Any) -> Any:
         """Multipliers of the kinds, and with the numbers of constraints, that the claim has."""
@@ -120,10 +130,10 @@ class FloatCertificate(PickledByName):
         bound: a number (int, Fraction, text like "-1/3", or a float read as its shortest decimal) that must
         then be proven as it stands.  By default a short fraction that the value is within 1e-6 of, where one
         is and can be proven; else the smallest slack of 1e-7 ... 1e-3 that works.  slack: relative to
-        max(min(1, size), |value|), size that of the objective, whose constant is left out of a value that is
-        smaller without; the bound is the shortest decimal in the outer half of the slack.  bits: binary
-        places, by default 20, 34, 53 in turn.  Raises NotCertifiable with the reason in words.  Cost: one
-        more solve (two at worst), about as long as the first, and milliseconds.
+        max(min(1, size), |value|), size that of the objective, whose constant is left out of the value where
+        it is large beside all else; the bound is the shortest decimal in the outer half of the slack.
+        bits: binary places, by default 20, 34, 53 in turn.  Raises NotCertifiable with the reason in words.
+        Cost: one more solve (two at worst), about as long as the first, and milliseconds.
         """
         if bound is not None and slack is not None:
             raise ValueError("give a bound or a slack, not both")
@@ -179,7 +189,7 @@ class FloatCertificate(PickledByName):
         """The proof at the exact optimum, where that is within the slack."""
         assert self.value is not None
         proof = self.optimum()
-        within = self._sign * (self.value - float(proof.bound or 0)) <= slack * self.size
+        within = self._sign * (self.value - float(proof.bound or 0)) <= self.room(slack)
         return proof if within else None
 
     def _nice(self, places: tuple[int, ...]) -> Proof | None:
@@ -189,7 +199,7 @@ class FloatCertificate(PickledByName):
         most = _NICE_WORK if self.result.inside is None else _LITTLE_WORK
         if self.dual is None or cubic_work(self.result.program.identity) > most:
             return None
-        result = [nice_fraction(self.value, radius * self.size) for radius in _NEAR]
+        result = [nice_fraction(self.value, self.room(radius)) for radius in _NEAR]
         for bound in dict.fromkeys(b for b in result if b is not None):
             try:
                 return proven(self._ways(replace(self.claim, bound=bound), places))
@@ -287,7 +297,7 @@ class FloatCertificate(PickledByName):
     def _below(self, slack: float) -> Claim:
         """The claim at the shortest decimal that is half a slack to a slack worse than the solver's value."""
         assert self.value is not None
-        value, room = self._sign * self.value, slack * self.size
+        value, room = self._sign * self.value, self.room(slack)
         proven = self.result.certified_bound
         if proven is not None and 0 < value - self._sign * proven <= room:
             value = self._sign * proven
@@ -297,7 +307,7 @@ class FloatCertificate(PickledByName):
     def _at(self, claim: Claim, places: tuple[int, ...]) -> Proof:
         """A proof of exactly this bound."""
         assert self.value is not None and claim.bound is not None
-        if self._sign * float(claim.bound) > self._sign * self.value + 1e-6 * self.size:
+        if self._sign * float(claim.bound) > self._sign * self.value + self.room(1e-6):
             side = "below" if self._sign < 0 else "above"
             raise NotCertifiable(
                 f"the bound {claim.bound} is {side} the value {self.value:.9g} of the relaxation, "

@@ -101,7 +101,7 @@ def _digits(of: Any) -> tuple[Fraction | None, str]:
     room = Fraction(1, 10**_DIGITS)
     value = value_to(of.claim, of.minimisers, _DIGITS + 5)
     where = f"to {_DIGITS} digits it is"
-    if value is not None and abs(float(value) - of.value) <= 1e-6 * of.size:
+    if value is not None and abs(float(value) - of.value) <= of.room(1e-6):
         low, high = value - room, value + room
         where = f"at the minimiser, to {_DIGITS} digits, it is"
     else:
@@ -123,7 +123,7 @@ def _exact_values(of: Any) -> list[tuple[Fraction, dict[int, Fraction] | None]]:
     """Rational numbers that the optimum may be, with a point that attains them where one is known."""
     assert of.value is not None
     out: list[tuple[Fraction, dict[int, Fraction] | None]] = []
-    allowed = 1e-5 * of.size
+    allowed = of.room(1e-5)
     for z in of.points:
         exact = at(of.claim.objectives[0], z)
         if abs(float(exact) - of.value) <= allowed:

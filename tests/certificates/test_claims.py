@@ -223,3 +223,11 @@ def test_a_slack_is_beside_what_varies(constant):
     result = sd.minimize((x - 1) ** 2 + y**4 - y + constant)
     bound = certificates.extract(result).exact().bound
     assert Fraction(-472472, 10**6) <= bound - constant <= Fraction(-47247, 10**5)
+
+
+@pytest.mark.parametrize("constant", [0, 300, 1000, 10**6, 10**9, 10**12])
+def test_a_constant_hides_no_optimum(constant):
+    """The solver's value is right beside a constant that is not large; a bound in between was refused."""
+    result = certificates.extract(sd.minimize(x**4 - 4 * x**2 + y**4 + constant, [x**2 + y**2 <= 9]))
+    assert result.exact(bound=constant - 4).bound == constant - 4
+    assert certificates.extract(sd.minimize(x**2 - 2 * x + y**2 + constant)).exact().bound == constant - 1
