@@ -220,4 +220,11 @@ NAMED = [
             ),
         )
     ),
+    # units that were chosen twice were chosen in the wrong direction
+    at("z", ("y >= x**2", "z >= y+1", "x >= 0", "x <= F(1,10**5)"), {"x": 0, "y": 0, "z": 1}, size=1.0),
+    at(
+        "y**2+z**2",
+        ("y >= x**2", "y+z >= 1", "x >= 0", "x <= F(3,10**6)"),
+        {"x": 0, "y": F(1, 2), "z": F(1, 2)},
+    ),
 ]

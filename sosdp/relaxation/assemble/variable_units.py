@@ -160,9 +160,9 @@ def _balanced(
         rows = monos[used]
         if len(rows) < 2 or not touched[used].any():
             continue
-        size = np.log2(np.abs(coefs[used])) + exponent[rows].sum(axis=1)
-        unusual = unusual or bool(np.ptp(size) > np.log2(spread))
-        parts.append((rows, size))
+        size, units = np.log2(np.abs(coefs[used])), exponent[rows]
+        unusual = unusual or bool(np.ptp(size + units.sum(axis=1)) > np.log2(spread))
+        parts.append((rows, size + np.where(free[rows], 0.0, units).sum(axis=1)))
     if not unusual:
         return exponent
     # those that occur: variables of other programs of this process have ids below the largest too
