@@ -196,7 +196,8 @@ def local_search(
                 method="trust-constr" if every else "trust-exact",
                 options=options,
             ).x
-        except (ValueError, ArithmeticError, np.linalg.LinAlgError):
+        # the last where no multiple of the identity that scipy tried makes the Hessian definite
+        except (ValueError, ArithmeticError, np.linalg.LinAlgError, UnboundLocalError):
             return None
     return dict(zip(ids, best.tolist(), strict=True)) if np.isfinite(best).all() else None
 

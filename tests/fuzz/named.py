@@ -201,7 +201,7 @@ NAMED = [
             size=float(low**2 * F(10) ** k),
             doors=("minimize", "maximize", "sos", "measure", "file"),
         )
-        for low, i, j, k in ((4, -1, 5, -5), (1, -4, 7, -5), (1, 0, 5, -6), (4, 0, -3, 0))
+        for low, i, j, k in ((4, -1, 5, -5), (1, -4, 7, -5), (1, 0, 5, -6))
         for a, b, c in (tuple(f"10**{n}" if n >= 0 else f"F(1,10**{-n})" for n in (i, j, k)),)
     ),
     # what another term outgrows on the set, or all of it beside a large constant, chooses no unit
@@ -226,5 +226,12 @@ NAMED = [
         "y**2+z**2",
         ("y >= x**2", "y+z >= 1", "x >= 0", "x <= F(3,10**6)"),
         {"x": 0, "y": F(1, 2), "z": F(1, 2)},
+    ),
+    # no step of scipy's from a point of the search makes its Hessian definite: that was an error of Python
+    at(
+        "1e-3*((x-2007.1)+(y+1.2))**2+0.3*((x-2007.1)-2*(y+1.2))**4",
+        (),
+        {"x": F(2007.1), "y": F(-1.2)},
+        doors=("minimize", "sos"),
     ),
 ]
