@@ -27,7 +27,7 @@ from .assemble.identity import GramProgram, Identity, RawSolution, by_side, time
 from .certify.bound import Certified, certify
 from .change import Built
 from .descent import at, low_points, near, variation
-from .statement import MEASURES, PROGRAM, Demand
+from .statement import MEASURES, PROGRAM, Demand, data_size
 
 ENOUGH = AGREE  # relative distance of the two ends of a closed bracket; violation of moments that is none
 RESOLVED = 1e-12  # violation, of moments of size one, that no solver in doubles tells from none
@@ -404,7 +404,8 @@ def _low_columns(piece: Identity) -> tuple[dict[int, int], dict[frozenset[int], 
 
 def is_wide(built: Built, raw: RawSolution) -> bool:
     """Whether second moments are so large, beside the data in the given units, or are not known of a variable
-    without bounds, that a set may be empty and its constraints nearly met at infinity."""
+    without bounds, that a set may be empty and its constraints nearly met at infinity; of variables that no
+    constraint has, beside those of the objective too: it may have no least value."""
     if built.statement.kind == PROGRAM and built.statement.mass is None:
         return False
     if not any(d.constrained for d in built.statement.demands):
@@ -423,7 +424,10 @@ def is_wide(built: Built, raw: RawSolution) -> bool:
             lengths = dict(enumerate(np.sqrt(np.abs(y[(piece.columns > 0).sum(axis=1) == 2])).tolist()))
             if not lengths:  # all of them are rewritten
                 lengths = dict(enumerate(demand.bounds.magnitude(np.unique(piece.columns)[:, None]).tolist()))
-        for v in () if piece.hermitian else demand.first.system.variable_ids.tolist():
+        inside = [] if piece.hermitian else demand.first.system.variable_ids.tolist()
+        single = built.statement.single and not piece.hermitian
+        others = [v for v in demand.parts[0].variable_ids.tolist() if v not in inside] if single else []
+        for v in (*inside, *others):
             middle = float(origin[v]) if v in origin else 0.0
             mean, spread = known.get(v, (0.0, math.inf))
             if math.isinf(spread):  # its square is no column
@@ -433,7 +437,8 @@ def is_wide(built: Built, raw: RawSolution) -> bool:
                 alone = v in known and not (piece.columns[products] == v).any()
                 spread = 0.0 if alone else spread
             lengths[v] = math.hypot(mean + middle, spread)
-        if is_far(lengths, wanted):
+        most = data_size(wanted.system, wanted.parts[0]) if others else 0.0
+        if any(not lengths.pop(v) <= _DISTANT * most for v in others) or is_far(lengths, wanted):
             return True
     return False
 

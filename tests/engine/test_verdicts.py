@@ -270,3 +270,11 @@ def test_no_polynomial_that_is_bounded():
         assert not is_unbounded_below((forms[0] ** 2 + forms[1]) ** 2)
     assert not is_unbounded_below(sd.polynomial(-3)) and not is_unbounded_below(0 * x)
     assert is_unbounded_below(-1e300 * x**2 * y**2) and not is_unbounded_below(1e-300 * x**2 * y**2)
+
+
+def test_a_value_at_moments_without_end_is_no_optimum():
+    """``x*y`` on ``x**2 <= 1`` was `optimal` at -4e14: no constraint has y, whose moments were believed."""
+    x, y = sd.variables("x y")
+    assert sd.minimize(x * y, [x**2 <= 1], degree=4).status in ("inaccurate", "unbounded", "failed")
+    far = sd.minimize((y - 10**5) ** 4 + x * y, [x**2 <= 1], degree=4)
+    assert far.status == "optimal" and far.bound == pytest.approx(-100000.4724704, rel=1e-8)
