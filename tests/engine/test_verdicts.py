@@ -276,5 +276,5 @@ def test_a_value_at_moments_without_end_is_no_optimum():
     """``x*y`` on ``x**2 <= 1`` was `optimal` at -4e14: no constraint has y, whose moments were believed."""
     x, y = sd.variables("x y")
     assert sd.minimize(x * y, [x**2 <= 1], degree=4).status in ("inaccurate", "unbounded", "failed")
-    far = sd.minimize((y - 10**5) ** 4 + x * y, [x**2 <= 1], degree=4)
-    assert far.status == "optimal" and far.bound == pytest.approx(-100000.4724704, rel=1e-8)
+    distant = sd.minimize((y - 10**5) ** 4 + x * y, [x**2 <= 1], degree=4)
+    assert distant.status == "optimal" and distant.bound == pytest.approx(-100000.4724704, rel=1e-8)
