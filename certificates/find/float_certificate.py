@@ -28,6 +28,7 @@ from certificates.proof import Proof
 from sosdp.algebra.pickled_by_name import PickledByName
 from sosdp.progress import shown
 from sosdp.reduction.facial import find_zeros
+from sosdp.relaxation.assemble.identity import LARGE_CONSTANT
 from sosdp.relaxation.duals import DualData, GramBlock
 from sosdp.relaxation.solve.solve import cubic_work
 
@@ -35,7 +36,6 @@ INNER = (1e-2, 1.0)  # relative slacks at which a point inside the cone is looke
 BEYOND_DOUBLES = 1e-10  # slacks below it are proven in higher precision at once
 BITS = (20, 34, 53)
 FEW_BITS = (0, 1, 2, 3, 4, 6, 8, 10)
-_LARGE_CONSTANT = 2.0**10  # times all other coefficients, as in the engine
 _DIGITS = 1e-15  # of the value
 _NEAR = (1e-7, 1e-6)  # a short fraction this near to the value is tried before any slack
 _NICE_WORK, _LITTLE_WORK = 5e8, 1e6  # sum of R^3 over the blocks up to which that is made
@@ -76,7 +76,7 @@ class FloatCertificate(PickledByName):
         if len(self.claim.objectives) == 1 and self.claim.goal is None:
             (p,) = self.claim.objectives
             constant, others = float(p.constant), [abs(float(c)) for c in (p - p.constant).coefs.tolist()]
-            if abs(constant) > _LARGE_CONSTANT * max(others, default=np.inf):
+            if abs(constant) > LARGE_CONSTANT * max(others, default=np.inf):
                 value = min(value, abs(self.value - constant))
         return max(min(1.0, self.result.scaling.unit), value)
 

@@ -98,13 +98,13 @@ def run(state: State) -> Candidate:
     the best proven bound of all. ``state.ran`` says what was done."""
     with limited(lambda: state.deadline - time.perf_counter()):
         if not state.candidates:  # else it goes on
-            _begun(state)
+            _begun(state, first)
         return _climbed(state)
 
 
-def _begun(state: State) -> None:
+def _begun(state: State, what: Callable[[State], Candidate]) -> None:
     state.judging, state.running, state.at = _judged, run, state.started
-    _take(state, FIRST, first)
+    _take(state, FIRST, what)
 
 
 def _climbed(state: State) -> Candidate:
@@ -125,17 +125,16 @@ def begin_together(states: list[State]) -> None:
     is the same for all done once; ``run`` goes on from there, to the answers that it has of each alone."""
     lead, *others = states
     with limited(lambda: lead.deadline - time.perf_counter()):
-        _begun(lead)
+        _begun(lead, first)
     alike = lead.statement
     if lead.candidates[0].built.given is not alike or alike.demands[0].shared is None:
         return
     for state in others:
         state.statement = alike.with_target(state.statement.demands[0].parts[0])
-        state.judging, state.running, state.at = _judged, run, state.started
     solved = first_of_each(others, lead.candidates[0].built)
     for state, known in zip(others, solved, strict=True):
         if known is not None:
-            _take(state, FIRST, lambda s, known=known: s.judged("first", *known))  # type: ignore[misc]
+            _begun(state, lambda s, known=known: s.judged(FIRST, *known))  # type: ignore[misc]
 
 
 def _digits_are_left(answer: Candidate) -> bool:

@@ -39,25 +39,20 @@ def program_scalings(
     """Scalings of identities in common unknowns (same order): of their variables (``known``: exponents that
     others chose), of each identity as a whole, and of the unknowns."""
     result = [find_scaling(p, b, wanted=u) for p, b, u in zip(identities, bounds, known, strict=True)]
-    worst = farthest(identities, bounds, result)
+    single = len(identities) == 1
+    targets = [choosing(identities[0], bounds[0])] if single else [p.target for p in identities]
+    worst = farthest(identities, targets, result)
     if worst <= DISTANT:
         return result
-    balanced = _balanced(identities, bounds, result, known)
-    return balanced if balanced and farthest(identities, bounds, balanced) < worst else result
+    balanced = _balanced(identities, bounds, targets, result, known)
+    return balanced if balanced and farthest(identities, targets, balanced) < worst else result
 
 
-def farthest(identities: list[Identity], bounds: list[VariableBounds], scalings: list[Scaling]) -> float:
-    """How far the coefficients of the scaled identities are from one, as a power of two, but for a large
-    constant of a bound."""
-    every = zip(identities, scalings, _targets(identities, bounds), strict=True)
+def farthest(identities: list[Identity], targets: list[np.ndarray], scalings: list[Scaling]) -> float:
+    """How far the coefficients of the scaled identities are from one, as a power of two; ``targets``: what of
+    theirs chooses units."""
+    every = zip(identities, scalings, targets, strict=True)
     return max(float(distances(p, scaling, target[None])[0]) for p, scaling, target in every)
-
-
-def _targets(identities: list[Identity], bounds: list[VariableBounds]) -> list[np.ndarray]:
-    """Of each identity what chooses units."""
-    if len(identities) == 1:
-        return [choosing(identities[0], bounds[0])]
-    return [p.target for p in identities]
 
 
 def distances(identity: Identity, scaling: Scaling, target: np.ndarray) -> np.ndarray:
@@ -80,6 +75,7 @@ def _ends(identity: Identity, column: np.ndarray, factors: np.ndarray | None) ->
 def _balanced(
     identities: list[Identity],
     bounds: list[VariableBounds],
+    targets: list[np.ndarray],
     scalings: list[Scaling],
     known: Sequence[Mapping[int, float]],
 ) -> list[Scaling] | None:
@@ -91,7 +87,7 @@ def _balanced(
     logs: list[float] = []
     places: list[dict[int, int]] = []  # of each identity: column of the exponent of a variable
     width = len(identities) + count
-    every = zip(identities, bounds, _targets(identities, bounds), strict=True)
+    every = zip(identities, bounds, targets, strict=True)
     for number, (identity, limits, target) in enumerate(every):
         fixed = {0, *identity.quotient.power, *known[number]}
         fixed |= {v for v, s in limits.largest.items() if 0 < s < np.inf}
