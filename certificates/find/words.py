@@ -66,7 +66,9 @@ class _Writer:
         self.claimed, self.problem = claimed, claimed.problem
         self.stated, self.blocks, self.multipliers = result.stated, result.blocks, result.multipliers
         place = claimed.place
-        self.group = [{0: 0, **{place[k]: place[j] for k, j in enumerate(g)}} for g in self.stated.group]
+        self.group = [
+            {0: 0, **{place[k]: place[j] for k, j in enumerate(g.image.tolist())}} for g in self.stated.group
+        ]
         self.given = {name: [rows[0][0] for rows in listed] for name, listed in self.problem._given.items()}
         norms = enumerate(self.stated.norms)
         self.sizes = {self.claimed.place[k]: math.log2(n) for k, n in norms if 0 < n < math.inf}

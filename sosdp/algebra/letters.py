@@ -19,11 +19,10 @@ from typing import Any, NamedTuple
 from sosdp.algebra.coefficients import as_number, to_float
 from sosdp.algebra.operator import LETTERS, OperatorPolynomial, SingleOperator
 from sosdp.algebra.variables import check_name
-from sosdp.algebra.words import ONE, ZERO, Letter, Number, Word
+from sosdp.algebra.words import ONE, Letter, Number, Word
 
 _lock = threading.Lock()
 _MINUS: Number = (-ONE[0], ONE[1])
-_MINUS_I: Number = (ZERO[0], -ONE[0])
 
 
 class Pauli(NamedTuple):
@@ -34,42 +33,22 @@ class Pauli(NamedTuple):
     z: OperatorPolynomial
 
 
-class _Family:
-    """Letters and rules, numbered from 0 until they are added to the register."""
+def _family(
+    letters: Sequence[Letter], rules: Mapping[Word, Mapping[Word, Number]]
+) -> list[OperatorPolynomial]:
+    """New letters, numbered from 0 on in their adjoints and rules, as operators."""
+    with _lock:
+        first = LETTERS.grow(letters, rules)
+    return [OperatorPolynomial({(first + k,): ONE}) for k in range(len(letters))]
 
-    def __init__(self) -> None:
-        self.first = 0
-        self.letters: list[Letter] = []
-        self.rules: dict[Word, Mapping[Word, Number]] = {}
 
-    def letter(
-        self,
-        name: str,
-        party: str,
-        norm: float = math.inf,
-        star: tuple[Number, int] = (ONE, 0),
-        promised: bool = False,
-    ) -> int:
-        """A new letter; its own adjoint unless another is given (by its distance from it)."""
-        number = len(self.letters)
-        self.letters.append(Letter(name, party, (star[0], number + star[1]), norm, 0, promised))
-        return number
-
-    def done(self) -> None:
-        """Add the family to the register."""
-        with _lock:
-            self.first = first = len(LETTERS.letters)
-
-            def moved(word: Word) -> Word:
-                return tuple(first + i for i in word)
-
-            letters = [replace(a, star=(a.star[0], first + a.star[1]), family=first) for a in self.letters]
-            rules = {moved(w): {moved(v): c for v, c in value.items()} for w, value in self.rules.items()}
-            LETTERS.grow(letters, rules)
-
-    def operator(self, letter: int, c: Number = ONE) -> OperatorPolynomial:
-        """A multiple of a letter, once the family is in the register."""
-        return OperatorPolynomial({(self.first + letter,): c})
+def _pairs(names: Sequence[str], party: str, norm: float, promised: bool = False) -> list[Letter]:
+    """Letters, each followed by its adjoint."""
+    return [
+        Letter(name + ".H" * k, party, (ONE, 2 * n + 1 - k), norm, stated=promised)
+        for n, name in enumerate(names)
+        for k in (0, 1)
+    ]
 
 
 def _count(value: Any, what: str) -> int:
@@ -90,43 +69,30 @@ def projectors(
     counts = [outputs] * _count(inputs, "inputs") if isinstance(outputs, int) else list(outputs)
     if len(counts) != inputs:
         raise ValueError(f"outputs has {len(counts)} entries for {inputs} inputs")
-    family, table = _Family(), []
+    letters: list[Letter] = []
+    rules: dict[Word, Mapping[Word, Number]] = {}
+    rows = []
     for x, count in enumerate(counts):
-        row = [family.letter(f"{name}[{x}][{a}]", party, 1.0) for a in range(_count(count, "outputs") - 1)]
-        for a, b in itertools.product(row, row):
-            family.rules[a, b] = {(a,): ONE} if a == b else {}
-        table.append(row)
-    family.done()
-    return [
-        [
-            *(result := [family.operator(a) for a in row]),
-            sum((-p for p in result), OperatorPolynomial({(): ONE})),
-        ]
-        for row in table
-    ]
+        row = range(len(letters), len(letters) + _count(count, "outputs") - 1)
+        letters += [Letter(f"{name}[{x}][{a}]", party, (ONE, k), 1.0) for a, k in enumerate(row)]
+        rules |= {(a, b): {(a,): ONE} if a == b else {} for a, b in itertools.product(row, row)}
+        rows.append(row)
+    made, one = _family(letters, rules), OperatorPolynomial({(): ONE})
+    return [[*made[row.start : row.stop], sum((-made[k] for k in row), one)] for row in rows]
 
 
 def observables(name: str, count: int, party: str | None = None) -> list[OperatorPolynomial]:
     """Hermitian involutions ``A[x]``: measurements with outcomes +1 and -1."""
     party = check_name(name) if party is None else check_name(party)
-    family = _Family()
-    result = [family.letter(f"{name}[{x}]", party, 1.0) for x in range(_count(count, "count"))]
-    family.rules.update({(a, a): {(): ONE} for a in result})
-    family.done()
-    return [family.operator(a) for a in result]
+    letters = [Letter(f"{name}[{x}]", party, (ONE, x), 1.0) for x in range(_count(count, "count"))]
+    return _family(letters, {(x, x): {(): ONE} for x in range(count)})
 
 
 def unitaries(name: str, count: int, party: str | None = None) -> list[OperatorPolynomial]:
     """Unitary operators ``U[k]``; ``U[k].adjoint`` is the inverse."""
     party = check_name(name) if party is None else check_name(party)
-    family, result = _Family(), []
-    for k in range(_count(count, "count")):
-        a = family.letter(f"{name}[{k}]", party, 1.0, (ONE, 1))
-        b = family.letter(f"{name}[{k}].H", party, 1.0, (ONE, -1))
-        family.rules[a, b] = family.rules[b, a] = {(): ONE}
-        result.append(a)
-    family.done()
-    return [family.operator(a) for a in result]
+    letters = _pairs([f"{name}[{k}]" for k in range(_count(count, "count"))], party, 1.0)
+    return _family(letters, {(k, letter.star[1]): {(): ONE} for k, letter in enumerate(letters)})[::2]
 
 
 def operators(
@@ -144,20 +110,14 @@ def operators(
     if not size > 0 or (norm is not None and not math.isfinite(size)):
         raise ValueError(f"norm must be a positive number, not {norm!r}")
     size = math.nextafter(size, math.inf) if exact is not None and size < exact else size
-    family, result = _Family(), []
     listed = [check_name(n) for n in (names.replace(",", " ").split() if isinstance(names, str) else names)]
     if not listed:
         raise ValueError("operators need names")
-    for name in listed:
-        result.append(
-            family.letter(name, check_name(party), size, (ONE, 0 if hermitian else 1), norm is not None)
-        )
-        if not hermitian:
-            family.letter(f"{name}.H", party, size, (ONE, -1), norm is not None)
-    family.done()
-    if len(result) == 1:
-        return SingleOperator(family.operator(result[0]).terms)
-    return tuple(family.operator(a) for a in result)
+    letters = _pairs(listed, check_name(party), size, norm is not None)
+    if hermitian:
+        letters = [replace(letter, star=(ONE, k)) for k, letter in enumerate(letters[::2])]
+    result = _family(letters, {})[:: 1 if hermitian else 2]
+    return SingleOperator(result[0].terms) if len(result) == 1 else tuple(result)
 
 
 def paulis(count: int, name: str = "") -> list[Pauli]:
@@ -169,18 +129,18 @@ def paulis(count: int, name: str = "") -> list[Pauli]:
     """
     sites = []
     for i in range(_count(count, "count")):
-        family, party = _Family(), f"{name}q{i}"
-        x = family.letter(f"{name}X{i}", party, 1.0)
-        w = family.letter(f"{name}W{i}", party, 1.0, (_MINUS, 0))
-        z = family.letter(f"{name}Z{i}", party, 1.0)
+        signs = {"X": ONE, "W": _MINUS, "Z": ONE}
+        letters = [
+            Letter(f"{name}{a}{i}", f"{name}q{i}", (c, k), 1.0) for k, (a, c) in enumerate(signs.items())
+        ]
+        x, w, z = range(3)
         table: dict[Word, tuple[Word, Number]] = {
             (x, x): ((), ONE), (z, z): ((), ONE), (w, w): ((), _MINUS),
             (x, w): ((z,), _MINUS), (w, x): ((z,), ONE), (w, z): ((x,), _MINUS),
             (z, w): ((x,), ONE), (x, z): ((w,), _MINUS), (z, x): ((w,), ONE),
         }  # fmt: skip
-        family.rules = {pair: {word: c} for pair, (word, c) in table.items()}
-        family.done()
-        sites.append(Pauli(family.operator(x), family.operator(w, _MINUS_I), family.operator(z)))
+        made = _family(letters, {pair: {word: c} for pair, (word, c) in table.items()})
+        sites.append(Pauli(made[x], made[w] * -1j, made[z]))
     return sites
 
 
@@ -198,15 +158,15 @@ def bosons(count: int, name: str = "b") -> list[OperatorPolynomial]:
 
 def _modes(count: int, name: str, norm: float, sign: Number) -> list[OperatorPolynomial]:
     """Creators and annihilators that commute or anticommute by the sign."""
-    family = _Family()
-    up = [family.letter(f"{name}[{i}].H", name, norm, (ONE, count)) for i in range(count)]
-    down = [family.letter(f"{name}[{i}]", name, norm, (ONE, -count)) for i in range(count)]
-    for i, j in itertools.product(range(count), repeat=2):
+    up, down = range(count), range(count, 2 * count)
+    letters = [Letter(f"{name}[{i}].H", name, (ONE, down[i]), norm) for i in up]
+    letters += [Letter(f"{name}[{i}]", name, (ONE, i), norm) for i in up]
+    rules: dict[Word, Mapping[Word, Number]] = {}
+    for i, j in itertools.product(up, repeat=2):
         for f in (up, down):
             if i > j:
-                family.rules[f[i], f[j]] = {(f[j], f[i]): sign}
+                rules[f[i], f[j]] = {(f[j], f[i]): sign}
             elif i == j and sign == _MINUS:
-                family.rules[f[i], f[j]] = {}
-        family.rules[down[i], up[j]] = {(up[j], down[i]): sign, **({(): ONE} if i == j else {})}
-    family.done()
-    return [family.operator(a) for a in down]
+                rules[f[i], f[j]] = {}
+        rules[down[i], up[j]] = {(up[j], down[i]): sign, **({(): ONE} if i == j else {})}
+    return _family(letters, rules)[count:]

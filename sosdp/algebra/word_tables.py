@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sosdp.algebra.coefficients import object_array
+from sosdp.algebra.monomials import MONOMIAL
 from sosdp.algebra.words import Terms, Word, Words, times
 
 _RADIX = 1 << 62
@@ -75,6 +76,18 @@ def distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         key, size = key * base + column, size * base
     _, first, place = np.unique(key, return_index=True, return_inverse=True)
     return first, place.reshape(-1)
+
+
+def as_rows(words: Sequence[Word]) -> np.ndarray:
+    """Words as rows of letter numbers from 1 on, 0 for nothing, as the engine has monomials."""
+    width = max([1, *map(len, words)])
+    padded = [(0,) * (width - len(w)) + tuple([i + 1 for i in w]) for w in words]
+    return np.array(padded, dtype=MONOMIAL).reshape(-1, width)
+
+
+def as_words(rows: np.ndarray) -> list[Word]:
+    """The words of such rows."""
+    return [tuple([i - 1 for i in row if i]) for row in rows.tolist()]
 
 
 class Tables:

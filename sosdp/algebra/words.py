@@ -11,7 +11,7 @@ conjugates (`complex`) all letters commute: words are sorted, and nothing is rew
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -93,8 +93,8 @@ def order(word: Word) -> tuple[int, Word]:
 @dataclass(frozen=True)
 class Letter:
     """One letter: its adjoint is ``star[0]`` times the letter number ``star[1]``; ``norm`` bounds it in every
-    model (infinite: nothing is known), by a hypothesis of the user where ``stated``; ``family``: the letters
-    that were made with it."""
+    model (infinite: nothing is known), by a hypothesis of the user where ``stated``; ``family``: the first
+    of the letters that were made with it."""
 
     name: str
     party: str
@@ -192,30 +192,34 @@ class Words(Monoid):
         self._known: dict[Word, Terms] = {}
         self._normal: dict[Word, Terms] = {}
         self._lengths: dict[int, list[int]] = {}
-        self._members: dict[int, list[int]] = {}  # letters of each family, and leading words of its rules
-        self._leading: dict[int, list[Word]] = {}
-        self.grow(letters, rules)
+        self._families: dict[int, tuple[Sequence[Letter], Mapping[Word, Mapping[Word, Number]]]] = {}
+        self.grow([*letters], rules)
 
-    def grow(self, letters: Iterable[Letter], rules: Mapping[Word, Mapping[Word, Number]]) -> None:
-        """New letters with rules between them: normal forms of words that there are do not change."""
+    def grow(self, letters: Sequence[Letter], rules: Mapping[Word, Mapping[Word, Number]]) -> int:
+        """A family of new letters with rules between them, numbered from 0 on: the number of its first
+        letter. Normal forms of words that there are do not change."""
         first = len(self.letters)
-        if any(i < first for word in rules for i in word):
-            raise ValueError("the relations of letters do not change")
+
+        def moved(word: Word) -> Word:
+            return tuple([first + i for i in word])
+
         for letter in letters:
             if letter.party not in self.parties:
                 self.parties.append(letter.party)
-            self._members.setdefault(letter.family, []).append(len(self.letters))
-            self.letters.append(letter)
+            number, star = letter.star
+            self.letters.append(replace(letter, star=(number, first + star), family=first))
             self.party.append(self.parties.index(letter.party))
-        for word, value in rules.items():
-            parties = {self.party[i] for i in word} | {self.party[i] for w in value for i in w}
-            if len(parties) != 1 or any(order(w) >= order(word) for w in value):
+        for given, value in rules.items():
+            word = moved(given)
+            parties = {self.party[first + i] for w in (given, *value) for i in w}
+            if len(parties) != 1 or any(order(w) >= order(given) for w in value):
                 raise ValueError(f"{self.show(word)} is no leading word of a rule of one party")
-            self._rules[word] = MappingProxyType({w: c for w, c in value.items() if c != ZERO})
-            self._leading.setdefault(self.letters[word[0]].family, []).append(word)
+            self._rules[word] = MappingProxyType({moved(w): c for w, c in value.items() if c != ZERO})
             lengths = self._lengths.setdefault(self.party[word[0]], [])
             if len(word) not in lengths:
                 lengths.append(len(word))
+        self._families[first] = letters, rules
+        return first
 
     def __reduce__(self) -> tuple:
         return Words, (self.letters, {word: dict(value) for word, value in self._rules.items()})
@@ -296,22 +300,12 @@ class Words(Monoid):
 
     def restricted(self, families: set[int]) -> tuple[Words, dict[int, int]]:
         """The letters of some families with numbers of their own, and the new number of each."""
-        kept = [i for family in sorted(families) for i in self._members[family]]
-        number = {i: k for k, i in enumerate(kept)}
-
-        def moved(word: Word) -> Word:
-            return tuple(number[i] for i in word)
-
-        letters = [
-            replace(letter, star=(letter.star[0], number[letter.star[1]]))
-            for letter in (self.letters[i] for i in kept)
-        ]
-        rules = {
-            moved(word): {moved(w): c for w, c in self._rules[word].items()}
-            for family in sorted(families)
-            for word in self._leading.get(family, [])
-        }
-        return Words(letters, rules), number
+        result, number = Words(), dict[int, int]()
+        for family in sorted(families):
+            letters, rules = self._families[family]
+            first = result.grow(letters, rules)
+            number |= {family + k: first + k for k in range(len(letters))}
+        return result, number
 
 
 def _text(value: Fraction) -> str:

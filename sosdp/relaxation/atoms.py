@@ -135,26 +135,21 @@ def candidates(pe: Any, wanted: int | None, threshold: float) -> tuple[np.ndarra
     if np.isnan(matrix).any():
         return _mean(pe, linear, "the moment matrix lacks some entries (cliques or pruning)", wanted)
     weight = np.prod(pe.scaling.points(basis), axis=1)
-    eigenvalues, vectors = la.eigh(matrix / weight[:, None] / weight)
-    rank = int((eigenvalues > threshold * max(eigenvalues[-1], 1e-300)).sum())
-    if wanted is not None:
-        if wanted > basis.shape[0]:
-            return None, f"a moment matrix of side {basis.shape[0]} has no {wanted} points"
-        rank = wanted
+    if wanted is not None and wanted > basis.shape[0]:
+        return None, f"a moment matrix of side {basis.shape[0]} has no {wanted} points"
+    factor = factored(matrix / weight[:, None] / weight, threshold, wanted)
+    rank = factor.shape[1]
     if not rank:
         return None, "no moment of a square is positive"
     degree = mono.degrees(basis)
-    factor = vectors[:, -rank:] * np.sqrt(np.maximum(eigenvalues[-rank:], 0.0))
     for top in range(int(degree.max()) - 1, -1, -1):
         inner = np.flatnonzero(degree <= top)
         shifts = _shift_rows(pe, basis[inner], linear, index)
         if shifts is None:
             continue
         base = factor[inner]
-        singular = la.svdvals(base)
         # with a rank that was asked for, the checks of the points decide
-        least = 0.0 if wanted is not None else 1e-2 * np.sqrt(threshold) * singular.max(initial=0.0)
-        if singular.size < rank or singular[rank - 1] <= least:
+        if not spans(base, 0.0 if wanted is not None else threshold):
             break
         result, why = real_points(
             joint_eigenvalues([factor[r] * coefs[:, None] for r, coefs in shifts], base)
@@ -162,6 +157,24 @@ def candidates(pe: Any, wanted: int | None, threshold: float) -> tuple[np.ndarra
         return (None if result is None else result * pe.scaling.points(ids)), why
     known = "is not flat (numerical rank {})" if wanted is None else "does not determine {} points"
     return _mean(pe, linear, f"the moment matrix {known.format(rank)}; try a higher degree", wanted)
+
+
+def factored(matrix: np.ndarray, threshold: float, rank: int | None = None) -> np.ndarray:
+    """V with the matrix V V*, shape (side, rank); ``threshold``: of the largest eigenvalue, what counts as
+    zero where no rank is given."""
+    eigenvalues, vectors = la.eigh(matrix)
+    if rank is None:
+        rank = int((eigenvalues > threshold * max(eigenvalues[-1], 1e-300)).sum())
+    first = len(matrix) - rank
+    factor: np.ndarray = vectors[:, first:] * np.sqrt(np.maximum(eigenvalues[first:], 0.0))
+    return factor
+
+
+def spans(base: np.ndarray, threshold: float) -> bool:
+    """Whether some rows of such a factor span all: the matrix is flat."""
+    rank, singular = base.shape[1], la.svdvals(base)
+    least = 1e-2 * np.sqrt(threshold) * singular.max(initial=0.0)
+    return singular.size >= rank and bool(singular[rank - 1] > least)
 
 
 def _shift_rows(pe, inner: np.ndarray, linear: np.ndarray, index: mono.Index):

@@ -28,12 +28,13 @@ from ..model.options import Options, SolveOptions, read_options
 from ..model.system import System
 from ..progress import shown
 from .answers import Question, answered
-from .atoms import RANK, checked, joint_eigenvalues, size_of_bound, value_at
+from .atoms import RANK, checked, factored, joint_eigenvalues, size_of_bound, spans, value_at
 from .hermitian import modulus_bounds, stated_in_words, words_of
 from .ladder import run
 from .operators.bases import level_words
 from .operators.demand import WordDemand
-from .operators.statement import by_kind, with_symmetry
+from .operators.statement import by_kind
+from .operators.symmetry import with_symmetry
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import Relaxation
 
@@ -139,14 +140,11 @@ class ComplexExpectation(PickledByName):
         matrix = self.moment_matrix().conj()
         if np.isnan(matrix).any():
             return None, "the relaxation is sparse: it has no whole moment matrix"
-        eigenvalues, vectors = np.linalg.eigh(matrix)
-        rank = int((eigenvalues > RANK * max(eigenvalues[-1], 1e-300)).sum())
-        factor = vectors[:, -rank:] * np.sqrt(np.maximum(eigenvalues[-rank:], 0.0))
+        factor = factored(matrix, RANK)
         place = {row: k for k, row in enumerate(rows)}
         inner = [row for row in rows if len(row) < self._order]
         base = factor[: len(inner)]
-        singular = np.linalg.svd(base, compute_uv=False)
-        if singular.size >= rank and singular[rank - 1] > 1e-2 * np.sqrt(RANK) * singular[0]:
+        if spans(base, RANK):
             letters = range(0, 2 * len(self.ids), 2)
             targets = [factor[[place[tuple(sorted([*row, i]))] for row in inner]] for i in letters]
             points = joint_eigenvalues(targets, base)
@@ -155,10 +153,8 @@ class ComplexExpectation(PickledByName):
         value = value_at(self.real, self._split(mean)[0])
         if value is not None and abs(value - self.bound) <= 1e-4 * size_of_bound(self.real):
             return mean, ""
-        return (
-            None,
-            f"the moment matrix is not flat (numerical rank {rank}); try a higher degree, or basis='real'",
-        )
+        flat = f"the moment matrix is not flat (numerical rank {factor.shape[1]})"
+        return None, f"{flat}; try a higher degree, or basis='real'"
 
     @property
     def _order(self) -> int:
@@ -296,9 +292,10 @@ def minimize_complex(
     whole = in_real_variables(target, parts)
     building: dict[str, Any] = {} if sparsity is None else {"sparsity": sparsity}
     if statement.group:
+        turns = [[ids[j // 2] for j in g.image[::2].tolist()] for g in statement.group]
         building["symmetries"] = [
-            {a: b for i, j in zip(ids, g[::2], strict=True) for a, b in zip(parts[i], parts[ids[j // 2]])}
-            for g in statement.group
+            {a: b for i, j in zip(ids, turn, strict=True) for a, b in zip(parts[i], parts[j])}
+            for turn in turns
         ]
     if basis == "real":
         best = _in_parts(whole, system, 2 * order, sense, building, **solver_options)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...algebra.operator import OperatorPolynomial
+from ...algebra.word_tables import as_words
 from ...algebra.words import ONE, Number, Word, Words
 from ...conic.svec import smat
 from ...show import html_table, rounded_safely
@@ -37,7 +38,7 @@ class GramOfWords:
         """All of an identity, from vector forms."""
         for block, rows in zip(identity.blocks, identity.slices(), strict=True):
             matrix = smat(gram[rows], block.side)
-            words = [tuple(int(i) - 1 for i in row if i) for row in block.basis]
+            words = as_words(block.basis)
             if not real and block.side == 1:  # the square of one word
                 matrix = matrix.astype(complex)
             elif not real:

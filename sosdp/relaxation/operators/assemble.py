@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...algebra.coefficients import floats
-from ...algebra.word_tables import Tables, multiply
+from ...algebra.word_tables import Tables, as_rows, multiply
 from ...algebra.words import ONE as NUMBER_ONE
 from ...algebra.words import Terms, Word, order
 from ...conic.svec import position, roots, triangle
@@ -136,7 +136,7 @@ def assembled(
             rows = np.concatenate([rows, tables.rows(part.words, 1)])
         scales.append(roots(len(rows)) / (1 + doubled))
         collect.products(rows, rows, triangle(len(rows)), tables.combination(part.between))
-        blocks.append(Block(part.kind, index, _letters(part.words * (1 + doubled)), ONE))
+        blocks.append(Block(part.kind, index, as_rows(part.words * (1 + doubled)), ONE))
     gram_height = collect.height
     for (kind, k), group in groupby(pairs, lambda pair: (pair.kind, pair.index)):
         chosen = list(group)
@@ -152,8 +152,8 @@ def assembled(
     heights = gram_height, collect.height - 2, collect.height
     entries, columns = merged_entries(collect, np.concatenate([*scales, np.ones(len(pairs) + 2)]))
     rounded = entries.rounded or not all(source.exact for source in collect.sources)
-    equalities = [EqualityRows(k, ONE, _letters([()])) for k in range(len(pairs))]
-    letters = _letters(tables.decoded(columns))
+    equalities = [EqualityRows(k, ONE, as_rows([()])) for k in range(len(pairs))]
+    letters = as_rows(tables.decoded(columns))
     identity = partition(replace(entries, rounded=rounded), letters, heights, blocks, equalities, NO_QUOTIENT)
     if sparsity and "term" in sparsity:
         identity = cut(identity, _by_terms(identity, [len(part.words) for part in parts]))
@@ -260,11 +260,3 @@ def _by_terms(identity: Identity, words: list[int]) -> list[list[np.ndarray]]:
     members = term_sparsity(words, sp.csr_matrix(sp.vstack(entries)), identity.free, support).members
     sides = zip(words, identity.sides, members, strict=True)
     return [[np.r_[g, g + n] if side > n else g for g in groups] for n, side, groups in sides]
-
-
-def _letters(words: list[Word]) -> np.ndarray:
-    """Words as rows of letter numbers from 1 on, 0 for nothing, as the engine has monomials."""
-    width = max([1, *(len(w) for w in words)])
-    return np.array(
-        [(0,) * (width - len(w)) + tuple(i + 1 for i in w) for w in words], dtype=np.int32
-    ).reshape(-1, width)

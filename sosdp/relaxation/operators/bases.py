@@ -6,17 +6,15 @@ Source: Navascues, Pironio and Acin 2008 (levels); Klep, Magron and Povh 2021 (c
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...algebra.operator import OperatorPolynomial
 from ...algebra.words import ONE, Word, Words, order
-from ...reduction.sparsity import variable_cliques
+from ...reduction.sparsity import adjacency, variable_cliques
 from .statement import OperatorStatement
 
 _MOST_WORDS, _MOST_LETTERS = 20_000, 500
@@ -110,11 +108,7 @@ def cliques(statement: OperatorStatement) -> list[list[int]]:
     groups += [{i for w in p for i in w} for p in statement.operators]
     groups += [{*w, *(i for v in value for i in v)} for w, value in a.rules.items()]
     groups += [{i} for i in range(len(a.letters))]
-    count = len(a.letters)
-    meet = sp.lil_matrix((count, count), dtype=bool)
-    for group in groups:  # an adjoint is where its letter is
-        whole = group | {a.letters[i].star[1] for i in group}
-        for i, j in itertools.product(whole, repeat=2):
-            meet[i, j] = True
-    result = variable_cliques(sp.csr_matrix(meet), np.arange(1, count + 1))
-    return [sorted(int(i) - 1 for i in clique) for clique in result]
+    # an adjoint is where its letter is
+    whole = [np.array([j for i in group for j in (i, a.letters[i].star[1])]) for group in groups if group]
+    ids = np.arange(len(a.letters))
+    return [clique.tolist() for clique in variable_cliques(adjacency([], whole, ids), ids)]

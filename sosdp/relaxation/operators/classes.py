@@ -9,13 +9,15 @@ Where all data and relations are real no i occurs: the conjugate of E is a state
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from ...algebra.word_tables import Entries, Tables, distinct, multiply
-from ...algebra.words import ONE, Terms, Word, Words, times
+from ...algebra.word_tables import Entries, Tables, as_rows, as_words, distinct, multiply
+from ...algebra.words import ONE, Number, Terms, Word, Words, times
+from ...reduction.permutation import Action
 
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """L(here) = factor * L(there), and where L vanishes: here, there, factor, vanishing."""
@@ -24,13 +26,51 @@ Map = tuple[Callable[[int, Word], Terms], tuple[int, ...] | None, bool]
 
 
 @dataclass(frozen=True, eq=False)
+class LetterAction(Action):
+    """A permutation of letters, as a symmetry of a statement or of blocks (`Sites`)."""
+
+    words: Words
+
+    @cached_property
+    def _images(self) -> list[int]:
+        result: list[int] = self.image.tolist()
+        return result
+
+    def word(self, word: Word) -> Word:
+        """The letters' images, not reduced."""
+        return tuple([self._images[i] for i in word])
+
+    def combination(self, p: Mapping[Word, Number]) -> Terms:
+        """The image of a combination."""
+        return self.words.reduce({self.word(w): c for w, c in p.items()})
+
+    def __call__(self, monos: np.ndarray) -> np.ndarray:
+        """Images of words; of a word that goes to another combination than a word, one that is nowhere."""
+        images = [self.words.normal(self.word(w)) for w in as_words(monos)]
+        nowhere = (len(self.words.letters),)
+        return as_rows([next(iter(p)) if [*p.values()] == [ONE] else nowhere for p in images])
+
+    def parties(self) -> tuple[int, ...]:
+        """The party into which each party goes; ValueError where one is taken apart."""
+        words, result = self.words, dict[int, int]()
+        for i, j in enumerate(self._images):
+            if result.setdefault(words.party[i], words.party[j]) != words.party[j]:
+                raise ValueError(f"a symmetry takes the party {words.parties[words.party[i]]!r} apart")
+        if len(set(result.values())) < len(result):
+            raise ValueError(
+                "a symmetry puts two parties into one: letters that commute would become letters that do not"
+            )
+        return tuple(result[p] for p in range(len(words.parties)))
+
+
+@dataclass(frozen=True, eq=False)
 class Classes:
-    """What words of an algebra have one expectation (see the module docstring). ``group``: permutations of
-    letters that nothing stated is changed by."""
+    """What words of an algebra have one expectation (see the module docstring). ``group``: symmetries of
+    what is stated."""
 
     tables: Tables
     tracial: bool = False
-    group: tuple[tuple[int, ...], ...] = ()
+    group: tuple[LetterAction, ...] = ()
 
     @property
     def maps(self) -> list[Map]:
@@ -53,8 +93,8 @@ class Classes:
 
             return image
 
-        def moved(g: tuple[int, ...]) -> Callable[[int, Word], Terms]:
-            return lambda _, word: words.reduced(tuple(g[i] for i in word))
+        def moved(g: LetterAction) -> Callable[[int, Word], Terms]:
+            return lambda _, word: words.reduced(g.word(word))
 
         result: list[Map] = [(adjoint, None, True)]
         if self.tracial:
@@ -62,7 +102,7 @@ class Classes:
             letters: list[Terms] = [{(a,): ONE} for a in range(len(words.letters))]
             inverse = [words.product(words.star_of(a), a) == {(): ONE} for a in letters]
             result += [(conjugated(a), None, False) for a in np.flatnonzero(inverse).tolist()]
-        return result + [(moved(g), parties_of(words, g), False) for g in self.group]
+        return result + [(moved(g), g.parties(), False) for g in self.group]
 
     def represented(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The representatives whose expectation may be another than 0, that of 1 first; of every row the
@@ -122,19 +162,6 @@ class Classes:
             single = terms == 1
             edges.append((here[single], there[single], factor[single], here[terms == 0]))
         return nodes, edges
-
-
-def parties_of(words: Words, g: tuple[int, ...]) -> tuple[int, ...]:
-    """The party into which a permutation of letters takes each party; ValueError where it takes one apart."""
-    result: dict[int, int] = {}
-    for i, j in enumerate(g):
-        if result.setdefault(words.party[i], words.party[j]) != words.party[j]:
-            raise ValueError(f"a symmetry takes the party {words.parties[words.party[i]]!r} apart")
-    if len(set(result.values())) < len(result):
-        raise ValueError(
-            "a symmetry puts two parties into one: letters that commute would become letters that do not"
-        )
-    return tuple(result[p] for p in range(len(words.parties)))
 
 
 class WordProducts:

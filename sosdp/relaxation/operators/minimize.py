@@ -19,6 +19,7 @@ from ..ladder import run
 from .answer import GramOfWords, OperatorExpectation, WordMultiplier
 from .demand import WordDemand
 from .statement import OperatorStatement, read
+from .symmetry import with_symmetry
 
 OWN = ("level", "trace", "sparsity", "symmetry", "basis", "complete")
 _TRAP = (
@@ -50,14 +51,8 @@ def minimize_operators(
     for name, value in (("trace", trace), ("complete", complete)):
         if not isinstance(value, bool):
             raise ValueError(f"{name} must be True or False, not {value!r}")
-    statement = read(
-        objective,
-        constraints,
-        sense,
-        trace=trace,
-        symmetry=own.get("symmetry"),
-        complete=_most(own) if complete else None,
-    )
+    statement = read(objective, constraints, sense, trace=trace, complete=_most(own) if complete else None)
+    statement = with_symmetry(statement, own.get("symmetry"))
     level = own.get("level")
     if level is None:
         level = (max([1, *(len(w) for p in (statement.target, *statement.operators) for w in p)]) + 1) // 2

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.linalg as la
 
 from ...algebra.operator import OperatorPolynomial
 from ...algebra.words import ONE, Terms, Word, Words
+from ..atoms import factored, spans
 from .statement import OperatorStatement
 
 _RANKS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # of the largest eigenvalue, what counts as none: tried in this order
-_SPANNED = (
-    1e-2  # of the square root of that, the least singular value of the words that letters map into the basis
-)
 _DEFECT = 1e-3  # of a relation, an adjoint, a commutator, or the value
 
 
@@ -66,26 +65,18 @@ def reconstruct(
     inner = [k for k, result in enumerate(images) if all(v in place for p in result for v in p)]
     if not inner:
         return None, "no word can be multiplied by every letter: raise the level"
-    values, vectors = np.linalg.eigh(matrix)
+    shifts = np.zeros((len(words.letters), len(inner), len(basis)), dtype=complex)  # of (letter v)*
+    for (row, k), i in itertools.product(enumerate(inner), range(len(words.letters))):
+        for v, c in images[k][i].items():
+            shifts[i, row, place[v]] = complex(*map(float, c)).conjugate()
     best: Reconstruction | None = None
     why = "the moment matrix is not flat: a higher level may be"
     for none in _RANKS:
-        kept = values > none * values[-1]
-        factor = np.sqrt(values[kept])[:, None] * vectors[:, kept].conj().T
-        low = factor[:, inner]
-        singular = np.linalg.svd(low, compute_uv=False)
-        rank = int(kept.sum())
-        if singular.size < rank or singular[rank - 1] < _SPANNED * np.sqrt(none) * singular[0]:
+        factor = factored(matrix, none)
+        if not spans(factor[inner], none):
             continue
-        back = np.linalg.pinv(low, rcond=1e-9)
-        letters = []
-        for i in range(len(words.letters)):
-            image = np.zeros((rank, len(inner)), dtype=complex)
-            for column, k in enumerate(inner):
-                for v, c in images[k][i].items():
-                    image[:, column] += complex(*map(float, c)) * factor[:, place[v]]
-            letters.append(image @ back)
-        state = factor[:, place[()]].astype(complex)
+        letters = [la.lstsq(factor[inner], shift @ factor)[0].conj().T for shift in shifts]
+        state = factor[place[()]].conj().astype(complex)
         result = Reconstruction(letters, state / np.linalg.norm(state), 0.0)
         defect = max(
             _defect(words, result), abs(float((state.conj() @ result.evaluate(target) @ state).real) - bound)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from ...algebra.build import own_variables
 from ...algebra.coefficients import to_float
@@ -24,7 +22,7 @@ from ...algebra.words import ONE, Terms, Word, Words, add_to
 from ...model.expectation import ExpectationConstraint
 from ...model.system import System
 from ...reduction.bounds import TINY, VariableBounds, deduce_bounds
-from .classes import parties_of
+from .classes import LetterAction
 
 _DOMAIN = (
     "vectors are in a common invariant domain of the unbounded operators; for the spectrum it must be a "
@@ -48,7 +46,7 @@ class OperatorStatement:
     state_inequalities: tuple[Terms, ...] = ()
     state_equalities: tuple[Terms, ...] = ()
     tracial: bool = False
-    group: tuple[tuple[int, ...], ...] = ()
+    group: tuple[LetterAction, ...] = ()
     norms: tuple[float, ...] = ()
     given: tuple[int, ...] = ()
     hypotheses: tuple[str, ...] = ()
@@ -115,13 +113,12 @@ def read(
     sense: str,
     *,
     trace: bool = False,
-    symmetry: Any = (),
     complete: int | None = None,
 ) -> OperatorStatement:
     """The statement. ``complete``: the degree up to which relations are completed, None: they must be
     confluent.
 
-    Raises ValueError for what is mixed, not Hermitian, or no symmetry; TypeError for what is no constraint.
+    Raises ValueError for what is mixed or not Hermitian; TypeError for what is no constraint.
     """
     target = OperatorPolynomial._of(objective)
     if target is None:
@@ -157,24 +154,7 @@ def read(
                 f"{algebra.text(g)} >= 0: an inequality needs an operator that equals its adjoint"
             )
     norms, hypotheses = _norms(statement)
-    statement = replace(statement, norms=norms, hypotheses=hypotheses)
-    return with_symmetry(statement, symmetry)
-
-
-def with_symmetry(statement: OperatorStatement, symmetry: Any) -> OperatorStatement:
-    """The statement with symmetries, after an exact check that they change nothing; letters of an orbit get
-    one bound, since interval propagation need not treat them alike."""
-    moves = permutations(statement, symmetry)
-    if not moves:
-        return statement
-    count = len(statement.norms)
-    from_, to = np.tile(np.arange(count), len(moves)), np.concatenate(moves)
-    group = tuple(checked_symmetry(statement, g) for g in moves)
-    graph = sp.coo_matrix((np.ones(to.size), (from_, to)), shape=(count, count))
-    orbit = connected_components(graph, directed=False)[1]
-    largest = np.zeros(count)
-    np.maximum.at(largest, orbit, statement.norms)
-    return replace(statement, norms=tuple(largest[orbit].tolist()), group=group)
+    return replace(statement, norms=norms, hypotheses=hypotheses)
 
 
 _MIXED = {
@@ -273,76 +253,3 @@ def _balls(algebra: Words) -> list[Terms]:
             result.append(algebra.reduce({w: (-c[0], -c[1]) for w, c in square.items()}))
             add_to(result[-1], (), (rounded, Fraction(0)))
     return [g for g in result if any(g)]  # not the numbers alone
-
-
-def permutations(statement: OperatorStatement, symmetry: Any) -> list[tuple[int, ...]]:
-    """Permutations of letters by the number of each image; ValueError for what is none."""
-    if symmetry is None:
-        return []
-    listed = [symmetry] if isinstance(symmetry, Mapping) else list(symmetry)
-    single = listed and not any(isinstance(g, Mapping | Sequence) for g in listed)
-    return [_letters_of(statement, g) for g in ([listed] if single else listed)]
-
-
-def _letters_of(statement: OperatorStatement, given: Any) -> tuple[int, ...]:
-    """A permutation of letters from a mapping of operators (or tuples of them), or the images in their
-    order."""
-    count = len(statement.algebra.letters)
-    images = [] if isinstance(given, Mapping) else list(given)
-    if len(images) == count and all(isinstance(j, int | np.integer) for j in images):
-        return tuple(int(j) for j in images)
-    if len(images) == count and all(isinstance(p, OperatorPolynomial) for p in images):
-        given = {statement.shown((i,)): p for i, p in enumerate(images)}
-    if not isinstance(given, Mapping):
-        raise ValueError(
-            f"a symmetry is a mapping {{operator: image}} or the numbers of the images of all {count} letters"
-        )
-    image: dict[int, int] = {}
-
-    pairs = [pair for both in given.items() for pair in zip(*map(flat, both), strict=True)]
-    for source, target in pairs:
-        u, v = (list(statement.local(p).items()) for p in (source, target))
-        if not all(len(p) == 1 and len(p[0][0]) == 1 for p in (u, v)):
-            raise ValueError(f"a symmetry permutes single operators, not {source!r} to {target!r}")
-        (((i,), c),), (((j,), d),) = u, v
-        if c != d or image.setdefault(i, j) != j:
-            raise ValueError(
-                f"a symmetry permutes operators without factors: {source!r} to {target!r} does not"
-            )
-    for i, j in list(image.items()):  # an adjoint goes where its operator goes
-        image.setdefault(statement.algebra.letters[i].star[1], statement.algebra.letters[j].star[1])
-    return tuple(image.get(i, i) for i in range(count))
-
-
-def checked_symmetry(statement: OperatorStatement, g: tuple[int, ...]) -> tuple[int, ...]:
-    """The permutation, after an exact check that nothing stated changes; ValueError says what does."""
-    a = statement.algebra
-    if sorted(g) != list(range(len(a.letters))):
-        raise ValueError("a symmetry must be a permutation of all letters")
-    if statement.squares is not None and not {g[i] for i in statement.squares} <= {*statement.squares}:
-        raise ValueError("a symmetry takes variables to conjugates")
-    parties_of(a, g)
-    for i, letter in enumerate(a.letters):
-        if a.letters[g[i]].star != (letter.star[0], g[letter.star[1]]):
-            raise ValueError(f"a symmetry changes the adjoint of {letter.name}")
-        if a.letters[g[i]].norm != letter.norm:
-            raise ValueError(f"a symmetry changes the bound on the norm of {letter.name}")
-
-    def image(p: Mapping[Word, Any]) -> Terms:
-        return a.reduce({tuple(g[i] for i in w): c for w, c in p.items()})
-
-    for word, value in a.rules.items():
-        if a.normal(tuple(g[i] for i in word)) != image(value):
-            raise ValueError(f"a symmetry changes the relation of {a.show(word)}")
-    families = (
-        (statement.target,),
-        statement.inequalities,
-        statement.equalities,
-        statement.state_inequalities,
-        statement.state_equalities,
-    )
-    for family in families:
-        moved = [image(p) for p in family]
-        if any(p not in family for p in moved) or any(moved.count(p) != family.count(p) for p in family):
-            raise ValueError("a symmetry changes the objective or a constraint")
-    return g

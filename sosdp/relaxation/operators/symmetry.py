@@ -1,35 +1,93 @@
-"""Blocks adapted to a symmetry of letters: moments of one orbit are one column already (`classes`)."""
+"""Symmetries of letters: read, checked, and the blocks adapted to them; moments of one orbit are one column
+already (`classes`)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from ...algebra.words import ONE, Words
-from ...reduction.permutation import Action
+from ...reduction.permutation import orbit_numbers
 from ..assemble.identity import Identity
 from ..assemble.symmetry import Sites, Symmetry, diagonalised
-from .statement import OperatorStatement
+from .classes import LetterAction
+from .statement import OperatorStatement, flat
 
 
-@dataclass(frozen=True, eq=False)
-class LetterAction(Action):
-    """A permutation of letters on rows of words, as `Sites` asks for images; constraints go to
-    constraints."""
+def with_symmetry(statement: OperatorStatement, symmetry: Any) -> OperatorStatement:
+    """The statement with symmetries, after an exact check that they change nothing; letters of an orbit get
+    one bound, since interval propagation need not treat them alike.
 
-    words: Words
+    Raises ValueError for what is no permutation of letters, or changes something.
+    """
+    listed = [symmetry] if isinstance(symmetry, Mapping) else list(symmetry or ())
+    if not listed:
+        return statement
+    group = tuple(_checked(statement, _letters_of(statement, g)) for g in listed)
+    orbit = orbit_numbers([g.image for g in group])
+    largest = np.zeros(orbit.size)
+    np.maximum.at(largest, orbit, statement.norms)
+    return replace(statement, norms=tuple(largest[orbit].tolist()), group=group)
 
-    def __call__(self, rows: np.ndarray) -> np.ndarray:
-        """Images of words; of a word that goes to another combination than a word, one that is nowhere."""
-        moved = [self._word(tuple(i - 1 for i in row if i)) for row in rows.tolist()]
-        width = max(rows.shape[1], *(len(w) for w in moved))
-        return np.array([(0,) * (width - len(w)) + tuple(i + 1 for i in w) for w in moved], dtype=rows.dtype)
 
-    def _word(self, word: tuple[int, ...]) -> tuple[int, ...]:
-        result = self.words.normal(tuple(self.image[list(word)].tolist()))
-        ((w, c),) = result.items() if len(result) == 1 else (((), (0, 0)),)
-        return w if c == ONE else (len(self.words.letters),)
+def _letters_of(statement: OperatorStatement, given: Any) -> np.ndarray:
+    """A permutation of letters from a mapping of operators (or tuples of them), or from numbers."""
+    letters = statement.algebra.letters
+    if not isinstance(given, Mapping):
+        images = flat(given)
+        if len(images) != len(letters) or not all(isinstance(j, int | np.integer) for j in images):
+            raise ValueError(
+                "a symmetry is a mapping {operator: image} or the numbers of the images of all "
+                f"{len(letters)} letters"
+            )
+        return np.array(images)
+    image: dict[int, int] = {}
+    for source, target in (pair for both in given.items() for pair in zip(*map(flat, both), strict=True)):
+        u, v = (list(statement.local(p).items()) for p in (source, target))
+        if not all(len(p) == 1 and len(p[0][0]) == 1 for p in (u, v)):
+            raise ValueError(f"a symmetry permutes single operators, not {source!r} to {target!r}")
+        (((i,), c),), (((j,), d),) = u, v
+        if c != d or image.setdefault(i, j) != j:
+            raise ValueError(
+                f"a symmetry permutes operators without factors: {source!r} to {target!r} does not"
+            )
+    for i, j in list(image.items()):  # an adjoint goes where its operator goes
+        image.setdefault(letters[i].star[1], letters[j].star[1])
+    return np.array([image.get(i, i) for i in range(len(letters))])
+
+
+def _checked(statement: OperatorStatement, image: np.ndarray) -> LetterAction:
+    """The permutation, after an exact check that nothing stated changes; ValueError says what does."""
+    a = statement.algebra
+    if sorted(image) != list(range(len(a.letters))):
+        raise ValueError("a symmetry must be a permutation of all letters")
+    if statement.squares is not None and not {image[i] for i in statement.squares} <= {*statement.squares}:
+        raise ValueError("a symmetry takes variables to conjugates")
+    g = LetterAction(image, {}, a)
+    g.parties()  # whole ones go to whole ones
+    for letter, j in zip(a.letters, image.tolist(), strict=True):
+        if a.letters[j].star != (letter.star[0], image[letter.star[1]]):
+            raise ValueError(f"a symmetry changes the adjoint of {letter.name}")
+        if a.letters[j].norm != letter.norm:
+            raise ValueError(f"a symmetry changes the bound on the norm of {letter.name}")
+    for word, value in a.rules.items():
+        if a.normal(g.word(word)) != g.combination(value):
+            raise ValueError(f"a symmetry changes the relation of {a.show(word)}")
+    families = {
+        "objective": (statement.target,),
+        "inequality": statement.inequalities,
+        "equality": statement.equalities,
+        "expectation": statement.state_inequalities,
+        "state equality": statement.state_equalities,
+    }
+    for kind, family in families.items():
+        moved = [g.combination(p) for p in family]
+        if any(p not in family for p in moved) or any(moved.count(p) != family.count(p) for p in family):
+            raise ValueError("a symmetry changes the objective or a constraint")
+        g.constraints[kind] = [family.index(p) for p in moved]
+    return g
 
 
 def with_letters_permuted(identity: Identity, statement: OperatorStatement) -> Identity:
@@ -40,21 +98,10 @@ def with_letters_permuted(identity: Identity, statement: OperatorStatement) -> I
         return identity
     try:
         sites = Sites(identity)
-        moves = [sites.image(_action(statement, g)) for g in statement.group]
-        pair, pieces = diagonalised(identity, sites, moves)
+        pair, pieces = diagonalised(identity, sites, [sites.image(g) for g in statement.group])
     except ValueError:
         return identity
     column = np.arange(identity.columns.shape[0])
     return replace(
         identity, symmetry=Symmetry(len(statement.group), np.zeros(1, dtype=int), column, pair, pieces)
     )
-
-
-def _action(statement: OperatorStatement, g: tuple[int, ...]) -> LetterAction:
-    a = statement.algebra
-    families = {"inequality": statement.inequalities, "expectation": statement.state_inequalities}
-    images = {
-        kind: [family.index(a.reduce({tuple(g[i] for i in w): c for w, c in p.items()})) for p in family]
-        for kind, family in families.items()
-    }
-    return LetterAction(np.array(g), images, a)
