@@ -217,6 +217,10 @@ def test_cliques_whose_bound_is_attained_are_the_full_relaxation():
     assert answer.hierarchy.startswith("full (39 cliques, attained")
     assert answer.bound == pytest.approx(0, abs=1e-5)
     assert sd.minimize(p, degree=4, sparsity="correlative").hierarchy.startswith("sparse")
+    # where nothing is bounded a proof takes exact points, of which one block of side 28 has none in a second
+    p = sum(100 * (x[i + 1] - x[i] ** 2) ** 2 + (1 - x[i]) ** 2 for i in range(5))
+    answer = sd.minimize(p, degree=4)
+    assert answer.hierarchy.startswith("full (5 cliques, attained") and -1e-5 <= answer.certified_bound <= 0
     # signs along a band: x and -x have one value and all means are 0, but second moments join the signs
     p = sum(math.cos(3 * i + j) * x[i] * x[j] for i in range(20) for j in range(i + 1, min(i + 3, 20)))
     assert sd.minimize(p, [v**2 == 1 for v in x[:20]], 4).hierarchy.startswith("full (18 cliques, attained")

@@ -29,6 +29,7 @@ TINY_SIDE = 12  # up to it a dense block takes a millisecond
 LONGEST = 60.0  # estimated seconds of one block over all variables, beyond which auto takes cliques
 _OVERLAP = 5  # times what blocks apart would take: entries that cliques share couple them
 _POINT = 0.1  # seconds for a point that shows that cliques lose nothing
+_SOLVES = 16  # that an exact point takes, which a proof needs where nothing is bounded
 SYMMETRIC_SIDE = 300  # symmetry="auto" gives up cliques for a dense block up to this side
 
 
@@ -76,7 +77,9 @@ def cliques_of(data: Data, degree: int, options: Options, quotient: Quotient, id
         result = merged(result, lambda k: work(k + 1))
         return Cliques(result) if _OVERLAP * seconds([side(c) for c in result]) < time else dense
     if options.cone == "sos" and time <= LONGEST:
-        return Cliques([ids], faster=3 * seconds([side(c) for c in result]) + _POINT <= time)
+        solves = 1 if system.equalities or system.inequalities or system.matrices else _SOLVES
+        lighter = solves * 3 * seconds([side(c) for c in result]) + _POINT <= solves * time
+        return Cliques([ids], faster=lighter)
     return Cliques(result, exact=False)
 
 

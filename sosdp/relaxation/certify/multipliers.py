@@ -161,20 +161,21 @@ def _least_mixture(built: Built, near: _Point, distant: _Point) -> Theorem | Non
 
 
 def _by_conic_program(built: Built, raw: RawSolution, best: Theorem, time_limit: float) -> Theorem:
-    """The better proof of the moment program as a conic program, where the set bounds nothing: in the given
-    units, or in the program's."""
+    """The better proof of the moment program as a conic program, where the set bounds nothing: in the
+    program's units, and in the given ones where these are others and the sixth digit is missing."""
     demand, value = built.statement.demands[0], _value(built, raw.unknowns)
     if demand.options.cone != "sos" or built.statement.mass is None:
         return best
     shown, closed = Certified(best.gram, best.free, 0.0, np.inf, ""), tolerance(built, value)
-    for piece, slopes in (built.pieces[0], built.slopes), (built.scaled[0], 1.0):
+    ways = [(built.scaled[0], np.ones(1)), (built.pieces[0], built.slopes)]
+    for piece, slopes in ways if built.scalings[0].exponent.any() else ways[:1]:
         result = exact_bound(piece, demand, time_limit)
         if result is None:
             continue
         theorem = proven(built, best.gram, best.free, np.array([result]) / slopes, shown)
         if theorem.value is not None and value - theorem.value <= closed:
             best = _best([best, theorem])
-            if value - theorem.value <= _NOTHING * ENOUGH * abs(value):
+            if value - theorem.value <= _FINER * ENOUGH * abs(value):
                 break
     return best
 
