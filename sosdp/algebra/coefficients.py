@@ -163,6 +163,12 @@ def to_float(value: Number) -> float:
         raise ValueError(TOO_LARGE) from None
 
 
+def rounded_up(value: Fraction) -> float:
+    """The least float that is not smaller; ValueError when it would be infinite."""
+    near = to_float(value)
+    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
+
+
 def floats(coefs: np.ndarray) -> np.ndarray:
     """The coefficients rounded to float64."""
     if coefs.dtype == object:

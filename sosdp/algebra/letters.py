@@ -16,7 +16,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from sosdp.algebra.coefficients import as_number, to_float
+from sosdp.algebra.coefficients import as_number, rounded_up
 from sosdp.algebra.operator import LETTERS, OperatorPolynomial, SingleOperator
 from sosdp.algebra.variables import check_name
 from sosdp.algebra.words import ONE, Letter, Number, Word
@@ -105,11 +105,9 @@ def operators(
     constraints, as from ``R**2 - x*x >= 0``; letters that have none are hard (see ``minimize``). Raises
     ValueError for a norm that is no positive number.
     """
-    exact = None if norm is None else Fraction(as_number(norm) or 0)
-    size = math.inf if exact is None else to_float(exact)
+    size = math.inf if norm is None else rounded_up(Fraction(as_number(norm) or 0))
     if not size > 0 or (norm is not None and not math.isfinite(size)):
         raise ValueError(f"norm must be a positive number, not {norm!r}")
-    size = math.nextafter(size, math.inf) if exact is not None and size < exact else size
     listed = [check_name(n) for n in (names.replace(",", " ").split() if isinstance(names, str) else names)]
     if not listed:
         raise ValueError("operators need names")

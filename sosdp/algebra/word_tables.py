@@ -3,7 +3,7 @@
 The first number of a row is a power of i, 0 or 1: a combination with the coefficient a + ib has a times the
 word and b times i times the word, so that numbers are real. Every party numbers its reduced words as they
 come, 0 for the empty one. A product of rows is a look-up a party: of the distinct pairs that occur only, each
-rewritten once. Numbers are integers where they can be, else fractions; nothing is rounded.
+rewritten once. Numbers are coefficients of the exact kinds; nothing is rounded.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sosdp.algebra.coefficients import object_array
+from sosdp.algebra.coefficients import as_coefs, peak
 from sosdp.algebra.monomials import MONOMIAL
 from sosdp.algebra.words import Terms, Word, Words, times
 
 _RADIX = 1 << 62
-_WHOLE = 1 << 40  # integers of rewriting up to which int64 is used
 RealTerm = tuple[Word, int, Fraction]
 """A word, a power of i, and the number that multiplies both."""
 
@@ -46,19 +45,10 @@ def real_terms(p: Terms) -> list[RealTerm]:
     return [(word, power, c[power]) for word, c in p.items() for power in (0, 1) if c[power]]
 
 
-def numbers(values: Sequence[Fraction]) -> np.ndarray:
-    """Exact numbers as int64 where all are small integers, as fractions otherwise."""
-    if all(v.denominator == 1 and -_WHOLE < v.numerator < _WHOLE for v in values):
-        return np.array([v.numerator for v in values], dtype=np.int64)
-    return object_array(values)
-
-
 def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Products of numbers, exactly: below 2**62, or Python's numbers."""
-    if a.dtype != object and b.dtype != object:
-        room = max(1, int(np.abs(b).max(initial=0)))
-        if int(np.abs(a).max(initial=0)) * room >= _RADIX:
-            a = a.astype(object)
+    if (peak(a) or 0) * (peak(b) or 0) >= _RADIX:
+        a = a.astype(object)
     result: np.ndarray = a * b
     return result
 
@@ -120,7 +110,7 @@ class Tables:
         result = real_terms(p)
         rows = self.rows([word for word, _, _ in result])
         rows[:, 0] = [power for _, power, _ in result]
-        return Combination(rows, numbers([c for _, _, c in result]))
+        return Combination(rows, as_coefs([c for _, _, c in result]))
 
     def decoded(self, rows: np.ndarray) -> list[Word]:
         """The words of rows, without powers of i."""
@@ -176,7 +166,7 @@ class Tables:
         rows = entries.rows[source]
         rows[:, 1 + party] = codes[at]
         rows[:, 0] += powers[at]
-        values = multiply(entries.values[source], numbers([c for _, _, c in listed])[at])
+        values = multiply(entries.values[source], as_coefs([c for _, _, c in listed])[at])
         return Entries(entries.index[source], rows, values)
 
     def mapped(
@@ -200,7 +190,7 @@ class Tables:
             single = [t[0] if len(t) == 1 else ((), 0, Fraction(1)) for t in terms]
             out[:, 1 + there] = np.array([self._number(there, w) for w, _, _ in single])[place]
             out[:, 0] += np.array([power for _, power, _ in single])[place]
-            factor = multiply(factor, numbers([c for _, _, c in single])[place])
+            factor = multiply(factor, as_coefs([c for _, _, c in single])[place])
             count *= np.array([len(t) for t in terms])[place]
         out, sign = _reduced(out)
         return out, multiply(factor, sign), count

@@ -19,7 +19,6 @@ from ..algebra.polynomial import Polynomial
 from ..conic.rigorous import UNIT
 from ..model.options import read_options
 from ..model.system import System
-from ..show import html_table, rounded_safely
 from .assemble.sizes import check_sampled
 from .descent import near
 from .pseudoexpectation import Result
@@ -48,15 +47,8 @@ class ChebyshevBound(Result, PickledByName):
     def __repr__(self) -> str:
         return f"ChebyshevBound({self.status}, degree {self.degree}: {self._bounds})"
 
-    def _repr_html_(self) -> str:
-        proven = self.certified_bound
-        facts = {
-            f"{self.bound_kind} bound": f"{self.bound:.9g} (the solver's value)",
-            "proven": None if proven is None else rounded_safely(proven, self.bound_kind),
-            "reason": self.reason or None,
-            "size": f"degree {self.degree}",
-        }
-        return html_table(f"ChebyshevBound: {self.status}", facts)
+    def _facts(self) -> dict[str, object]:
+        return {"size": f"degree {self.degree}"}
 
     def atoms(self) -> np.ndarray:
         """Points of [-1, 1] where the objective attains the bound, to 1e-6 of its largest coefficient (the

@@ -11,7 +11,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ..algebra.build import integrate, monomials
-from ..algebra.coefficients import to_float
+from ..algebra.coefficients import rounded_up, to_float
 from ..algebra.polynomial import Polynomial, coerce, variable
 from ..model.measures import Measure
 from ..model.options import SolveOptions, spelled_out
@@ -101,16 +101,10 @@ def volume(
     return replace(
         answer,
         bound=answer.bound * float(whole),
-        certified_bound=None if proven is None else _up(Fraction(proven) * whole),
+        certified_bound=None if proven is None else rounded_up(Fraction(proven) * whole),
         multipliers=answer.multipliers * float(whole),
         objective=inside.mass * whole,
     )
-
-
-def _up(value: Fraction) -> float:
-    """The fraction, rounded upwards."""
-    near = float(value)
-    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
 
 
 def _in_unit_box(g: Polynomial, box: Mapping[Polynomial, tuple[Fraction, Fraction]]) -> Polynomial:

@@ -9,7 +9,6 @@ import numpy as np
 
 from ..algebra.polynomial import Polynomial, variable
 from ..model.measures import Integral, IntegralConstraint, Measure
-from ..show import html_table, rounded_safely
 from .assemble.diagonal_dominance import sizes_of
 from .assemble.identity import GramProgram
 from .assemble.scaling import find_scaling
@@ -61,20 +60,12 @@ class MeasureSolution(Result):
         more = [", ".join([*masses[:6], *(["..."] if len(masses) > 6 else [])])] if masses else []
         return f"MeasureSolution({'; '.join([f'{self.status}: {said}' if said else self.status, *more])})"
 
-    def _repr_html_(self) -> str:
-        proven = self.certified_bound
-        known = self.status == "optimal"
-        facts = {
-            f"{self.bound_kind} bound": f"{self.bound:.9g} (the solver's value)"
-            if np.isfinite(self.bound)
-            else None,
-            "proven": None if proven is None else rounded_safely(proven, self.bound_kind),
-            **{f"mass of {m.name}": f"{self.mass(m):.9g}" for m in self.measures[:20] if known},
-            "reason": self.reason or None,
+    def _facts(self) -> dict[str, object]:
+        listed = self.measures[:20] if self.status == "optimal" else []
+        return {
+            **{f"mass of {m.name}": f"{self.mass(m):.9g}" for m in listed},
             "size": f"degree {self.sizes.get('degree')}, {self.sizes.get('constraints')} constraints",
-            "solver": self.solver,
         }
-        return html_table(f"MeasureSolution: {self.status}", facts)
 
     @property
     def measures(self) -> list[Measure]:

@@ -69,6 +69,28 @@ class Result:
         """What is said of a hierarchy that may be weaker."""
         return f", {self.hierarchy}" if self.hierarchy.startswith("sparse") else ""
 
+    def _solved(self) -> str:
+        """What was solved, where its status does not say it."""
+        return ""
+
+    def _facts(self) -> dict[str, object]:
+        """What a table says of this kind of answer besides."""
+        return {}
+
+    def _repr_html_(self) -> str:
+        proven = self.certified_bound
+        facts = {
+            f"{self.bound_kind} bound": f"{self.bound:.9g} (the solver's value)"
+            if np.isfinite(self.bound)
+            else None,
+            "proven": None if proven is None else rounded_safely(proven, self.bound_kind),
+            **self._facts(),
+            "reason": self.reason or None,
+            "solver": self.solver,
+        }
+        title = ", ".join(filter(None, [self.status, self._solved()]))
+        return html_table(f"{type(self).__name__}: {title}", facts)
+
 
 @dataclass(frozen=True, eq=False)
 class Centre:
@@ -157,20 +179,12 @@ class PseudoExpectation(Result, PickledByName):
             return words.get(self.status, self.reason)
         return self._bounds
 
-    def _repr_html_(self) -> str:
+    def _facts(self) -> dict[str, object]:
         blocks = self.sizes.get("blocks", [])
-        wanted = self.sense in ("minimize", "maximize")
-        proven = self.certified_bound if wanted else None
-        facts = {
-            "of": None if self.objective is None else str(self.objective),
-            f"{self.bound_kind} bound": f"{self.bound:.9g} (the solver's value)" if wanted else None,
-            "proven": None if proven is None else rounded_safely(proven, self.bound_kind),
-            "answer": None if wanted else self._summary(),
-            "reason": self.reason or None,
-            "size": f"{len(blocks)} blocks up to side {max(blocks, default=0)}",
-            "solver": self.solver,
-        }
-        return html_table(f"PseudoExpectation: {self.status}, {self._solved()}", facts)
+        facts: dict[str, object] = {} if self.objective is None else {"of": self.objective}
+        if self.sense not in ("minimize", "maximize"):
+            facts |= {f"{self.bound_kind} bound": None, "proven": None, "answer": self._summary()}
+        return {**facts, "size": f"{len(blocks)} blocks up to side {max(blocks, default=0)}"}
 
     @cached_property
     def _lookup(self) -> tuple[mono.Index, np.ndarray]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..algebra.array import PolynomialArray
 from ..algebra.polynomial import Polynomial
-from ..show import html_table, rounded_safely
+from ..show import rounded_safely
 from .duals import DualData, monomial
 from .gram_matrices import GramMatrix, Place, gram_matrix, multiplier, place_of
 from .pseudoexpectation import Result
@@ -121,13 +121,10 @@ class SosSolution(Result):
         value = f"value {self.bound:.9g}{shown}" if self.values else self.reason
         return f"SosSolution({self.status}{self._less}: {value}{f'; {values}{more}' if values else ''})"
 
-    def _repr_html_(self) -> str:
-        proven = self.certified_bound
-        facts = {
-            "value": f"{self.bound:.9g} (the solver's)" if self.values else None,
-            "proven": None if proven is None else rounded_safely(proven, self.bound_kind),
-            **{name: f"{value:.9g}" for name, value in list(self.values.items())[:20]},
-            "reason": self.reason or None,
-            "solver": self.solver,
-        }
-        return html_table(f"SosSolution: {self.status}{self._less}", facts)
+    def _solved(self) -> str:
+        return self._less.removeprefix(", ")
+
+    def _facts(self) -> dict[str, object]:
+        value = f"{self.bound:.9g} (the solver's)" if self.values else None
+        shown = {name: f"{value:.9g}" for name, value in list(self.values.items())[:20]}
+        return {f"{self.bound_kind} bound": None, "value": value, **shown}

@@ -245,8 +245,8 @@ def test_a_constant_denominator_is_a_binary_number():
 
 
 def test_a_volume_is_rounded_upwards():
-    assert measure_problems._up(F(5)) == 5.0
-    assert all(F(measure_problems._up(F(k, 7))) >= F(k, 7) for k in range(1, 50))
+    assert measure_problems.rounded_up(F(5)) == 5.0
+    assert all(F(measure_problems.rounded_up(F(k, 7))) >= F(k, 7) for k in range(1, 50))
 
 
 @pytest.mark.parametrize("big", [10**16, 10**20])

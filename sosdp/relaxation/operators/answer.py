@@ -14,7 +14,6 @@ from ...algebra.operator import OperatorPolynomial
 from ...algebra.word_tables import as_words
 from ...algebra.words import ONE, Number, Word, Words
 from ...conic.svec import smat
-from ...show import html_table, rounded_safely
 from ..assemble.identity import Identity
 from ..pseudoexpectation import Result
 from .assemble import Layout, Pair
@@ -189,21 +188,17 @@ class OperatorExpectation(Result):
         return self._bounds
 
     def __repr__(self) -> str:
-        return f"OperatorExpectation({self.status}, level {self.hierarchy}: {self._summary()})"
+        return f"OperatorExpectation({self.status}, {self._solved()}: {self._summary()})"
 
-    def _repr_html_(self) -> str:
+    def _solved(self) -> str:
+        return f"level {self.hierarchy}"
+
+    def _facts(self) -> dict[str, object]:
         blocks = self.sizes["blocks"]
-        facts = {
-            "of": repr(self.objective),
-            f"{self.bound_kind} bound": f"{self.bound:.9g} (the solver's value)",
-            "proven": None
-            if self.certified_bound is None
-            else rounded_safely(self.certified_bound, self.bound_kind),
+        return {
+            "of": self.objective,
             "for": "traces" if self.stated.tracial else "all states",
             "rests on": "; ".join(self.hypotheses) or None,
-            "reason": self.reason or None,
             "moments": self.sizes["moments"],
             "size": f"{len(blocks)} blocks up to side {max(blocks, default=0)}",
-            "solver": self.solver,
         }
-        return html_table(f"OperatorExpectation: {self.status}, level {self.hierarchy}", facts)

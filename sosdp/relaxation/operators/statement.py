@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...algebra.build import own_variables
-from ...algebra.coefficients import to_float
+from ...algebra.coefficients import rounded_up
 from ...algebra.complex import ComplexPolynomial
 from ...algebra.confluence import closed_relations
 from ...algebra.constraint import PSD, Equality, ForAll, Inequality
@@ -247,9 +247,6 @@ def _balls(algebra: Words) -> list[Terms]:
     for i, letter in enumerate(algebra.letters):
         if letter.stated:
             square = algebra.product({algebra.adjoint((i,))[1]: algebra.adjoint((i,))[0]}, {(i,): ONE})
-            level = Fraction(letter.norm) ** 2
-            above = Fraction(math.nextafter(to_float(level), math.inf))
-            rounded = Fraction(to_float(level)) if Fraction(to_float(level)) >= level else above
             result.append(algebra.reduce({w: (-c[0], -c[1]) for w, c in square.items()}))
-            add_to(result[-1], (), (rounded, Fraction(0)))
+            add_to(result[-1], (), (Fraction(rounded_up(Fraction(letter.norm) ** 2)), Fraction(0)))
     return [g for g in result if any(g)]  # not the numbers alone
