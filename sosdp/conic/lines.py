@@ -72,7 +72,7 @@ def integers(lines: Lines, words: list[str], what: str) -> list[int]:
 
 
 def numbers(lines: Lines, words: list[str], what: str) -> list[float]:
-    """The words as finite numbers; FormatError otherwise."""
+    """The words as finite numbers; FormatError otherwise, and where a number would be rounded to 0."""
     result = []
     for word in words:
         try:
@@ -83,5 +83,7 @@ def numbers(lines: Lines, words: list[str], what: str) -> list[float]:
             raise lines.error(f"{what}: {word[:40]!r} is not a number") from None
         if not math.isfinite(value):
             raise lines.error(f"{what}: {word[:40]!r} is not a finite number")
+        if value == 0 and any(digit in "123456789" for digit in word.lower().partition("e")[0]):
+            raise lines.error(f"{what}: {word[:40]!r} is too small for a floating-point number")
         result.append(value)
     return result
