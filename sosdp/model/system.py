@@ -13,6 +13,7 @@ from sosdp.algebra import linear
 from sosdp.algebra.array import PolynomialArray
 from sosdp.algebra.constraint import PSD, Equality, ForAll, Inequality
 from sosdp.algebra.evaluate import point_matrix
+from sosdp.algebra.operator import WordConstraint
 from sosdp.algebra.polynomial import Polynomial, coerce, variable
 
 
@@ -241,6 +242,11 @@ def _flatten(items: Any) -> list[Equality | Inequality | PSD | ForAll]:
         elif isinstance(item, Polynomial | PolynomialArray):
             raise TypeError(
                 "a polynomial is not a constraint: compare it with <=, >= or ==, or use PSD(matrix)"
+            )
+        elif isinstance(item, WordConstraint):
+            raise TypeError(
+                f"a system is about real variables, not {item!r}: give those on complex ones or on operators "
+                "to minimize or maximize, in a list; to refute them, minimize 0 (status 'infeasible')"
             )
         else:
             raise TypeError(

@@ -33,7 +33,7 @@ from .hermitian import modulus_bounds, stated_in_words, words_of
 from .ladder import run
 from .operators.bases import level_words
 from .operators.demand import WordDemand
-from .operators.statement import by_kind
+from .operators.statement import MIXED_WITH, by_kind
 from .operators.symmetry import with_symmetry
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import Relaxation
@@ -230,7 +230,7 @@ def minimize_complex(
     Parameters
     ----------
     objective
-        A ``ComplexPolynomial`` (``complex_variables``) that equals its conjugate.
+        A ``ComplexPolynomial`` (``complex_variables``) that equals its conjugate, or a number.
     constraints
         ``p >= 0`` for such p, ``p == q`` for any, in nested lists.
     degree
@@ -257,6 +257,8 @@ def minimize_complex(
     if basis not in BASES:
         raise ValueError(f"basis={basis!r} is not known; choose one of {', '.join(map(repr, BASES))}")
     target = ComplexPolynomial._of(objective)
+    if target is None and isinstance(objective, Polynomial):
+        raise ValueError(f"{MIXED_WITH[ComplexPolynomial]} ({objective!r})")
     if target is None:
         raise TypeError(f"expected a polynomial in complex variables, not {type(objective).__name__}")
     if not target.is_real:
@@ -266,8 +268,6 @@ def minimize_complex(
     inequalities, equalities = kinds["inequality"], [h for h in kinds["equality"] if h]
     data = [target, *inequalities, *equalities]
     ids = sorted({i for p in data for i in p.variable_ids})
-    if not ids:
-        raise ValueError("there is no complex variable")
     parts = real_parts(ids)
     system = System.from_parts(
         # of a complex equality both parts
@@ -297,9 +297,9 @@ def minimize_complex(
             {a: b for i, j in zip(ids, turn, strict=True) for a, b in zip(parts[i], parts[j])}
             for turn in turns
         ]
-    if basis == "real":
+    if basis == "real" or not ids:  # of numbers alone both are the same
         best = _in_parts(whole, system, 2 * order, sense, building, **solver_options)
-        return ComplexExpectation(best, basis, names, parts)
+        return ComplexExpectation(best, "real", names, parts)
     if options.solver == "sos_cone":
         raise ValueError("solver='sos_cone' is for real variables: use basis='real', or another solver")
     demand = WordDemand(

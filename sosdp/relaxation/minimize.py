@@ -30,7 +30,7 @@ from .chebyshev import ChebyshevBound, minimize_chebyshev
 from .complex import ComplexExpectation, minimize_complex
 from .operators.answer import OperatorExpectation
 from .operators.minimize import minimize_operators
-from .operators.statement import flat, is_about_operators
+from .operators.statement import flat, is_about
 from .prove import prove_sum_of_squares
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import Relaxation, relaxation_for
@@ -239,16 +239,16 @@ def maximize(
 def _bound(
     sense: str, objective: Any, system: Any, degree: int | None, given: dict[str, Any]
 ) -> PseudoExpectation | ChebyshevBound | ComplexExpectation | OperatorExpectation:
-    """``minimize`` or ``maximize``, by what kind of thing the objective is."""
+    """``minimize`` or ``maximize``, by what kind of thing the objective and the constraints are about."""
     if isinstance(objective, Problem):
         objective, system, degree, given = _of_file(objective, sense, system, degree, given)
     constraints = () if isinstance(system, System) else flat(system)
     system = system if isinstance(system, System) else constraints  # what can be read once is read here
-    if is_about_operators(objective, constraints):
+    if is_about(OperatorPolynomial, objective, constraints):
         return minimize_operators(objective, system, sense, given, degree)
     if isinstance(objective, ChebyshevPolynomial):
         return _in_chebyshev(objective, system, degree, sense, given)
-    if isinstance(objective, ComplexPolynomial):
+    if is_about(ComplexPolynomial, objective, constraints):
         return minimize_complex(objective, system, degree, sense=sense, **given)
     building, solving = _split(sense, given, "system", "degree", "subject_to")
     objective = coerce(objective)

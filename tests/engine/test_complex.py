@@ -177,6 +177,27 @@ def test_the_default_proves_what_either_basis_proves():
         assert values[0] == pytest.approx(values[1], abs=1e-5)
 
 
+def test_numbers_and_polynomials_that_cancel_are_objectives():
+    # max() of nothing, and a TypeError about the constraints
+    disc = [z.abs2() <= 1]
+    for door in (sd.minimize, sd.maximize):
+        for objective, value in ((3, 3), (z.real - z.real, 0), (F(1, 2), 0.5)):
+            for on in (disc, [], [z - z == 0]):
+                if on or not isinstance(objective, int | F):
+                    answer = door(objective, on)
+                    assert answer.status == "optimal" and answer.bound == pytest.approx(value, abs=1e-6)
+                    assert abs(answer(1) - 1) < 1e-9 and answer.atoms().shape[1] == len(answer.variables)
+        for objective, on in ((0, [z.abs2() <= -1]), (z - z, [z - z == 1]), (0, [z.abs2() - z.abs2() >= 1])):
+            assert door(objective, on).status == "infeasible"
+    refuse(
+        (lambda: sd.minimize(3j, disc), "not real everywhere", ValueError),
+        (lambda: sd.minimize(sd.variables("t"), disc), "not mixed", ValueError),
+        (lambda: sd.minimize("z", disc), "expected a polynomial in complex variables", TypeError),
+        (lambda: sd.feasible(disc), "minimize 0", TypeError),
+        (lambda: sd.feasible([sd.operators("A") >= 0]), "minimize 0", TypeError),
+    )
+
+
 @pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_against_all_points_of_finite_sets(seed):

@@ -61,7 +61,7 @@ class OperatorStatement:
     def lengths(self, p: Terms) -> tuple[int, int]:
         """How many adjoints of squared letters, and how many squared letters, words have at most."""
         own = [sum(i in (self.squares or ()) for i in w) for w in p]
-        return max(len(w) - k for w, k in zip(p, own, strict=True)), max(own)
+        return max((len(w) - k for w, k in zip(p, own, strict=True)), default=0), max(own, default=0)
 
     @property
     def real(self) -> bool:
@@ -92,10 +92,10 @@ class OperatorStatement:
         return OperatorPolynomial(LETTERS.normal(tuple(self.given[i] for i in word)))
 
 
-def is_about_operators(objective: Any, constraints: Any) -> bool:
-    """Whether the objective or a constraint is about operators."""
+def is_about(letters: type[WordPolynomial], objective: Any, constraints: Any) -> bool:
+    """Whether the objective or a constraint is about one sort of letters: operators, or complex variables."""
     items = (getattr(item, "polynomial", getattr(item, "body", item)) for item in flat(constraints))
-    return any(isinstance(item, OperatorPolynomial) for item in (objective, *items))
+    return any(isinstance(item, letters) for item in (objective, *items))
 
 
 def flat(items: Any) -> list[Any]:
@@ -157,7 +157,7 @@ def read(
     return replace(statement, norms=norms, hypotheses=hypotheses)
 
 
-_MIXED = {
+MIXED_WITH = {
     OperatorPolynomial: MIXED,
     ComplexPolynomial: "complex and real variables are not mixed: a real one is complex with z.imag == 0",
 }
@@ -179,7 +179,7 @@ def by_kind(constraints: Any, about: type[WordPolynomial]) -> dict[str, list[Any
         elif isinstance(
             item, Equality | Inequality | PSD | ForAll | System | ExpectationConstraint | WordConstraint
         ):
-            raise ValueError(f"{_MIXED[about]} ({item!r})")
+            raise ValueError(f"{MIXED_WITH[about]} ({item!r})")
         elif isinstance(item, bool | np.bool_):
             raise TypeError(f"a constraint came out as {item}: the comparison had no operator in it")
         else:
