@@ -238,8 +238,8 @@ def minimize_complex(
     basis
         ``holomorphic``: squares |q(z)|**2 of polynomials in z alone, the complex hierarchy, small matrices;
         ``real``: all squares, that is the real relaxation in the parts of z, larger and never weaker;
-        ``auto``: the first, and the better of the two where no minimiser is read off, or the first has no
-        bound, and the second is small.
+        ``auto``: the first, and the better of the two where it is inaccurate, no minimiser is read off, or
+        the first has no bound, and the second is small.
     sparsity
         ``correlative`` (cliques of variables that meet), ``term`` (blocks of squares), ``correlative+term``:
         smaller, perhaps weaker; None (``dense``, ``auto``): the full relaxation.
@@ -308,13 +308,15 @@ def minimize_complex(
     )  # fmt: skip
     best = _with_parts(_holomorphic(demand, sense, options, began), parts)
     answer = ComplexExpectation(best, "holomorphic", names, parts, demand.both[1])
-    lost = best.status in ("failed", "inaccurate") and best.certified_bound is None
-    # of order 1 both are the same: a Hermitian covariance is that of parts without correlation
-    small = order > 1 and math.comb(2 * len(ids) + order, order) <= _SMALL_SIDE
-    # squares of the parts may have a bound where those of polynomials in z have none
-    unattained = best.status == "optimal" and not building and small and not len(answer.atoms())
+    doubtful = best.status in ("failed", "inaccurate")
+    lost = doubtful and best.certified_bound is None
+    small = math.comb(2 * len(ids) + order, order) <= _SMALL_SIDE
+    # of order 1 both have the same value (a Hermitian covariance is that of parts without correlation), but
+    # the parts are moved to their centre; of others they may prove more, or have a bound where z has none
+    unattained = best.status == "optimal" and not building and small and order > 1 and not len(answer.atoms())
+    more = doubtful or unattained or (order > 1 and best.status == "unbounded")
     late = options.time_limit is not None and time.perf_counter() - began >= options.time_limit
-    if late or not (lost or (basis == "auto" and (unattained or small and best.status == "unbounded"))):
+    if late or not (lost or (basis == "auto" and small and more)):
         return answer
     # Hermitian squares are squares of the parts: where no bound has a certificate of these, none has of
     # those, and a ray shows it here (moments of z grow with the square of their size, along no ray)
@@ -339,10 +341,10 @@ def _holomorphic(demand: WordDemand, sense: str, options: Options, began: float)
 
 
 def _is_better(wider: PseudoExpectation, best: PseudoExpectation, sign: int) -> bool:
-    """Whether squares of the parts prove more, beyond rounding."""
+    """Whether squares of the parts prove more, beyond rounding, or settle what the others do not."""
     if wider.status == "infeasible" or wider.certified_bound is None:
         return wider.status == "infeasible"
-    if best.certified_bound is None:
+    if best.certified_bound is None or (wider.status == "optimal" and best.status == "inaccurate"):
         return True
     gain = sign * (wider.certified_bound - best.certified_bound)
     return gain > 1e-6 * max(abs(wider.certified_bound), abs(best.certified_bound))

@@ -177,6 +177,19 @@ def test_the_default_proves_what_either_basis_proves():
         assert values[0] == pytest.approx(values[1], abs=1e-5)
 
 
+@pytest.mark.parametrize("centre", [100, 1000 - 500j])
+def test_far_from_zero_the_default_is_what_the_parts_give(centre):
+    # it was inaccurate, with -0.5 and -140 proven; of order 1 the parts were not tried
+    near, on = (z - centre).abs2() + ((z - centre) ** 2).real, [(z - centre).abs2() <= 2]
+    low, high = sd.minimize(near, on), sd.maximize(-near, on)
+    assert (low.status, high.status) == ("optimal", "optimal")
+    assert -1e-5 <= low.certified_bound <= 0 <= high.certified_bound <= 1e-5
+    single = sd.minimize((z - centre).abs2() + z.real, on)
+    assert single.status == "optimal" and np.abs(single.atoms() - (centre - 0.5)).max() < 1e-2
+    truth = centre.real - 0.25
+    assert truth - 1e-5 * truth <= single.certified_bound <= truth
+
+
 def test_numbers_and_polynomials_that_cancel_are_objectives():
     # max() of nothing, and a TypeError about the constraints
     disc = [z.abs2() <= 1]
