@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from sosdp.privacy.arguments import integer
 from sosdp.privacy.calibrate import between, check_positive, gaussian_sigma_tight
-from sosdp.privacy.inputs import integer
 from sosdp.privacy.mechanisms.interaction.offline import SELECT_SHARE
 from sosdp.privacy.mechanisms.interaction.paid_rounds import paid_rounds
 

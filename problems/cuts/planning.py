@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sosdp.privacy.arguments import integer
 from sosdp.privacy.calibrate import between, check_delta, check_epsilon, check_positive
-from sosdp.privacy.inputs import integer
 
 from .estimators.cut_release import CutRelease
 from .estimators.query_release import DENSE_LIMIT, QueryRelease

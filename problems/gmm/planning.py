@@ -16,8 +16,8 @@ from itertools import islice
 import sosdp.privacy.calibrate as calibrate
 from sosdp.estimator.planner import best, least
 from sosdp.model.gathering import gathering
+from sosdp.privacy.arguments import integer
 from sosdp.privacy.guarantee.rounding import float_down
-from sosdp.privacy.inputs import integer
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import AgreementRule, agreement_rule
 from sosdp.privacy.mechanisms.propose_test_release.friendly_core import MOST_TUPLES, mean_sensitivity
 

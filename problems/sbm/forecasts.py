@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtr
 
+from sosdp.privacy.arguments import integer
 from sosdp.privacy.calibrate import between, check_epsilon, check_positive
-from sosdp.privacy.inputs import integer
 
 from .labellings import LARGEST
 from .program import DEFAULT_TAU0

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Literal
 
+from sosdp.privacy.arguments import integer
 from sosdp.privacy.calibrate import (
     between,
     check_delta,
@@ -18,7 +19,6 @@ from sosdp.privacy.calibrate import (
     gaussian_sigma_paper,
     gaussian_sigma_tight,
 )
-from sosdp.privacy.inputs import integer
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_profile, accept_rule
 from sosdp.privacy.mechanisms.propose_test_release.stability import StabilityRule
 

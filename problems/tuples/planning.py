@@ -13,7 +13,7 @@ from scipy.stats import chi
 import sosdp.privacy.calibrate as calibrate
 from problems.gmm.model import expected_largest, least_favourable, light_share
 from sosdp.model.gathering import gathering
-from sosdp.privacy.inputs import integer
+from sosdp.privacy.arguments import integer
 from sosdp.privacy.mechanisms.propose_test_release.friendly_core import MOST_TUPLES, mean_sensitivity
 from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import (
     ALL_RADII,

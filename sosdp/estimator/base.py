@@ -16,10 +16,10 @@ from sosdp.estimator.not_fitted import FitFirst
 from sosdp.estimator.parameters import Parameters
 from sosdp.estimator.planner import Forecasts, Outlook, outlook
 from sosdp.estimator.records import as_records, column_names
+from sosdp.privacy.arguments import integer
 from sosdp.privacy.guarantee.condition import Condition
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED, Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import integer
 from sosdp.privacy.rows import counted_width
 from sosdp.privacy.silence import no_warnings
 from sosdp.privacy.terms import Terms

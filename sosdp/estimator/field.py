@@ -14,7 +14,7 @@ from inspect import Parameter
 from typing import Any, Literal
 
 import sosdp.privacy.calibrate as calibrate
-from sosdp.privacy.inputs import integer
+from sosdp.privacy.arguments import integer
 
 Check = Callable[[Any, str], object]
 """(value, name) -> anything; raises ValueError for a value out of range."""

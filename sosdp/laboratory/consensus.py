@@ -22,7 +22,7 @@ from sosdp.algebra.polynomial import Polynomial
 from sosdp.laboratory.domain import Domain, claimed_as
 from sosdp.laboratory.report import StabilityReport
 from sosdp.laboratory.tracing import stated
-from sosdp.privacy.inputs import integer, positive
+from sosdp.privacy.arguments import integer, positive
 from sosdp.privacy.scores.consensus import Alternatives, ConsensusScore, Exponents, Test
 from sosdp.privacy.scores.levels import rational_base
 from sosdp.privacy.scores.partition import LazyPartition

@@ -25,11 +25,12 @@ from sosdp.laboratory.report import StabilityReport, Undecided
 from sosdp.laboratory.statistic import Bound, exactly
 from sosdp.laboratory.tracing import evaluate, stated, term
 from sosdp.model.system import System
+from sosdp.privacy.arguments import integer
 from sosdp.privacy.calibrate import root_up
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.condition import Proof, all_fields, held_for
 from sosdp.privacy.guarantee.rounding import float_down, float_up, root_down
-from sosdp.privacy.inputs import floats, integer
+from sosdp.privacy.inputs import floats
 from sosdp.privacy.mechanisms.output_perturbation import Solver, StrongConvexProgram
 from sosdp.relaxation.relaxation import Relaxation
 

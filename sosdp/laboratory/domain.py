@@ -12,7 +12,7 @@ from typing import Any
 from sosdp.algebra.coefficients import as_number
 from sosdp.algebra.constraint import Inequality
 from sosdp.algebra.polynomial import Polynomial
-from sosdp.privacy.inputs import integer
+from sosdp.privacy.arguments import integer
 
 Record = tuple[Fraction, ...]
 

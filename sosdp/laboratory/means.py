@@ -19,7 +19,7 @@ from sosdp.laboratory.domain import AsProven, Domain, Record, claimed_as, shaped
 from sosdp.laboratory.report import StabilityReport
 from sosdp.laboratory.statistic import attained, bounded, symbols
 from sosdp.laboratory.tracing import as_polynomial, evaluate, fingerprint
-from sosdp.privacy.inputs import integer
+from sosdp.privacy.arguments import integer
 
 INVERSE = "one_over_n"
 

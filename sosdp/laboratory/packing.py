@@ -21,7 +21,7 @@ from sosdp.laboratory.packing_problem import CLIP, DIGITS, FeatureMap, PackingPr
 from sosdp.laboratory.packing_sampler import DyadicBoxes
 from sosdp.laboratory.packing_score import QUANTUM, PackingScore
 from sosdp.laboratory.tracing import stated
-from sosdp.privacy.inputs import integer, positive
+from sosdp.privacy.arguments import integer, positive
 from sosdp.privacy.scores.score import Lattice
 
 Features = Callable[[list[Polynomial]], Sequence[Any]]

@@ -52,7 +52,6 @@ class DyadicBoxes(Sampler):
 
     def check(self, score: ScoreFunction) -> None:
         """Needs a completion score on a bounded lattice."""
-        super().check(score)
         if not isinstance(score, PackingScore) or score.problem.kind != "completion":
             raise ValueError("DyadicBoxes needs a completion score, whose dual cuts bound every candidate")
         if score.lattice.box is None:

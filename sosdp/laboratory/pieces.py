@@ -24,7 +24,7 @@ from sosdp.laboratory.statistic import (
     symbols,
 )
 from sosdp.laboratory.tracing import Statistic, as_polynomial, evaluate, fingerprint
-from sosdp.privacy.inputs import integer
+from sosdp.privacy.arguments import integer
 
 GOALS = (Fraction(0), Fraction(1, 10**6), Fraction(1, 10**3), Fraction(1, 10))
 """A ratio is tried at what was attained, and so much above it."""

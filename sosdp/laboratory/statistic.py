@@ -24,7 +24,7 @@ from sosdp.laboratory.report import NotAPolynomial, StabilityReport
 from sosdp.laboratory.tracing import Statistic, as_polynomial, evaluate, fingerprint, same
 from sosdp.model.gathering import gathering
 from sosdp.model.system import System
-from sosdp.privacy.inputs import integer
+from sosdp.privacy.arguments import integer
 from sosdp.relaxation.pseudoexpectation import PseudoExpectation
 from sosdp.relaxation.relaxation import Relaxation
 

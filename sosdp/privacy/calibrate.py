@@ -79,7 +79,11 @@ def between(value: Any, name: str, interval: str) -> Fraction:
     at_end = (number == low and interval[0] == "[") or (number == high and interval[-1] == "]")
     if not (low < number < high or at_end):
         raise ValueError(f"{name} must lie in {interval}, got {shown(value)}")
-    return Fraction(number)
+    return (
+        Fraction(int(number.numerator), int(number.denominator))
+        if isinstance(number, Fraction)
+        else Fraction(number)
+    )
 
 
 def one_of(value: Any, name: str, words: Iterable[str]) -> None:

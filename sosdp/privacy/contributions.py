@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.privacy.arguments import integer
 from sosdp.privacy.guarantee.adjacency import (
     ONE_RECORD_ADDED,
     ONE_RECORD_REPLACED,
@@ -22,7 +23,7 @@ from sosdp.privacy.guarantee.adjacency import (
     Adjacency,
 )
 from sosdp.privacy.guarantee.condition import Fact
-from sosdp.privacy.inputs import LEFT_OUT, canonicals, check_schema, column, floats, integer
+from sosdp.privacy.inputs import LEFT_OUT, canonicals, check_schema, column, floats
 from sosdp.privacy.rows import counted_width, numbers
 from sosdp.privacy.silence import no_warnings
 

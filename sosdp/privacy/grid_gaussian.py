@@ -9,10 +9,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from sosdp.privacy.arguments import finite, integer, positive
 from sosdp.privacy.calibrate import (
     LARGEST_COUNT_LOG2,
     SMALLEST_SMOOTHING,
-    check_positive,
     delta_at_most,
     gaussian_sigma_paper,
     gaussian_sigma_tight,
@@ -101,11 +101,9 @@ def grid_gaussian(
         A number out of range; budget and grid that do not fit 64-bit integers; the textbook formula where it
         is not private.
     """
-    sensitivity = check_positive(sensitivity, "sensitivity")
-    largest = check_positive(largest, "largest", zero=True)
-    count = int(count)
-    if count < 1:
-        raise ValueError(f"count must be at least 1, got {count}")
+    sensitivity = float_up(positive(sensitivity, "sensitivity"))
+    largest = float_up(Fraction(finite(largest, "largest", ">= 0")))
+    count = integer(count, "count")
     one_of(terms.calibration, "calibration", ("tight", "paper"))
     if law not in ("rounded", "discrete") or (terms.backend == "opendp" and law != "discrete"):
         raise ValueError(f'law must be "rounded" or "discrete" (OpenDP: only the latter), got {law!r}')

@@ -10,7 +10,6 @@ Proof that the choice made here is the exponential mechanism: docs/proofs/noisy_
 
 from __future__ import annotations
 
-import contextlib
 import math
 from array import array
 from collections import Counter
@@ -408,37 +407,3 @@ def choose(levels: Sequence[int], rate: Fraction, bits: RandomBits) -> int:
     level = exact.categorical_exp(Counter(levels), rate, bits)
     same = [index for index, other in enumerate(levels) if other == level]
     return same[exact.random_below(len(same), bits)]
-
-
-# ------------------------------------------------------------------------------------------------------------
-# Public arguments
-
-
-def positive(value: Any, name: str) -> Fraction:
-    """The public number as an exact rational of Python's own integers, also where it is one of numpy.
-
-    Raises:
-        ValueError: not a finite number above 0.
-    """
-    result = number(value)
-    if result is None:
-        with contextlib.suppress(TypeError, ValueError, OverflowError):
-            result = Fraction(value)
-    if not isinstance(result, Fraction) or result <= 0:
-        raise ValueError(f"{name} must be a finite number > 0, got {shown(value)}")
-    return result
-
-
-def interval(low: Any, high: Any) -> tuple[Fraction, Fraction]:
-    """The ends of a public interval as exact rationals; ValueError unless they are finite and low < high."""
-    first, last = number(low), number(high)
-    if not isinstance(first, Fraction) or not isinstance(last, Fraction) or first >= last:
-        raise ValueError(f"the interval needs finite low < high, got [{shown(low)}, {shown(high)}]")
-    return first, last
-
-
-def integer(value: Any, name: str, least: int = 1) -> int:
-    """The public number as a Python integer; ValueError: not an integer, or below `least`."""
-    if isinstance(value, bool | np.ndarray) or not hasattr(value, "__index__") or value.__index__() < least:
-        raise ValueError(f"{name} must be an integer >= {least}, got {shown(value)}")
-    return int(value)

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.privacy.arguments import integer
 from sosdp.privacy.entries import entries, length_of, listed
 from sosdp.privacy.guarantee.condition import Condition
-from sosdp.privacy.inputs import check_schema, floats, integer, members
+from sosdp.privacy.inputs import check_schema, floats, members
 
 
 def table(values: Any, dimension: int | None = None) -> list[list[Any]]:

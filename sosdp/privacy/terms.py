@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 import sosdp.privacy.calibrate as calibrate
+from sosdp.privacy.arguments import finite, settle
 from sosdp.privacy.guarantee.adjacency import Adjacency
 from sosdp.privacy.guarantee.condition import Condition, Fact, Kind, kind_of, typed
 from sosdp.privacy.guarantee.evidence import Evidence
@@ -64,9 +65,12 @@ class Terms:
     backend: str = "cells"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "assumptions", typed(Kind.CONDITIONAL, tuple(self.assumptions)))
+        for name in BUDGET:
+            if getattr(self, name) is not None:
+                settle(self, **{name: finite(getattr(self, name), name)})
+        settle(self, assumptions=typed(Kind.CONDITIONAL, tuple(self.assumptions)))
         if self.adjacency is not None:
-            object.__setattr__(self, "adjacency", Adjacency(self.adjacency))
+            settle(self, adjacency=Adjacency(self.adjacency))
 
     def assuming(self, *sentences: str) -> Terms:
         """The same terms resting on these sentences too."""

@@ -155,7 +155,7 @@ def test_wrong_arguments_say_what_to_give():
             example,
             TypeError,
         ),
-        *each(budget.share, ("a", 2.5, None), "a whole number of parts"),
+        *each(budget.share, ("a", 2.5, None), "parts must be an integer"),
     )
     assert budget.spent == ()
     refuse(
@@ -371,6 +371,6 @@ test_what_is_refused = refusals(
         )
     ),
     (lambda: Budget(rho=1.0, delta=1e-6, adjacency=ONE_EDGE), "has no delta"),
-    (lambda: pair("much"), "epsilon must be a number, got 'much'"),
+    (lambda: pair("much"), "epsilon must be a finite number >= 0, got 'much'"),
     *each(Budget.from_dict, (3, {"format": "sosdp-budget/1", "epsilon": 1.0}), "not a budget: "),
 )

@@ -81,7 +81,7 @@ def test_count_exhaustively(unit):
 @pytest.mark.parametrize(("low", "high"), [(-1.0, 2.0), (1.0, 2.0), (-2.0, -1.0)])
 def test_sum_exhaustively(unit, low, high, monkeypatch):
     monkeypatch.setattr(columns, "STEPS", 8)
-    step, least, highest = columns._interval(low, high)
+    step, least, highest = columns._steps(low, high)
     release = released(private_sum, unit, low=low, high=high)
     loss = worst(
         unit, lambda e: [columns.summed(e, step, least, highest)], laws_of(release), (low, high, None)
@@ -98,7 +98,7 @@ def test_sum_exhaustively(unit, low, high, monkeypatch):
 @pytest.mark.parametrize("unit", UNITS, ids=str)
 def test_mean_exhaustively(unit, monkeypatch):
     monkeypatch.setattr(columns, "STEPS", 8)
-    step = columns._interval(-1.0, 2.0)[0]
+    step = columns._steps(-1.0, 2.0)[0]
 
     def statistics(entries):
         return columns.deviations(entries, step, Fraction(1, 2))
@@ -282,12 +282,12 @@ def test_what_is_no_column_is_refused_by_its_schema():
 
 
 def test_an_entry_outside_moves_no_more():
-    step, least, highest = columns._interval(0.0, 2.0)
+    step, least, highest = columns._steps(0.0, 2.0)
     for entry in (1e300, math.inf, 10**400, 2.5):
         assert columns.summed([entry], step, least, highest) == highest
         assert columns.deviations([entry], step, Fraction(1)) == (columns.STEPS // 2, 1)
     assert columns.summed([-math.inf], step, least, highest) == least == 0
-    refuse((lambda: columns._interval(1.0, math.nan), "low < high"))
+    refuse((lambda: columns.interval(1.0, math.nan), "low < high"))
 
 
 class Foul:

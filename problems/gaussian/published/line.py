@@ -19,9 +19,10 @@ from typing import Any, Literal
 import numpy as np
 from flint import fmpz
 
+from sosdp.privacy.arguments import integer, positive
 from sosdp.privacy.calibrate import least
 from sosdp.privacy.guarantee.condition import Fact
-from sosdp.privacy.inputs import floats, integer, positive
+from sosdp.privacy.inputs import floats
 from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction
 
 FINE = 140  # records are multiples of 2^-140, far below any scale that is told apart

@@ -10,9 +10,9 @@ from typing import ClassVar
 
 from sosdp.estimator.field import Field, Fitted, optional, whole
 from sosdp.estimator.not_fitted import check_fitted
+from sosdp.privacy.arguments import integer
 from sosdp.privacy.guarantee.condition import Condition
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import integer
 from sosdp.privacy.randomness.bits import open_bits
 
 from ..graph_input import CanonicalGraph

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from sosdp.model.option_names import closest
+from sosdp.privacy.arguments import integer
 
 _FORM = re.compile(r"(?P<count>one|\d+) (?P<unit>[a-z][a-z -]*?)(?: \((?P<relation>[a-z ]+)\))?")
 _RELATIONS = ("replace", "add or remove", "flip", "rewire")
@@ -74,10 +75,9 @@ class Adjacency(str):
         """The adjacency of data sets joined by `size` steps.
 
         Raises:
-            ValueError: size < 1, or a text that does not follow the form.
+            ValueError: no integer size >= 1, or a text that does not follow the form.
         """
-        if size < 1:
-            raise ValueError(f"a group has at least one unit, got {size}")
+        size = integer(size, "the size of a group")
         if size == 1:
             return self
         if not self.unit:

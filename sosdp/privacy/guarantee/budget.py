@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import gc
-import operator
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ import numpy as np
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.model.option_names import did_you_mean
+from sosdp.privacy.arguments import integer
 from sosdp.privacy.guarantee.adjacency import Adjacency, as_typed
 from sosdp.privacy.guarantee.condition import merged
 from sosdp.privacy.guarantee.guarantee import KINDS, Guarantee, compose, weakest
@@ -199,12 +199,7 @@ class Budget(OneProcess):
         Raises:
             ValueError: parts is no integer, or < 1.
         """
-        try:
-            parts = operator.index(parts)
-        except TypeError as error:
-            raise ValueError(f"a budget is shared among a whole number of parts, got {parts!r}") from error
-        if parts < 1:
-            raise ValueError(f"a budget is shared among at least one, got {parts}")
+        parts = integer(parts, "parts")
         with self._lock:
             return {name: calibrate.float_down(left / parts) for name, left in self._left().items()}
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from sosdp.privacy.arguments import finite, integer, positive
 from sosdp.privacy.calibrate import ball, between, one_of, upper
 from sosdp.privacy.guarantee.adjacency import (
     ONE_RECORD_ADDED,
@@ -31,7 +32,6 @@ from sosdp.privacy.guarantee.guarantee import (
     weakest,
 )
 from sosdp.privacy.guarantee.rounding import add_up, float_down, float_up
-from sosdp.privacy.inputs import integer
 
 __all__ = [
     "compose",
@@ -55,10 +55,13 @@ def split(total: float, parts: int | Sequence[float | Fraction]) -> tuple[float,
     Raises:
         ValueError: no part, or a weight that is not a finite number > 0.
     """
-    weights = [Fraction(1)] * parts if isinstance(parts, int) else [Fraction(part) for part in parts]
-    if not weights or min(weights) <= 0:
-        raise ValueError(f"a budget is split into at least one part, each of a weight > 0, got {parts!r}")
-    whole = Fraction(total) / sum(weights)
+    if isinstance(parts, Iterable):
+        weights = [positive(part, "the weight of a part") for part in parts]
+    else:
+        weights = [Fraction(1)] * integer(parts, "parts")
+    if not weights:
+        raise ValueError("a budget is split into at least one part")
+    whole = Fraction(finite(total, "what is split", ">= 0")) / sum(weights)
     return tuple(float_down(whole * weight) for weight in weights)
 
 
@@ -241,7 +244,7 @@ def halting(
         raise ValueError(f"the second step does not rest on {condition!r}: use compose for it")
     if any(text == condition and text.everywhere for text in then.conditions):
         raise ValueError("no test of one data set can show what is assumed of every data set")
-    between(failure, "failure", "[0, 1)")
+    failure = float_up(between(failure, "failure", "[0, 1)"))
     rest = tuple(text for text in then.assumptions if text != condition)
     if then.kind == Kind.CONDITIONAL:
         then_now = replace(then, kind=weakest((kind, kind_of(rest))), assumptions=rest)

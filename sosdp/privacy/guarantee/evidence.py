@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from sosdp.privacy.arguments import integer, settle
+
 Exact = int | Fraction
 
 LAWS: dict[str, tuple[str, ...]] = {
@@ -53,9 +55,8 @@ class Law:
             raise ValueError(f"law must be one of {', '.join(LAWS)}, got {self.name!r}")
         if len(self.numbers) != len(LAWS[self.name]):
             raise ValueError(f"{self.name} needs {', '.join(LAWS[self.name])}")
-        object.__setattr__(self, "numbers", tuple(Fraction(number) for number in self.numbers))
-        if self.times < 1:
-            raise ValueError(f"times must be at least 1, got {self.times}")
+        settle(self, numbers=tuple(Fraction(number) for number in self.numbers))
+        settle(self, times=integer(self.times, "times"))
 
     def to_dict(self) -> dict[str, Any]:
         """Name, numbers by name as exact texts ("3/2"), times."""

@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Protocol
 
-from sosdp.privacy.calibrate import check_delta, zcdp_epsilon
+from sosdp.privacy.arguments import finite, positive
+from sosdp.privacy.calibrate import between, check_delta, zcdp_epsilon
 from sosdp.privacy.guarantee.loss import Part, PrivacyLoss
-from sosdp.privacy.guarantee.rounding import add_up
+from sosdp.privacy.guarantee.rounding import add_up, float_down, float_up
 
 Renyi = tuple[tuple[float, float], ...]
 
@@ -90,12 +92,13 @@ def group_delta(epsilon: float, delta: float, size: int) -> float:
 
 
 def check_renyi(pairs: Iterable[Iterable[float]]) -> tuple[tuple[float, float], ...]:
-    """The pairs as floats in order; ValueError for an order that is no number above 1, or stands twice."""
-    result = tuple(sorted((float(order), float(bound)) for order, bound in pairs))
-    if not result or not all(
-        math.isfinite(order) and order > 1.0 and math.isfinite(bound) and bound >= 0.0
-        for order, bound in result
-    ):
+    """The pairs as floats in order, bounds rounded up and orders down, where the bounds hold, too; ValueError
+    for an order that is no number above 1, or stands twice."""
+    exact = [
+        (positive(order, "an order"), Fraction(finite(bound, "a bound", ">= 0"))) for order, bound in pairs
+    ]
+    result = tuple(sorted((float_down(order), float_up(bound)) for order, bound in exact))
+    if not result or any(order <= 1.0 for order, _ in result):
         raise ValueError("renyi needs pairs (order > 1, finite bound >= 0)")
     if len({order for order, _ in result}) < len(result):
         raise ValueError("renyi has the same order twice")
@@ -124,6 +127,7 @@ def _add_losses(parts: Sequence[Promise]) -> PrivacyLoss | None:
 
 def at_delta(parts: Sequence[Promise], delta: float, sums: Forms) -> tuple[float, float, str]:
     """The best (epsilon, delta, sentence for the assumptions) among the forms that the parts share."""
+    delta = float_down(between(delta, "delta", "[0, 1)"))
     result: list[tuple[float, float, str]] = []
     if all(part.epsilon is not None or part.rho is not None for part in parts):
         result.append(_compose_to_delta(parts, delta, sums))

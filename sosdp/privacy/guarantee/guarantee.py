@@ -12,7 +12,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
 
-from sosdp.privacy.calibrate import between, check_positive, one_of, zcdp_epsilon
+from sosdp.privacy.arguments import finite, integer, positive, settle
+from sosdp.privacy.calibrate import between, one_of, zcdp_epsilon
 from sosdp.privacy.guarantee.adjacency import (
     ONE_EDGE,
     ONE_RECORD_ADDED,
@@ -23,7 +24,7 @@ from sosdp.privacy.guarantee.adjacency import (
 from sosdp.privacy.guarantee.condition import Condition, Fact, Kind, kind_of, merged, read_assumptions, typed
 from sosdp.privacy.guarantee.forms import Forms, at_delta, check_renyi, group_delta, renyi_epsilon
 from sosdp.privacy.guarantee.loss import PrivacyLoss
-from sosdp.privacy.guarantee.rounding import float_up
+from sosdp.privacy.guarantee.rounding import float_down, float_up
 from sosdp.show import html_table
 
 __all__ = [
@@ -93,7 +94,7 @@ class Guarantee:
         for name in ("epsilon", "delta", "rho"):
             number = getattr(self, name)
             if number is not None:
-                object.__setattr__(self, name, check_positive(_promised(number), name, zero=True))
+                settle(self, **{name: float_up(Fraction(finite(number, name, ">= 0")))})  # a promise
         if self.delta is not None and self.delta >= 1.0:
             raise ValueError(f"delta must be below 1, got {self.delta}: at delta = 1 nothing is promised")
         if (self.epsilon is None) != (self.delta is None):
@@ -256,7 +257,7 @@ class Guarantee:
         Raises:
             ValueError: delta outside [0, 1).
         """
-        between(delta, "delta", "[0, 1)")
+        delta = float_down(between(delta, "delta", "[0, 1)"))
         result = [math.inf]
         if self.epsilon is not None and (self.delta or 0.0) <= delta:
             result.append(self.epsilon)
@@ -275,14 +276,15 @@ class Guarantee:
         Pure epsilon gives min(epsilon, order epsilon^2 / 2) (Bun and Steinke 2016, Proposition 3.3); a bound
         at a higher order holds at a lower one.
         """
-        if not order > 1.0:
+        exact = positive(order, "the order")
+        if exact <= 1:
             raise ValueError(f"the order must be above 1, got {order}")
         result = [math.inf]
         if self.epsilon is not None and self.delta == 0.0:
-            result += [self.epsilon, float_up(Fraction(order) * Fraction(self.epsilon) ** 2 / 2)]
+            result += [self.epsilon, float_up(exact * Fraction(self.epsilon) ** 2 / 2)]
         if self.rho is not None:
-            result.append(float_up(Fraction(order) * Fraction(self.rho)))
-        result += [bound for known, bound in self.renyi or () if known >= order]
+            result.append(float_up(exact * Fraction(self.rho)))
+        result += [bound for known, bound in self.renyi or () if known >= exact]
         return min(result)
 
     def for_group(self, size: int) -> Guarantee:
@@ -292,9 +294,10 @@ class Guarantee:
         becomes size^2 rho; Rényi and numeric forms are dropped.
 
         Raises:
-            ValueError: size < 1; a delta that reaches 1; conditions on the two data sets alone, which say
-                nothing about those between them (see `everywhere`).
+            ValueError: no integer size >= 1; a delta that reaches 1; conditions on the two data sets alone,
+                which say nothing about those between them (see `everywhere`).
         """
+        size = integer(size, "the size of a group")
         group = Adjacency(self.adjacency).group(size)
         if size > 1:
             check_chains((self,), "a group")
@@ -413,13 +416,6 @@ def together(
         mechanism=mechanism or joined.join(part.mechanism or "release" for part in parts),
         composition=parts,
     )
-
-
-def _promised(number: Any) -> Any:
-    """An exact number as a float64 that is not below it: a promise is rounded up."""
-    if isinstance(number, Fraction | int) and not isinstance(number, bool):
-        return float_up(Fraction(number))
-    return number
 
 
 def _check_sampling(loss: PrivacyLoss | None, adjacency: Adjacency | str) -> None:

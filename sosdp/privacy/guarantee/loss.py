@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sosdp.extras import need
+from sosdp.privacy.arguments import integer, settle
 from sosdp.privacy.calibrate import between, check_positive, one_of
-from sosdp.privacy.inputs import integer
 
 _NUMBERS = {
     "parameters": ("epsilon", "delta"),
@@ -48,7 +48,7 @@ class Part:
         one_of(self.law, "law", _NUMBERS)
         if len(self.numbers) != len(_NUMBERS[self.law]):
             raise ValueError(f"{self.law} needs {', '.join(_NUMBERS[self.law])}")
-        integer(self.times, "times")
+        settle(self, times=integer(self.times, "times"))
         if self.law == "pair":
             first, second = (
                 tuple(check_positive(p, "a probability", zero=True) for p in law) for law in self.numbers
@@ -58,10 +58,10 @@ class Part:
                     raise ValueError(
                         "a pair needs two laws on the same outputs: probabilities that sum to one"
                     )
-            object.__setattr__(self, "numbers", (first, second))
+            settle(self, numbers=(first, second))
             return
         numbers = tuple(check_positive(number, f"{self.law}: a number", zero=True) for number in self.numbers)
-        object.__setattr__(self, "numbers", numbers)
+        settle(self, numbers=numbers)
         if self.law == "parameters":
             if numbers[1] >= 1.0:
                 raise ValueError(f"delta must be below 1, got {numbers[1]}")
@@ -101,7 +101,7 @@ class PrivacyLoss:
     def __post_init__(self) -> None:
         if not self.parts:
             raise ValueError("a privacy loss needs at least one part")
-        between(self.interval, "interval", "(0, 0.1]")
+        settle(self, interval=float(between(self.interval, "interval", "(0, 0.1]")))
 
     def epsilon(self, delta: float) -> float:
         """Least epsilon proven at this delta (float64, pessimistic discretisation); infinite if none."""

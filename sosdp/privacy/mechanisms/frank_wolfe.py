@@ -20,10 +20,10 @@ import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy import randomness as noise
+from sosdp.privacy.arguments import integer
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import root_down
-from sosdp.privacy.inputs import integer
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.randomness.choice import softmax_rows
 from sosdp.privacy.terms import Terms, on_terms

@@ -9,7 +9,6 @@ Proofs: docs/proofs/strongly_convex.md (sensitivity), docs/proofs/gaussian_relea
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -21,6 +20,7 @@ import numpy.typing as npt
 import sosdp.privacy.calibrate as calibrate
 import sosdp.privacy.randomness as noise
 from sosdp.model.gathering import gathering
+from sosdp.privacy.arguments import finite, positive, settle
 from sosdp.privacy.grid_gaussian import grid_gaussian
 from sosdp.privacy.guarantee.condition import Charged, Condition, Fact, held_for, resting_on
 from sosdp.privacy.guarantee.evidence import proven_by
@@ -69,10 +69,10 @@ class StrongConvexProgram:
     adjacency: str | None = None
 
     def __post_init__(self) -> None:
-        calibrate.check_positive(self.kappa, "kappa")
+        settle(self, kappa=finite(self.kappa, "kappa", "> 0"))
         for name in ("alpha", "radius", "oscillation", "lipschitz"):
             if getattr(self, name) is not None:
-                calibrate.check_positive(getattr(self, name), name, zero=True)
+                settle(self, **{name: finite(getattr(self, name), name, ">= 0")})
         if not self.fixed_set:
             for name in ("oscillation", "lipschitz"):
                 if getattr(self, name) is not None:
@@ -80,7 +80,7 @@ class StrongConvexProgram:
             if self.alpha is not None and self.radius is None:
                 raise ValueError("with a set that moves with the data, alpha needs a radius beside it")
         self._check_claims()
-        object.__setattr__(self, "proof", held_for(self.proof, self))
+        settle(self, proof=held_for(self.proof, self))
 
     def _check_claims(self) -> None:
         if self.alpha is None and self.oscillation is None and self.lipschitz is None:
@@ -138,7 +138,7 @@ class StrongConvexProgram:
         `eta_max` is the certified distance to the minimiser that every run must reach; fixed before the data
         are seen.
         """
-        eta = Fraction(calibrate.check_positive(eta_max, "eta_max", zero=True))
+        eta = Fraction(finite(eta_max, "eta_max", ">= 0"))
         return calibrate.float_up(Fraction(self.sensitivity(mode)) + 2 * eta)
 
 
@@ -163,13 +163,12 @@ class ProjectionProgram(StrongConvexProgram):
     def _check_claims(self) -> None:
         if self.kappa != 2.0 or not self.fixed_set:
             raise ValueError("a projection has kappa = 2 and a fixed set; use StrongConvexProgram otherwise")
-        calibrate.check_positive(self.shift_l1, "shift_l1")
+        settle(self, shift_l1=finite(self.shift_l1, "shift_l1", "> 0"))
         if self.shift_frobenius is not None:
-            calibrate.check_positive(self.shift_frobenius, "shift_frobenius")
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low <= self.high):
-            raise ValueError(
-                f"entries must lie in a finite interval [low, high], got [{self.low}, {self.high}]"
-            )
+            settle(self, shift_frobenius=finite(self.shift_frobenius, "shift_frobenius", "> 0"))
+        settle(self, low=finite(self.low, "low"), high=finite(self.high, "high"))
+        if self.low > self.high:
+            raise ValueError(f"entries must lie in an interval [low, high], got [{self.low}, {self.high}]")
 
     def _paper(self) -> float:
         if self.alpha is not None:
@@ -181,7 +180,7 @@ class ProjectionProgram(StrongConvexProgram):
         width = Fraction(self.high) - Fraction(self.low)
         bounds = [calibrate.root_up(Fraction(self.shift_l1) * width), *super()._tight_bounds()]
         if self.shift_frobenius is not None:
-            bounds.append(self.shift_frobenius)
+            bounds.append(calibrate.float_up(Fraction(self.shift_frobenius)))
         return bounds
 
 
@@ -278,15 +277,16 @@ def release_symmetric(
         raise ValueError(f"a square matrix of side at least 2 is needed, got shape {values.shape}")
     n = values.shape[0]
     upper = np.triu(np.ones((n, n), dtype=bool), 1)  # a mask: an eighth of the memory of index arrays
-    eta = Fraction(calibrate.check_positive(eta_max, "eta_max", zero=True))
-    frobenius = Fraction(calibrate.check_positive(sensitivity_frobenius, "sensitivity_frobenius")) + 2 * eta
+    eta = Fraction(finite(eta_max, "eta_max", ">= 0"))
+    exact = positive(sensitivity_frobenius, "sensitivity_frobenius")
+    frobenius = exact + 2 * eta
     # |dX|_F^2 counts each pair twice and the diagonal never moves: the triangle moves by |dX|_F / sqrt 2.
     triangle = calibrate.root_up(frobenius**2 / 2)
     # before it is known whether it is needed: a bad shape must raise on all data sets alike
     substitute = np.broadcast_to(np.asarray(known.fallback, dtype=np.float64), (n, n))
     # NaN and None count as failed; nothing is raised, for that would tell about the data.
-    failed = certified_eta is None or not certified_eta <= float(eta_max)
-    facts = _solver_assumptions(eta_max, sensitivity_frobenius, solver_complete)
+    failed = certified_eta is None or not certified_eta <= calibrate.float_down(eta)
+    facts = _solver_assumptions(float(eta), calibrate.float_up(exact), solver_complete)
     vector = release_vector(
         replace(terms, public={**terms.public, "n": n}).assuming(*facts),
         (substitute if failed else values)[upper],
@@ -303,8 +303,9 @@ def release_symmetric(
     counts = np.zeros((n, n), dtype=np.int64)
     counts[upper] = noisy.counts
     counts += counts.T
-    reach = abs(known.diagonal)
-    np.fill_diagonal(counts, noise.quantise(known.diagonal, noisy.grid, low=-reach, high=reach))
+    diagonal = float(finite(known.diagonal, "diagonal"))
+    reach = abs(diagonal)
+    np.fill_diagonal(counts, noise.quantise(diagonal, noisy.grid, low=-reach, high=reach))
     return vector.postprocess(NoisyArray(counts, noisy.grid, noisy.scale))
 
 
@@ -331,12 +332,12 @@ def release_vector(
         ValueError: public arguments out of range; never because of the entries.
     """
     array = floats(values)
-    if not (math.isfinite(low) and math.isfinite(high) and low <= high):
-        raise ValueError(f"the public box must be finite with low <= high, got [{low}, {high}]")
-    bound = calibrate.float_up(sensitivity) if isinstance(sensitivity, Fraction) else sensitivity
+    low, high = float(finite(low, "low")), float(finite(high, "high"))
+    if low > high:
+        raise ValueError(f"the public box needs low <= high, got [{low}, {high}]")
     plan = grid_gaussian(
         terms,
-        sensitivity=bound,
+        sensitivity=calibrate.float_up(positive(sensitivity, "sensitivity")),
         count=array.size,
         largest=max(abs(low), abs(high)),
         law="discrete" if terms.backend == "opendp" else "rounded",
@@ -383,7 +384,7 @@ def _solver_assumptions(eta_max: float, sensitivity: float, solver_complete: Fac
     return (
         Charged(
             f"l2 (Frobenius) sensitivity of the exact minimiser at most {sensitivity!r}; certified solver "
-            f"distance of {float(eta_max)!r} charged twice; the certificate is evaluated in float64, its "
+            f"distance of {eta_max!r} charged twice; the certificate is evaluated in float64, its "
             "rounding bounded and included"
         ),
         reaching(eta_max, solver_complete, otherwise),

@@ -12,10 +12,10 @@ from fractions import Fraction
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy import randomness as noise
+from sosdp.privacy.arguments import integer
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_up
-from sosdp.privacy.inputs import integer
 from sosdp.privacy.mechanisms.frank_wolfe import overlap
 from sosdp.privacy.terms import Terms, on_terms
 from sosdp.structured.l1_logistic import Integers, Regressions, largest_residual, projected_gradient

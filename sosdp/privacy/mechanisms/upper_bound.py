@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import sosdp.privacy.calibrate as calibrate
+from sosdp.privacy.arguments import positive
 from sosdp.privacy.guarantee.condition import Condition
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import positive
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import tail_margin
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.terms import Terms, on_terms

@@ -8,11 +8,13 @@ Proof: docs/proofs/scores.md
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.privacy.arguments import positive
 from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction, whole_records
 
 Vector = tuple[int, ...]
@@ -29,8 +31,8 @@ class TukeyDepth(ScoreFunction):
     """
 
     def __init__(self, lattice: Lattice, records: int) -> None:
-        if lattice.dimension not in (2, 3) or lattice.box is None or records < 1:
-            raise ValueError("TukeyDepth needs a bounded lattice of dimension 2 or 3, and records >= 1")
+        if lattice.dimension not in (2, 3) or lattice.box is None:
+            raise ValueError("TukeyDepth needs a bounded lattice of dimension 2 or 3")
         super().__init__(lattice=lattice, records=records, max_level=records, quasi_convex=True)
 
     def on(self, data: Any) -> Levels:
@@ -175,22 +177,21 @@ class RegressionDepth(ScoreFunction):
         unit_x: float = 1.0,
         unit_y: float = 1.0,
     ) -> None:
-        if lattice.dimension != 2 or lattice.box is None or records < 1:
-            raise ValueError(
-                "RegressionDepth needs a bounded lattice of dimension 2 (slope, intercept), and records >= 1"
-            )
-        if not min(largest_x, largest_y, unit_x, unit_y) > 0:
-            raise ValueError("largest_x, largest_y, unit_x and unit_y must be > 0")
+        if lattice.dimension != 2 or lattice.box is None:
+            raise ValueError("RegressionDepth needs a bounded lattice of dimension 2 (slope, intercept)")
+        units = positive(unit_x, "unit_x"), positive(unit_y, "unit_y")
+        largest = positive(largest_x, "largest_x"), positive(largest_y, "largest_y")
         super().__init__(lattice=lattice, records=records, max_level=records, quasi_convex=False)
-        vars(self).update(units=(unit_x, unit_y), largest=(largest_x, largest_y))
+        vars(self).update(units=units, largest=largest)
 
-    units: tuple[float, float]
-    largest: tuple[float, float]
+    units: tuple[Fraction, Fraction]
+    largest: tuple[Fraction, Fraction]
 
     def on(self, data: Any) -> Levels:
         """Rounds the records; (n, 2) with columns x, y."""
         reach = tuple(math.floor(b / u) for b, u in zip(self.largest, self.units, strict=True))
-        rows = _vectors(whole_records(data, self.records, self.units, [(-b, b) for b in reach]))
+        units = [float(unit) for unit in self.units]
+        rows = _vectors(whole_records(data, self.records, units, [(-b, b) for b in reach]))
         return _RegressionLevels(self, rows)
 
 
@@ -199,9 +200,7 @@ class _RegressionLevels(Levels):
         self.score, self.records = score, records
 
     def level(self, point: Point) -> int:
-        from fractions import Fraction
-
-        unit_x, unit_y = (Fraction(u) for u in self.score.units)
+        unit_x, unit_y = self.score.units
         spacing = self.score.lattice.spacing
         slope, intercept = spacing * point[0], spacing * point[1]
         vectors: list[Vector] = []

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
-from sosdp.privacy.inputs import integer
+from sosdp.privacy.arguments import finite, integer, positive
 
 BITS = 40
 
@@ -59,8 +59,8 @@ def rational_base(epsilon: float, sensitivity: int = 1, allowance: Fraction = Fr
             rounds to 1 (every comparison with ln(1/r) would be void).
     """
     epsilon = calibrate.check_epsilon(epsilon)
-    check_level_sensitivity(sensitivity)
-    calibrate.between(allowance, "the allowance", "[0, 1)")
+    sensitivity = check_level_sensitivity(sensitivity)
+    allowance = calibrate.between(allowance, "the allowance", "[0, 1)")
     left = epsilon + math.log1p(-float(allowance))
     if left <= 0.0:
         raise ValueError(
@@ -113,7 +113,5 @@ def level_sensitivity(sensitivity: Fraction, width: Fraction, quantum: Fraction)
     Raises:
         ValueError: a negative width, or sensitivity or quantum not > 0.
     """
-    sensitivity, width, quantum = Fraction(sensitivity), Fraction(width), Fraction(quantum)
-    if sensitivity <= 0 or width < 0 or quantum <= 0:
-        raise ValueError("a level needs sensitivity > 0, width >= 0 and quantum > 0")
-    return math.ceil((sensitivity + width) / quantum)
+    moved = positive(sensitivity, "the sensitivity") + Fraction(finite(width, "the width", ">= 0"))
+    return math.ceil(moved / positive(quantum, "the quantum"))

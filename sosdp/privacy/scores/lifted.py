@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.privacy.arguments import finite, positive
 from sosdp.privacy.guarantee.condition import Charged, Condition, Fact, resting_on
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
 from sosdp.privacy.scores.levels import level_of, level_sensitivity
@@ -67,16 +68,15 @@ class BracketScore(ScoreFunction):
     ) -> None:
         if not proof.strip():
             raise ValueError("no sensitivity proof: say in a sentence why neighbours' scores are close")
-        delta, xi, most = Fraction(sensitivity), Fraction(width), Fraction(largest)
+        delta, most = positive(sensitivity, "sensitivity"), positive(largest, "largest")
+        xi = Fraction(finite(width, "width", ">= 0"))
         if integral:
             if quantum is not None or delta.denominator != 1 or not 0 <= xi < 1:
                 raise ValueError("an integral score takes an integer sensitivity, width < 1 and no quantum")
             unit, charged = Fraction(1), Fraction(0)
         else:
-            unit, charged = Fraction(delta + xi if quantum is None else quantum), xi
+            unit, charged = delta + xi if quantum is None else positive(quantum, "quantum"), xi
         moved = level_sensitivity(delta, charged, unit)
-        if most <= 0:
-            raise ValueError(f"largest must be > 0, got {float(most)}")
         near = f"sensitivity of the score at most {float(delta):.3g}: {proof}"
         narrow = f"width at most {float(xi):.3g}" + (" and contains one integer" if integral else "")
         if isinstance(width_proof, Fact):

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.privacy.calibrate import least
+from sosdp.privacy.arguments import finite, integer
+from sosdp.privacy.calibrate import between, least
 from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction, whole_records
 
 _UNBOUNDED_REACH = 1 << 44
@@ -27,20 +28,21 @@ _UNBOUNDED_REACH = 1 << 44
 
 def median_weights(n: int) -> tuple[int, ...]:
     """Weight 1 on the middle order statistic, or on both middle ones for even n."""
-    return tuple(int(i in ((n - 1) // 2, n // 2)) for i in range(_size(n)))
+    n = _size(n)
+    return tuple(int(i in ((n - 1) // 2, n // 2)) for i in range(n))
 
 
 def quantile_weights(n: int, q: float) -> tuple[int, ...]:
     """Weight 1 on the order statistic of rank ceil(q n), at least 1."""
-    if not 0.0 <= q <= 1.0:
-        raise ValueError(f"a quantile lies in [0, 1], got {q}")
-    rank = min(max(1, math.ceil(q * _size(n))), n)
+    n = _size(n)
+    rank = min(max(1, math.ceil(between(q, "q", "[0, 1]") * n)), n)
     return tuple(int(i == rank - 1) for i in range(n))
 
 
 def trimmed_weights(n: int, trimmed: int) -> tuple[int, ...]:
     """Weight 1 on all but the `trimmed` smallest and largest."""
-    if not 0 <= 2 * trimmed < _size(n):
+    n, trimmed = _size(n), integer(trimmed, "trimmed", 0)
+    if 2 * trimmed >= n:
         raise ValueError(f"trimming {trimmed} a side leaves nothing of {n} records")
     return tuple(int(trimmed <= i < n - trimmed) for i in range(n))
 
@@ -51,13 +53,12 @@ def mean_weights(n: int) -> tuple[int, ...]:
 
 
 def _size(n: int) -> int:
-    if n < 1:
-        raise ValueError(f"at least one record is needed, got {n}")
-    return n
+    return integer(n, "the number of records")
 
 
 def integer_directions(dimension: int, largest: int = 1) -> tuple[tuple[int, ...], ...]:
     """All primitive integer vectors with entries at most `largest`, one of each +- pair."""
+    dimension, largest = integer(dimension, "dimension"), integer(largest, "largest")
     result = []
     for u in itertools.product(range(-largest, largest + 1), repeat=dimension):
         first = next((entry for entry in u if entry), 0)
@@ -142,8 +143,7 @@ class LocationScore(ScoreFunction):
         weights = tuple(int(w) for w in weights)
         if not weights or min(weights) < 0 or not any(weights):
             raise ValueError("weights must be integers >= 0, one a record, not all zero")
-        if refine < 1 or int(refine) != refine:
-            raise ValueError(f"refine must be an integer >= 1, got {refine!r}")
+        refine = integer(refine, "refine")
         if clip and lattice.box is None:
             raise ValueError("clipping needs a bounded lattice: give it a box, or clip=False")
         d = lattice.dimension
@@ -152,9 +152,7 @@ class LocationScore(ScoreFunction):
             raise ValueError(f"directions must be non-zero integer vectors of length {d}")
         if lattice.box is not None and refine * max(abs(end) for pair in lattice.box for end in pair) > 2**53:
             raise ValueError("the lattice has more than 2^53 data units a side: take a coarser spacing")
-        slack = Fraction(slack)
-        if slack < 0:
-            raise ValueError(f"slack must be >= 0, got {slack}")
+        slack = Fraction(finite(slack, "slack", ">= 0"))
         n = len(weights)
         first = weights.index(next(w for w in weights if w)) + 1
         last = n - next(i for i, w in enumerate(reversed(weights)) if w)
@@ -175,7 +173,7 @@ class LocationScore(ScoreFunction):
         vars(self).update(
             weights=weights,
             directions=rows,
-            refine=int(refine),
+            refine=refine,
             slack=slack,
             clip=clip,
             finite_below=n if clip else min(n - last, first - 1),

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.privacy.arguments import finite, integer, positive, settle
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
 from sosdp.privacy.inputs import floats
 
@@ -47,14 +48,14 @@ class Lattice:
     box: Box | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "spacing", Fraction(self.spacing))
-        if self.spacing <= 0 or self.dimension < 1:
-            raise ValueError("a lattice needs spacing > 0 and dimension >= 1")
+        settle(
+            self, spacing=positive(self.spacing, "spacing"), dimension=integer(self.dimension, "dimension")
+        )
         if self.box is not None:
             box = tuple((int(low), int(high)) for low, high in self.box)
             if len(box) != self.dimension or box_size(box) == 0:
                 raise ValueError(f"the box must be {self.dimension} non-empty intervals, got {self.box!r}")
-            object.__setattr__(self, "box", box)
+            settle(self, box=box)
 
     def __contains__(self, point: Point) -> bool:
         return self.box is None or all(
@@ -83,9 +84,9 @@ class Lattice:
 
 def cube(spacing: Fraction | float, radius: Fraction | float, dimension: int) -> Lattice:
     """The lattice of multiples of `spacing` in [-radius, radius]^dimension."""
-    spacing = Fraction(spacing)
-    reach = math.floor(Fraction(radius) / spacing)
-    return Lattice(spacing, dimension, ((-reach, reach),) * dimension)
+    step, dimension = positive(spacing, "spacing"), integer(dimension, "dimension")
+    reach = math.floor(Fraction(finite(radius, "radius", ">= 0")) / step)
+    return Lattice(step, dimension, ((-reach, reach),) * dimension)
 
 
 def box_size(box: Box) -> int:
@@ -195,6 +196,15 @@ class ScoreFunction(ABC):
     adjacency: str = ONE_RECORD_REPLACED
     assumptions: tuple[str, ...] = ()
     cells: bool = False
+
+    def __post_init__(self) -> None:
+        settle(
+            self,
+            records=integer(self.records, "records"),
+            sensitivity=finite(self.sensitivity, "the sensitivity of a level", "> 0"),
+            max_level=None if self.max_level is None else integer(self.max_level, "max_level", 0),
+            level0_count=integer(self.level0_count, "level0_count", 0),
+        )
 
     @property
     def top(self) -> int:

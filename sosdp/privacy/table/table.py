@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sosdp.privacy.arguments import integer
 from sosdp.privacy.files import form_of
 from sosdp.privacy.guarantee.adjacency import Adjacency
 from sosdp.privacy.guarantee.budget import Budget, BudgetExceeded
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_down, root_down
-from sosdp.privacy.inputs import integer
 from sosdp.privacy.schema import Schema, SchemaError
 from sosdp.privacy.table import question as ask
 from sosdp.privacy.table import synthetic as synthesis

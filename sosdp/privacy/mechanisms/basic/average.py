@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
+from sosdp.privacy.arguments import finite, interval
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_near
-from sosdp.privacy.inputs import column, interval, number, wholes
+from sosdp.privacy.inputs import column, number, wholes
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.rows import counted_width, table
 from sosdp.privacy.terms import Terms, on_terms
@@ -71,7 +72,8 @@ def bounded_average(
     if terms.epsilon is None or terms.delta is not None or terms.rho is not None:
         raise ValueError("an average of numbers in an interval takes epsilon alone")
     epsilon = terms.pure
-    least, most = interval(low, high)
+    ends = interval(low, high)
+    least, most = (Fraction(end) for end in ends)
     if dimension is not None:
         raise ValueError("a dimension is for vectors in a ball")
     entries = column(values)
@@ -88,7 +90,7 @@ def bounded_average(
         evidence=proven_by(
             "bounded_average", Law("discrete laplace", (RESOLUTION / Fraction(epsilon), RESOLUTION))
         ),
-        public={"n": len(entries), "low": low, "high": high},
+        public={"n": len(entries), "low": ends[0], "high": ends[1]},
     )
 
 
@@ -109,11 +111,12 @@ def whole_vector(row: Sequence[Any], unit: Fraction) -> list[int]:
     return [(1 if entry > 0 else -1) * (abs(entry) * RESOLUTION // norm) for entry in clipped]
 
 
-def _ball(terms: Terms, rows: list[list[Any]], radius: float) -> Release:
+def _ball(terms: Terms, rows: list[list[Any]], radius: Any) -> Release:
     epsilon, delta, rho = terms.epsilon, terms.delta, terms.rho
     if not rows:
         raise ValueError("there must be at least one vector")
-    if calibrate.check_positive(radius, "radius") > 1e200:
+    radius = finite(radius, "radius", "> 0")
+    if radius > 1e200:
         raise ValueError(f"radius must be at most 1e200, got {radius!r}")
     unit = Fraction(radius) / RESOLUTION
     n, d = len(rows), len(rows[0])

@@ -12,11 +12,12 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from sosdp.privacy.arguments import Number, interval
 from sosdp.privacy.contributions import Unit, kept, unit_of
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_near, float_up
-from sosdp.privacy.inputs import LEFT_OUT, canonical, interval, number
+from sosdp.privacy.inputs import LEFT_OUT, canonical, number
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.terms import Terms, on_terms
 
@@ -95,10 +96,11 @@ def private_sum(
         ValueError, TypeError: public arguments or the form of the column; never because of an entry.
     """
     unit = unit_of(terms.adjacency, users, terms.most)
-    step, least, highest = _interval(low, high)
+    ends = interval(low, high)
+    step, least, highest = _steps(*ends)
     total = summed(kept(values, users, unit), step, least, highest)
     moved = unit.most * contribution(least, highest, replaced=unit.replaced)
-    public = {**terms.public, "low": low, "high": high}
+    public = {**terms.public, **_named(ends)}
     return _sealed(replace(terms, public=public), total, moved, step, unit)
 
 
@@ -141,8 +143,10 @@ def private_mean(
     """
     unit = unit_of(terms.adjacency, users, terms.most)
     epsilon = terms.pure
-    step = _interval(low, high)[0]
-    middle = (Fraction(low) + Fraction(high)) / 2
+    ends = interval(low, high)
+    step = _steps(*ends)[0]
+    first, last = (Fraction(end) for end in ends)
+    middle = (first + last) / 2
     total, count = deviations(kept(values, users, unit), step, middle)
     laws = mean_laws(unit, epsilon, STEPS)
     bits = terms.bits()
@@ -150,11 +154,11 @@ def private_mean(
     entries = count + exact.discrete_laplace(laws[1].numbers[0], bits)
     mean = middle + step * Fraction(deviation, max(entries, 1))
     return terms.seal(
-        float_near(min(max(mean, Fraction(low)), Fraction(high))),
+        float_near(min(max(mean, first), last)),
         replace(terms, adjacency=unit.adjacency).guarantee(),
         bits,
         evidence=proven_by("columns", *laws),
-        public={"low": low, "high": high, "count": entries, **_most(unit)},
+        public={**_named(ends), "count": entries, **_most(unit)},
     )
 
 
@@ -179,15 +183,15 @@ def mean_laws(unit: Unit, epsilon: float | Fraction, steps: int) -> tuple[Law, L
     )
 
 
-def _interval(low: float, high: float) -> tuple[Fraction, int, int]:
-    """Grid step of a public interval, and its first and last multiple in it.
+def _steps(low: Number, high: Number) -> tuple[Fraction, int, int]:
+    """Grid step of a public interval, and its first and last multiple in it."""
+    first, last = Fraction(low), Fraction(high)
+    step = (last - first) / STEPS
+    return step, math.ceil(first / step), math.floor(last / step)
 
-    Raises:
-        ValueError: not low < high, both finite.
-    """
-    ends = interval(low, high)
-    step = (ends[1] - ends[0]) / STEPS
-    return step, math.ceil(ends[0] / step), math.floor(ends[1] / step)
+
+def _named(ends: tuple[Number, Number]) -> dict[str, Number]:
+    return {"low": ends[0], "high": ends[1]}
 
 
 def _clipped(number_read: Fraction | float, step: Fraction, least: int, highest: int) -> int:

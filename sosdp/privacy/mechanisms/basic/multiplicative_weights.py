@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
+from sosdp.privacy.arguments import integer
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_up, root_down
-from sosdp.privacy.inputs import choose, integer, wholes
+from sosdp.privacy.inputs import choose, wholes
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.terms import Terms, on_terms
 

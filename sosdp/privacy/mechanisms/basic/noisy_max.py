@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from sosdp.privacy.arguments import positive
 from sosdp.privacy.calibrate import one_of, range_rho
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_up
-from sosdp.privacy.inputs import choose, positive, wholes
+from sosdp.privacy.inputs import choose, wholes
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.terms import Terms, on_terms
 
@@ -56,7 +57,8 @@ def report_noisy_max(
     """
     epsilon = terms.pure
     step = positive(unit, "unit")
-    whole_sensitivity = math.ceil(positive(sensitivity, "sensitivity") / step)
+    bound = positive(sensitivity, "sensitivity")
+    whole_sensitivity = math.ceil(bound / step)
     if len(scores) == 0:
         raise ValueError("there must be at least one candidate")
     one_of(noise, "noise", ("gumbel", "permute-and-flip"))
@@ -71,7 +73,7 @@ def report_noisy_max(
         chosen = exact.permute_and_flip(counted, rate, bits)
         rho = float_up(Fraction(epsilon) ** 2 / 2)
     moves = Fact(
-        f"no score changes by more than {float(sensitivity)!r} between neighbours"
+        f"no score changes by more than {float_up(bound)!r} between neighbours"
         + (", and all change in the same direction" if monotone else "")
     )
     name = "exponential" if noise == "gumbel" else "permute and flip"

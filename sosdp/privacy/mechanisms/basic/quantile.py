@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.privacy.arguments import integer, interval, positive
 from sosdp.privacy.calibrate import between, range_rho
 from sosdp.privacy.contributions import Unit, kept, unit_of
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import integer, interval, number, positive, wholes
+from sosdp.privacy.inputs import number, wholes
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.terms import Terms, on_terms
@@ -55,15 +56,15 @@ def grid(low: Any, high: Any, step: Any) -> Grid:
     Raises:
         ValueError: not low < high, finite, with 0 < step <= high - low (a grid of one point answers nothing).
     """
-    first, last = interval(low, high)
+    first, last = (Fraction(end) for end in interval(low, high))
     width = last - first
-    step = width / (POINTS - 1) if step is None else step
-    if positive(step, "step") > width:
+    unit = width / (POINTS - 1) if step is None else positive(step, "step")
+    if unit > width:
         raise ValueError(
-            f"a step of {float(step):g} is wider than the grid from {low} to {high}: give a smaller one, in "
+            f"a step of {float(unit):g} is wider than the grid from {low} to {high}: give a smaller one, in "
             "the units of the values"
         )
-    return Grid(first, Fraction(step), math.floor(width / Fraction(step)) + 1)
+    return Grid(first, unit, math.floor(width / unit) + 1)
 
 
 class Runs(NamedTuple):
@@ -149,7 +150,8 @@ def private_quantile(
     Source: Smith 2011; the score is the inverse sensitivity of the order statistic. Cost: n log n.
     """
     epsilon = terms.pure
-    points = grid(low, high, step)
+    ends = interval(low, high)
+    points = grid(*ends, step)
     unit = unit_of(terms.adjacency, users, terms.most)
     if (rank is None) == (q is None):
         raise ValueError("give q, for example q=0.5 for the median, or the rank of the value that is wanted")
@@ -168,7 +170,7 @@ def private_quantile(
         replace(terms, adjacency=unit.adjacency).guarantee(epsilon=epsilon, rho=range_rho(epsilon)),
         bits,
         evidence=proven_by("private_quantile", Law("exponential", (rate, 2 * moved))),
-        public={**wanted, "low": low, "high": high, "step": float(points.step)},
+        public={**wanted, "low": ends[0], "high": ends[1], "step": float(points.step)},
     )
 
 
@@ -190,9 +192,9 @@ def _rank_level(rank: int, n: int, unit: Unit) -> tuple[Level, int]:
     """
     if unit.adjacency != ONE_RECORD_REPLACED:
         raise ValueError(f"a rank needs a public number of records, which {unit.adjacency!s} hides: give q")
-    if integer(rank, "rank") > n:  # half a rank would leave levels that are no integers
+    wanted = integer(rank, "rank")  # half a rank would leave levels that are no integers
+    if wanted > n:
         raise ValueError(f"rank must be an integer in 1..{n}, got {rank}")
-    wanted = int(rank)
 
     def level(below: Any, above: Any) -> Any:
         return np.maximum(np.maximum(below - wanted + 1, above - n + wanted), 0)

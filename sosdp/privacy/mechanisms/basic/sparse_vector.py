@@ -10,12 +10,13 @@ from fractions import Fraction
 from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
+from sosdp.privacy.arguments import integer
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.ledger import OneProcess
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import integer, whole
+from sosdp.privacy.inputs import whole
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.terms import Terms, on_terms, sealed
 
@@ -71,7 +72,7 @@ class SparseVector(OneProcess):
     ) -> None:
         epsilon = calibrate.check_epsilon(epsilon)
         sensitivity = integer(sensitivity, "sensitivity")
-        self._left = integer(positives, "positives")
+        self._left = positives = integer(positives, "positives")
         first, self._scale = scales(epsilon, sensitivity, positives, monotone)
         law = Law("sparse vector", (first, self._scale, sensitivity, positives, 1 if monotone else 2))
         self.evidence = proven_by("sparse_vector", law)

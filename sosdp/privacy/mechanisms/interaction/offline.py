@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.privacy.arguments import integer
 from sosdp.privacy.calibrate import between, check_positive
 from sosdp.privacy.guarantee.rounding import float_down, float_up, root_down
-from sosdp.privacy.inputs import choose, integer
+from sosdp.privacy.inputs import choose
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from sosdp.privacy.arguments import integer, positive
 from sosdp.privacy.guarantee.condition import Condition
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.ledger import OneProcess
-from sosdp.privacy.inputs import integer, positive
 from sosdp.privacy.mechanisms.interaction.paid_rounds import PaidRounds
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import open_bits

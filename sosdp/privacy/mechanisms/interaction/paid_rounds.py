@@ -18,8 +18,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from sosdp.privacy.arguments import integer
 from sosdp.privacy.calibrate import check_delta, check_epsilon, narrowed
-from sosdp.privacy.inputs import integer
 
 CALIBRATIONS = ("tight", "tight-rdp", "paper")
 

@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.privacy.arguments import integer, positive
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED, Adjacency
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import LEFT_OUT, canonical, integer, members, number, positive
+from sosdp.privacy.inputs import LEFT_OUT, canonical, members, number
 from sosdp.privacy.mechanisms.propose_test_release import acceptance as accept
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits

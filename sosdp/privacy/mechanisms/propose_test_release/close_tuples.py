@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
-from sosdp.privacy.inputs import integer, positive
+from sosdp.privacy.arguments import integer, positive
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import tail_margin
 from sosdp.privacy.mechanisms.propose_test_release.tuple_geometry import (
     TupleTable,

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from sosdp.model.gathering import gathering
+from sosdp.privacy.arguments import integer, positive
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.evidence import proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import add_up, float_near, float_up
-from sosdp.privacy.inputs import integer, positive
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import (
     AgreementRule,
     agreement_rule,

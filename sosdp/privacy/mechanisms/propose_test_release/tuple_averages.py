@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
+from sosdp.privacy.arguments import integer, positive
 from sosdp.privacy.calibrate import one_of, range_rho
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.composition import halting
@@ -27,7 +28,7 @@ from sosdp.privacy.guarantee.condition import Condition, Fact, Kind
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_down, float_up
-from sosdp.privacy.inputs import choose, integer, positive
+from sosdp.privacy.inputs import choose
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import AgreementRule, agreement_rule, h_score
 from sosdp.privacy.mechanisms.propose_test_release.friendly_core import (
     mean_sensitivity,

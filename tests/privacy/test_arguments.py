@@ -1,0 +1,122 @@
+"""Public numbers of numpy are what they are: nothing wraps around, and no record shows their type."""
+
+import math
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sosdp.privacy.arguments import finite, integer, interval, positive
+from sosdp.privacy.guarantee.condition import Fact
+from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.privacy.mechanisms import above_threshold, interior_point, private_quantile
+from sosdp.privacy.mechanisms.basic.columns import private_mean
+from sosdp.privacy.mechanisms.basic.sparse_vector import SparseVector
+from sosdp.privacy.mechanisms.output_perturbation import ProjectionProgram, StrongConvexProgram
+from sosdp.privacy.scores.levels import level_sensitivity, rational_base
+from sosdp.privacy.scores.lifted import BracketScore
+from sosdp.privacy.scores.score import cube
+from sosdp.privacy.verification.release_check import check_release
+from tests.refusals import each, refuse
+
+SMALL = (np.uint8, np.int16, np.int64, np.float32, np.longdouble)
+
+
+@pytest.fixture(autouse=True)
+def no_overflow():
+    """A warning of numpy's is a failure: it is what is left of a number that wrapped around."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+@pytest.mark.parametrize("monotone", [False, True])
+def test_a_sparse_vector_adds_the_noise_of_all_its_answers(monotone):
+    for count in (np.uint8(129), np.int8(100), np.uint8(255)):
+        given = {"epsilon": 1.0, "insecure_seed": 1, "monotone": monotone}
+        seen, wanted = (SparseVector(5, positives=c, **given) for c in (count, int(count)))
+        assert seen._scale == wanted._scale and seen.evidence == wanted.evidence
+    release = above_threshold([0] * 3, 5, positives=np.uint8(129), epsilon=1.0)
+    assert check_release(release.to_dict()).status == "valid"
+
+
+def test_a_group_is_promised_the_square_of_its_size():
+    one = Guarantee(epsilon=1.0, delta=1e-9, rho=0.5, adjacency="one record (replace)")
+    for size in (np.uint8(17), np.int8(17), np.int64(17)):
+        assert one.for_group(size).to_dict() == one.for_group(17).to_dict()
+    three = Guarantee(epsilon=1.0, delta=0.0, rho=0.5, adjacency="3 records (replace)")
+    assert three.for_group(np.uint8(100)).adjacency == "300 records (replace)"
+    refuse(*each(one.for_group, (0, 1.5, True, np.float64(2.0)), "the size of a group"))
+
+
+def test_a_minimiser_moves_by_its_lipschitz_constant():
+    for kind in SMALL:
+        moved = StrongConvexProgram(kappa=0.5, lipschitz=kind(200)).sensitivity()
+        assert moved == 400.0
+        moved = StrongConvexProgram(kappa=kind(1), fixed_set=False, alpha=kind(200), radius=kind(200))
+        assert moved.sensitivity() == StrongConvexProgram(1.0, False, 200.0, 200.0).sensitivity()
+    for low, high in ((np.int8(-100), np.int8(100)), (np.float32(-100), np.longdouble(100))):
+        made = ProjectionProgram(shift_l1=np.uint16(200), low=low, high=high)
+        assert made.sensitivity() == 200.0
+    # more digits than a float has are rounded up, not to the nearest
+    third = np.longdouble(1) / 3
+    exact = Fraction(*third.as_integer_ratio())
+    assert Fraction(StrongConvexProgram(kappa=1.0, lipschitz=third).sensitivity()) >= exact
+
+
+def test_levels_have_the_sensitivity_of_their_score():
+    for kind in SMALL:
+        assert level_sensitivity(kind(200), 100, 1) == 300
+        score = BracketScore(
+            lambda data, candidate: (0, 0),
+            cube(kind(1), kind(3), 1),
+            5,
+            largest=kind(200),
+            proof=Fact("public"),
+            sensitivity=kind(200),
+            width=kind(100),
+            quantum=kind(1),
+        )
+        assert score.sensitivity == 300 and score.max_level == 200
+    assert rational_base(1.0, np.uint8(200)) == rational_base(1.0, 200)
+
+
+HOSTILE = (50.0, 0.001, 1e-30, 1e300, 10**30, Fraction(1, 10**40), math.nan, "x")
+
+
+def test_no_record_decides_whether_a_release_raises():
+    table = [float(x) for x in range(18, 90)] * 10
+    for kind in (np.int8, np.uint8, np.int64, np.float32, np.longdouble):
+        low, high = kind(18), kind(90)
+        for last in HOSTILE:
+            records = [*table[:-1], last]
+            calls = (
+                lambda a, b, s, r=records: private_mean(r, low=a, high=b, epsilon=1.0, insecure_seed=1),
+                lambda a, b, s, r=records: private_quantile(
+                    r, q=0.5, low=a, high=b, step=s, epsilon=1.0, insecure_seed=1
+                ),
+                lambda a, b, s, r=records: interior_point(
+                    r, low=a, high=b, step=s, epsilon=1.0, insecure_seed=1
+                ),
+            )
+            for call in calls:
+                seen, wanted = call(low, high, kind(1)), call(18, 90, 1)
+                assert seen.value == wanted.value and seen.evidence == wanted.evidence
+
+
+def test_a_check_returns_an_exact_number_of_python():
+    for kind in (*SMALL, np.float16, np.float64, int, float, Fraction):
+        for check in (finite, positive, lambda value, name: interval(value, 200)[0]):
+            number = check(kind(100), "x")
+            assert number == 100 and type(number) in (int, float, Fraction)
+            assert type(Fraction(number).numerator) is int
+    assert type(integer(np.uint8(3), "x")) is int
+    held = finite(Fraction(np.int64(1), np.int64(3)), "x")
+    assert (type(held.numerator), type(held.denominator)) == (int, int)
+    assert finite(np.float32(0.1), "x") == Fraction(float(np.float32(0.1)))
+    bad = (math.nan, math.inf, True, np.True_, np.array(True), "1", None, 1j, [1])
+    refuse(*each(lambda value: finite(value, "x"), bad, "x must be a finite number, got"))
+    refuse(
+        *each(lambda value: finite(value, "x", ">= 0"), (-1, np.int8(-1)), "x must be a finite number >= 0")
+    )
