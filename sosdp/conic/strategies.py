@@ -63,8 +63,7 @@ def bracket(
     if inner is True:
         return EMPTY
     if solution.status == "infeasible":
-        ray = _is_ray(program, solution.z) or find_point(program, solve) is True
-        if ray or _has_exact_ray(program, solve):
+        if _is_ray(program, solution.z) or find_point(program, solve) is True:
             return EMPTY
         return Bracket(-np.inf, np.inf, reason="the ray of infeasibility could not be proven")
     above = start = side
@@ -168,7 +167,7 @@ def _exact_lower(program: ConicProgram, upper: float, solve: Solve, relative: fl
 def _has_exact_ray(program: ConicProgram, solve: Solve) -> bool:
     """Whether a ray that is proven in exact arithmetic shows that no point exists."""
     rays = ray_program(program)
-    return rays is not None and not isinstance(find_point(rays, solve), bool)
+    return rays is not None and not isinstance(_near_answers(rays, solve), bool)
 
 
 def _is_ray(program: ConicProgram, z: np.ndarray) -> bool:
@@ -253,7 +252,7 @@ def is_unbounded(program: ConicProgram, solve: Solve, cost: float = 0.0) -> bool
     """Whether a feasible point and a direction that improves it are both proven; None: proven to have no
     point. ``cost``: what entries of q are off by at most, beside their size."""
     point = find_point(replace(program, q=np.zeros_like(program.q)), solve)
-    if point is True or point is False and _has_exact_ray(program, solve):
+    if point is True:
         return None
     return point is not False and is_dual_infeasible(program, solve, cost=cost)
 
@@ -275,7 +274,7 @@ def is_dual_infeasible(program: ConicProgram, solve: Solve, relative: float = 0.
         constant=0.0,
     )
     if not relative:
-        best = find_point(falls, solve)
+        best = _near_answers(falls, solve)
         if isinstance(best, bool):
             return False
         inner, at = best
@@ -289,7 +288,14 @@ def is_dual_infeasible(program: ConicProgram, solve: Solve, relative: float = 0.
 
 def find_point(program: ConicProgram, solve: Solve) -> tuple[Restricted, Point] | bool:
     """A point that is proven feasible, in the coordinates of a restricted program; True where it is proven
-    that there is none, False where nothing is."""
+    that there is none, False where nothing is. A ray on a face of the cone is not near those of a solver: a
+    -1 on the diagonal of a matrix, under moments of a degree that it does not need."""
+    result = _near_answers(program, solve)
+    return _has_exact_ray(program, solve) if result is False else result
+
+
+def _near_answers(program: ConicProgram, solve: Solve) -> tuple[Restricted, Point] | bool:
+    """``find_point``, near a solver's points and rays."""
     inner = restrict(program)
     for _ in range(_ROUNDS):
         if not isinstance(inner, Restricted):

@@ -164,6 +164,20 @@ def test_a_point_that_is_proven():
     assert find_point(lmi([1], [unit(2, 0, 0)], unit(2, 0, 1)), clarabel.solve) is True
 
 
+@pytest.mark.parametrize("degree", [1, 2, 4])
+@pytest.mark.parametrize("quantified", [False, True])
+def test_a_ray_on_a_face_shows_that_there_is_no_point(quantified, degree):
+    """-1 on a diagonal: a higher degree adds moments under which no ray is inside the cone."""
+    x, v = sd.variables("x v")
+    matrix = sd.PSD([[-1, x + 4], [x + 4, -x]])
+    system = sd.System(sd.for_all([v], -1 + x * v - x * v**2 >= 0) if quantified else matrix)
+    answer = sd.feasible(system, degree)
+    assert answer.status == "infeasible", answer.reason
+    assert sd.minimize(x, system, degree).status == "infeasible"
+    conic = sd.Relaxation(system, degree).to_conic()
+    assert quantified or find_point(conic, clarabel.solve) is True
+
+
 @pytest.mark.parametrize(
     ("gap", "relative", "empty"), [(1e-12, 1e-14, True), (1e-12, 1e-11, False), (0, 0, False)]
 )
