@@ -310,9 +310,18 @@ class Statement:
         return target, [[*row, price] for row, price in zip(rows, self.prices, strict=True)]
 
     @property
+    def decides(self) -> bool:
+        """Whether it is asked if a set has a point, or if there are measures: every value is the best."""
+        return self.kind == FEASIBLE or self.kind == MEASURES and not any(d.parts[0] for d in self.demands)
+
+    @property
     def emptiness(self) -> Statement | None:
-        """The statement that refutes the sets; None where that is what is asked already, nothing is a set, or
-        nothing is wanted of one: the zero measure on an empty set satisfies mass <= 1."""
+        """The statement that refutes the sets, or that there are measures; None where that is what is asked
+        already, nothing is a set, or nothing is wanted of one: the zero measure on an empty set satisfies
+        mass <= 1."""
+        if self.kind == MEASURES and not (self.decides or self.single):
+            bare = tuple(replace(d, parts=(d.parts[0] * 0, *d.parts[1:])) for d in self.demands)
+            return replace(self, demands=bare, constant=Fraction(0))
         demand = self.demands[0]
         wanted = self.single and self.kind not in (FEASIBLE, PROOF) and math.isinf(min(self.upper))
         if not wanted or not demand.constrained:

@@ -278,3 +278,44 @@ def test_a_value_at_moments_without_end_is_no_optimum():
     assert sd.minimize(x * y, [x**2 <= 1], degree=4).status in ("inaccurate", "unbounded", "failed")
     distant = sd.minimize((y - 10**5) ** 4 + x * y, [x**2 <= 1], degree=4)
     assert distant.status == "optimal" and distant.bound == pytest.approx(-100000.4724704, rel=1e-8)
+
+
+def two_measures_of_any_mass(program):
+    on = sd.System(x**2 <= 9)
+    m, n = program.measure([x], on=on), program.measure([x], on=on)
+    return [
+        m(x**2 - x) + n(-3 * x**2 - x - 3) >= -5,
+        m(3 * x**2) + n(-(x**2) + 3 * x + 3) >= -1,
+        m(5 * x**2 - 2 * x + 3) + n(2 * x**2 - x - 1) >= 11,
+    ]
+
+
+def large_moments(program):
+    m = program.measure([x], on=sd.System(x**2 <= 9))
+    return [m(x**2) == 1250000, m(x) == 100000]
+
+
+def no_measures(program):
+    """Half the first line and the second integrate 4096 (x**2 + y**2) - 9 - 8192 (x - y)**2 to 1/2."""
+    m = program.measure([x, y], on=sd.System(4096 * (x**2 + y**2) <= 9))
+    return [
+        m(-320 * y - 2) >= 0,
+        m(-4096 * x**2 + 16384 * x * y - 4096 * y**2 + 160 * y - 8) >= Fraction(1, 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("statement", "status"),
+    [(two_measures_of_any_mass, "optimal"), (large_moments, "optimal"), (no_measures, "infeasible")],
+)
+def test_whether_there_are_measures_of_any_mass_is_decided(statement, status):
+    """A yes or no has no value to miss, and inequalities alone may refute: exact arithmetic decides."""
+    program = sd.MeasureProgram()
+    program.require(statement(program))
+    mu = program.measures[0]
+    for result in (program.feasible(), program.minimize(mu(0 * x)), program.minimize(mu.mass)):
+        assert result.status == status, result.reason
+    result = program.feasible()
+    assert np.isnan(result.bound) and result.certified_bound is None
+    if status == "optimal":
+        assert result.mass(mu) > 0 and str(status) in repr(result)

@@ -34,15 +34,16 @@ from ..assemble.identity import GramProgram, Identity, RawSolution
 from ..candidate import Candidate, State
 from ..certify.exact_data import ExactData, as_stated
 from ..change import Built, Change, build
+from ..descent import near
 from ..solve.forms import gram_form, moment_form
-from ..statement import FEASIBLE, Demand
+from ..statement import Demand
 
 _PATIENCE = 10.0  # seconds that a proof gets at least
 _ROWS, _COLUMNS = 2500, 300  # larger programs are left alone: a minute
 _ROOT = np.array([SQRT2])
 UNPROVEN = "that could not be proven"
 EMPTY = "no moments meet the constraints, proven in exact arithmetic"
-_MOMENTS = "moments satisfy every constraint, proven in exact arithmetic, perhaps no point does"
+_MOMENTS = "moments satisfy every constraint, proven in exact arithmetic, perhaps no point or measure does"
 
 Proof = Callable[[ConicProgram, Solve, ExactData], Any]
 Form = Callable[[GramProgram], ConicProgram | None]
@@ -55,9 +56,9 @@ def patience(raw: RawSolution, deadline: float = np.inf) -> float:
 
 
 def exact(state: State) -> Candidate | None:
-    """Of a question whether a set has a point: that it has no pseudo-moments, or some that satisfy all of it.
-    Elements of bases that no square can use are kept: their moments may be as large as one likes, but where
-    a square is zero, products with them are."""
+    """Of a question whether a set has a point, or whether there are measures: that there are no
+    pseudo-moments, or some that satisfy all of it. Elements of bases that no square can use are kept: their
+    moments may be as large as one likes, but where a square is zero, products with them are."""
     wanted = state.statement
     whole = [replace(d, options=replace(d.options, prune=False), reduced=False) for d in wanted.demands]
     built = build(replace(wanted, demands=tuple(whole)), state.best.built.change)
@@ -66,7 +67,8 @@ def exact(state: State) -> Candidate | None:
         return None
     if shown is True:
         return replace(state.best, step="exact", status="infeasible", reason=EMPTY, settled=True)
-    return replace(state.best, step="exact", status="optimal", reason=_MOMENTS)
+    value = near(wanted.constant)
+    return replace(state.best, step="exact", status="optimal", reason=_MOMENTS, value=value, settled=True)
 
 
 def _point(conic: ConicProgram, solve: Solve, exact: ExactData) -> Any:
@@ -75,9 +77,9 @@ def _point(conic: ConicProgram, solve: Solve, exact: ExactData) -> Any:
 
 
 def may_decide(state: State) -> bool:
-    """Whether it is asked if a set has a point, by a program that exact arithmetic reads in seconds."""
+    """Whether it is asked if there is anything, by a program that exact arithmetic reads in seconds."""
     rows, columns = state.best.built.program.identity.gram.shape
-    return state.statement.kind == FEASIBLE and rows <= _ROWS and columns <= _COLUMNS
+    return state.statement.decides and rows <= _ROWS and columns <= _COLUMNS
 
 
 def unbounded(state: State, candidate: Candidate) -> tuple[bool | None, str]:
