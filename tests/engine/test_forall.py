@@ -40,6 +40,22 @@ def test_a_quartic_form_in_two_variables():
     assert -2 - 1e-6 <= answer.certified_bound <= -2
 
 
+@pytest.mark.parametrize(
+    ("objective", "q", "free", "least"),
+    [
+        (x[0], (x[0] + 1) * v[0] ** 2 + 2 * x[1] * v[0] * v[1] + v[1] ** 2, 0, -1),
+        (x[0] + x[1], x[0] * v[0] ** 4 + (2 + x[1]) * v[0] ** 2 + 1, 1, -3),
+        (x[0] + x[1], x[0] * v[0] ** 4 + 2 * v[0] + x[1], 1, 2),
+        (t, v[0] ** 4 + v[1] ** 4 + t * v[0] ** 2 * v[1] ** 2, 1, -2),
+    ],
+)
+def test_a_bound_is_proven_where_the_set_bounds_nothing(objective, q, free, least):
+    """By the dual vector of the conic program, as for matrices: moments of free directions are in it."""
+    answer = sd.minimize(objective, sd.System(sd.for_all([u for u in v if u in q.variables], q >= 0)))
+    assert [block.null.ids.size for block in answer.identity.blocks if block.null is not None] == [free]
+    assert least - 1e-6 <= answer.certified_bound <= least
+
+
 def test_an_impossible_one_is_refuted():
     assert sd.feasible(sd.System(PARABOLA, t <= -2.01, t >= -5)).status == "infeasible"
     assert sd.feasible(sd.System(PARABOLA, t <= -1.99, t >= -5)).status == "optimal"

@@ -178,7 +178,6 @@ def exact_bound(identity: Identity, demand: Demand, time_limit: float | None) ->
     there is none."""
     rows, columns = identity.gram.shape
     plain = identity.symmetry is None and identity.dominance is None and not identity.hermitian
-    plain = plain and all(block.null is None for block in identity.blocks)
     single = identity.unknown.shape[0] == 1 and identity.unknown.nnz == 1
     if not (plain and single) or rows > _ROWS or columns > _COLUMNS:
         return None
