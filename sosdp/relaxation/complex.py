@@ -342,9 +342,10 @@ def _holomorphic(demand: WordDemand, sense: str, options: Options, began: float)
 
 def _is_better(wider: PseudoExpectation, best: PseudoExpectation, sign: int) -> bool:
     """Whether squares of the parts prove more, beyond rounding, or settle what the others do not."""
+    settles = wider.status == "optimal" and best.status in ("failed", "inaccurate")
     if wider.status == "infeasible" or wider.certified_bound is None:
-        return wider.status == "infeasible"
-    if best.certified_bound is None or (wider.status == "optimal" and best.status == "inaccurate"):
+        return wider.status == "infeasible" or (settles and best.certified_bound is None)
+    if best.certified_bound is None or settles:
         return True
     gain = sign * (wider.certified_bound - best.certified_bound)
     return gain > 1e-6 * max(abs(wider.certified_bound), abs(best.certified_bound))

@@ -184,6 +184,7 @@ def test_far_from_zero_the_default_is_what_the_parts_give(centre):
     low, high = sd.minimize(near, on), sd.maximize(-near, on)
     assert (low.status, high.status) == ("optimal", "optimal")
     assert -1e-5 <= low.certified_bound <= 0 <= high.certified_bound <= 1e-5
+    assert sd.minimize(near, on, certify_bound=False).status == "optimal"
     single = sd.minimize((z - centre).abs2() + z.real, on)
     assert single.status == "optimal" and np.abs(single.atoms() - (centre - 0.5)).max() < 1e-2
     truth = centre.real - 0.25
