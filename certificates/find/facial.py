@@ -24,7 +24,6 @@ import scipy.sparse as sp
 from flint import fmpq, fmpq_mat, fmpz_mat
 
 from certificates.exact import Terms, add_to, fraction, value_at
-from certificates.find.numbers import over_common
 from certificates.find.rounding import Linear, NotCertifiable, Rounder, checked, linear, positive_in_floats
 from certificates.find.zeros import MOST_ZEROS, refined, relations
 from certificates.identity import Claim, Multiplier
@@ -94,15 +93,14 @@ class Faces:
         """Faces that irrational zeros of the target leave: the rows of a rational Gram matrix are integer
         relations between the monomials there. None of them where there is no such zero."""
         side = max((len(b) for b in rounder.bases), default=0)
-        factors = [factor for factor in rounder.factors if isinstance(factor, dict)]
-        if len(factors) < len(rounder.factors) or side > LARGEST_SIDE:
+        if any(len(factor) > 1 for factor in rounder.factors) or side > LARGEST_SIDE:
             return []  # matrices, or long lattice reduction
         digits = _DIGITS * side + 30
         room = Fraction(1, 10 ** (digits // 2))
         points = [z for z in (refined(self.claim, start, digits) for start in near[:MOST_ZEROS]) if z]
         zeros = [z for z in points if abs(fraction(value_at(rounder.target, z))) < room]
         faces = []
-        for factor, basis in zip(factors, rounder.bases, strict=True) if zeros else ():
+        for ((factor,),), basis in zip(rounder.factors, rounder.bases, strict=True) if zeros else ():
             reach = [z for z in zeros if abs(fraction(value_at(factor, z))) > room]
             values = [[fraction(value_at({row: fmpq(1)}, z)) for row in basis] for z in reach]
             rows = relations(values, _DIGITS * len(basis)) if reach else kernel([], len(basis))
@@ -142,17 +140,15 @@ class Faces:
         """Faces that exact zeros of the target leave: Gram matrices annihilate integer vectors there."""
         out = []
         zeros = [z for z in points if value_at(rounder.target, z) == 0]
-        for block, basis, factor in zip(rounder.blocks, rounder.bases, rounder.factors, strict=True):
+        blocks = zip(rounder.blocks, rounder.bases, rounder.factors, rounder.entry, strict=True)
+        for block, basis, factor, entry in blocks:
             vectors: list[list[int]] = []
-            matrix = factor if isinstance(factor, list) else []
-            ids = {v for row in matrix for p in row for m in p for v in m}  # free ones among them
+            ids = {v for row in factor for p in row for m in p for v in m}  # free ones among them
             for z in zeros if not block.kind.startswith("expectation") else ():
-                values = [value_at({row: fmpq(1)}, z) for row in basis]
-                if isinstance(factor, dict):
-                    vectors += [_integral(values)] if value_at(factor, z) != 0 else []
-                elif ids <= z.keys():
-                    columns = [[value_at(p, z) for p in row] for row in matrix]  # symmetric
-                    pairs = [*zip(values, np.asarray(block.entry).tolist(), strict=True)]
+                if ids <= z.keys():
+                    values = [value_at({row: fmpq(1)}, z) for row in basis]
+                    columns = [[value_at(p, z) for p in row] for row in factor]  # symmetric
+                    pairs = [*zip(values, entry, strict=True)]
                     vectors += [_integral([v * column[e] for v, e in pairs]) for column in columns]
             out.append(_complement([v for v in vectors if any(v)], len(basis)))
         return out
@@ -185,13 +181,13 @@ class Faces:
                 continue
             entries = square([next(left) for _ in range(svec_length(side))], side)
             small = fmpq_mat(entries)
-            if not positive_in_floats(over_common(small)[0]):
+            if not positive_in_floats(table_of(small.numer_denom()[0])):
                 raise NotCertifiable("a Gram matrix that was rounded is not positive semidefinite")
-            whole, common = over_common(fmpq_mat(w) * small * fmpq_mat(w.transpose()))
-            result = rounder.multiplier(k, whole, common)
+            gram = (fmpq_mat(w) * small * fmpq_mat(w.transpose())).tolist()
+            result = rounder.multiplier(k, gram)
             if result is not None:
                 multipliers.append(result)
-                parts.append(rounder.contribution(k, np.array(whole, dtype=object), common))
+                parts.append(rounder.contribution(k, gram))
         cofactors: dict[int, Terms] = {}
         for ((j, row), _), value in zip(system.free, left, strict=True):
             if value:

@@ -67,9 +67,3 @@ def reduced(rows: list[list[fmpq]]) -> list[tuple[int, list[fmpq]]]:
     """The rows of the reduced echelon form that are not zero, each with the column of its pivot."""
     table, rank = fmpq_mat(rows).rref()
     return [(next(k for k, v in enumerate(row) if v != 0), row) for row in table.table()[:rank]]
-
-
-def over_common(matrix: fmpq_mat) -> tuple[list[list[int]], int]:
-    """The entries of a matrix of rationals over their common denominator."""
-    whole, denominator = matrix.numer_denom()
-    return [[int(v) for v in row] for row in whole.tolist()], int(denominator)

@@ -110,13 +110,13 @@ class _Path:
         self.constant = system.goal[one] if one >= 0 else rational(0)
         self.cost = [system.goal[m] for m in free]
         self.blocks = []
-        for basis, triangle, effects in zip(rounder.bases, rounder.triangles, system.effects, strict=True):
+        for k, effects in enumerate(system.effects):
             entries: dict[int, list[tuple[int, int, Any]]] = {}
-            for i, j, effect in zip(*(t.tolist() for t in triangle), effects, strict=True):
+            for (i, j, _), effect in zip(rounder.products(k), effects, strict=True):
                 for m, value in effect.items():
                     entries.setdefault(m, []).append((j, i, value if i == j else value / 2))
             columns = {column: entries[m] for column, m in enumerate(free) if m in entries}
-            self.blocks.append(Block(len(basis), entries.get(one, []), columns))
+            self.blocks.append(Block(len(rounder.bases[k]), entries.get(one, []), columns))
         work = work_of(len(free), [len(basis) for basis in rounder.bases])
         if work > LARGEST_WORK:
             raise NotCertifiable(

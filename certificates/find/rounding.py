@@ -10,14 +10,15 @@ Positive definiteness is screened in floating point here and proven exactly by t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from flint import fmpq, fmpq_mat
+from flint import fmpq
 
 from certificates.exact import (
     Monomial,
@@ -31,15 +32,13 @@ from certificates.exact import (
     terms_of,
     times,
 )
-from certificates.find.numbers import over_common
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
-from sosdp.algebra import monomials as mono
 from sosdp.algebra.polynomial import Polynomial
-from sosdp.algebra.products import Products
 from sosdp.conic.exact.integers import as_floats
 from sosdp.relaxation.duals import DualData, GramBlock
 
+Gram = list[list[fmpq]]
 Update = dict[tuple[int, int], Any]  # changes of entries of a Gram matrix, below the diagonal or on it
 
 
@@ -109,27 +108,20 @@ class Rounder:
         self.free = [(int(j), p) for j, p in dual.equality_multipliers]
         self.rules = Rules(self.equalities[: len(claim.equalities)])
         self.factors = [self._factor(b) for b in self.blocks]
-        self._number_products()
+        self.entry = [[0] * len(b.basis) if b.entry is None else b.entry.tolist() for b in self.blocks]
 
-    def _number_products(self) -> None:
-        """Number the monomials basis[i] * basis[j], j <= i, of all blocks (`numbers[k]`: lower triangle)."""
-        self.triangles = [np.tril_indices(len(b)) for b in self.bases]
-        products = Products()
-        for block, (i, j) in zip(self.blocks, self.triangles, strict=True):
-            basis = np.asarray(block.basis)
-            products.add(basis, i, basis, j, mono.constant(1))
-        distinct, number = products.distinct()
-        self.numbers = np.split(number, np.cumsum(products.sizes)[:-1]) if self.blocks else []
-        self.rows: list[Monomial] = monomials_of(distinct)
-
-    def _factor(self, block: GramBlock) -> Terms | list[list[Terms]]:
-        """What multiplies a block: a polynomial, or the rows of a matrix."""
+    def _factor(self, block: GramBlock) -> list[list[Terms]]:
+        """The rows of the matrix that multiplies a block; of a polynomial that is its only entry."""
         of = self.claim.multiplied(block.kind)
         if block.kind.endswith("psd"):
             return [[terms_of(p) for p in row] for row in of[block.index[0]]]
-        factors = [terms_of(of[k]) for k in block.index] if block.kind != "sos" else []
-        one: Terms = {(): fmpq(1)}
-        return reduce(multiply, factors, one)
+        factors = [of[k] for k in block.index] if block.kind != "sos" else []
+        return [[terms_of(math.prod(factors, start=Polynomial(1)))]]
+
+    def products(self, k: int) -> Iterator[tuple[int, int, Monomial]]:
+        """The entries (i, j), j <= i, of block k, and the product of their monomials."""
+        basis = self.bases[k]
+        return ((i, j, times(u, basis[j])) for i, u in enumerate(basis) for j in range(i + 1))
 
     @cached_property
     def places(self) -> dict[Monomial, _Place]:
@@ -138,16 +130,10 @@ class Rounder:
         for k, block in enumerate(self.blocks):
             if block.kind != "sos":
                 continue
-            row, column = self.triangles[k]
-            # an off-diagonal entry moves by half of what it absorbs: those first
-            order = np.argsort(row == column, kind="stable")
-            numbers, first = np.unique(self.numbers[k][order], return_index=True)
-            chosen = order[first]
-            entries = zip(numbers.tolist(), row[chosen].tolist(), column[chosen].tolist(), strict=True)
-            for number, i, j in entries:
-                product = self.rows[number]
+            for i, j, product in self.products(k):
                 factor, normal = self.rules.normal(product)
                 known = result.get(normal)
+                # an off-diagonal entry moves by half of what it absorbs: those first
                 if factor and (known is None or (i != j and known.i == known.j)):
                     result[normal] = _Place(k, i, j, factor, product)
         return result
@@ -165,7 +151,7 @@ class Rounder:
             pairs = zip(monomials_of(polynomial.monos), polynomial.coefs.tolist(), strict=True)
             rounded = {row: fmpq(round(float(c) * scale), scale) for row, c in pairs}
             add_to(cofactors.setdefault(j, {}), rounded)
-        rest = self.missing((self.contribution(k, gram, scale) for k, gram in enumerate(grams)), cofactors)
+        rest = self.missing((self.contribution(k, gram) for k, gram in enumerate(grams)), cofactors)
         loose = next((row for row in rest if row not in self.places), None)
         if loose is not None:
             raise NotCertifiable(
@@ -173,7 +159,7 @@ class Rounder:
                 "is rounded (try a higher degree)"
             )
         updates = self._absorb(rest, cofactors)
-        out = [self._finish(k, grams[k], updates[k], scale) for k in range(len(self.blocks))]
+        out = [self._finish(k, grams[k], updates[k]) for k in range(len(self.blocks))]
         return (*(m for m in out if m is not None), *self.others(cofactors))
 
     def missing(self, parts: Iterable[Terms], cofactors: dict[int, Terms]) -> Terms:
@@ -194,44 +180,27 @@ class Rounder:
         out += [Multiplier("square", (k,), polynomial=Polynomial(u)) for k, u in enumerate(self.squares) if u]
         return out
 
-    def multiplier(self, k: int, whole: Sequence[Sequence[int]], common: int) -> Multiplier | None:
-        """Block k with a matrix over one denominator, zero rows left out; None when nothing is left."""
+    def multiplier(self, k: int, gram: Gram) -> Multiplier | None:
+        """Block k with a matrix of rationals, zero rows left out; None when nothing is left."""
         block = self.blocks[k]
-        return Multiplier(
-            block.kind,
-            tuple(int(v) for v in block.index) if block.kind != "sos" else (),
-            tuple(self.bases[k]),
-            tuple(map(tuple, whole)),
-            common,
-            () if block.entry is None else tuple(np.asarray(block.entry).tolist()),
-        ).trimmed()
+        index = map(int, block.index) if block.kind != "sos" else ()
+        entry = () if block.entry is None else self.entry[k]
+        return Multiplier.weighing(block.kind, index, self.bases[k], gram, entry).trimmed()
 
     def proof(self, places: Sequence[int]) -> Proof:
         """The proof at the first of these numbers of bits that the checker accepts; raises NotCertifiable."""
         return first(lambda bits: checked(self.claim, self.multipliers(bits)), places, " ({} bits)")
 
-    def contribution(self, k: int, gram: np.ndarray, scale: int) -> Terms:
+    def contribution(self, k: int, gram: Gram) -> Terms:
         """Exactly what block k adds to its target."""
-        row, column = self.triangles[k]
-        factor = self.factors[k]
-        if isinstance(factor, list):
-            out: Terms = {}
-            for i, j, value in zip(row.tolist(), column.tolist(), gram[row, column].tolist(), strict=True):
-                add_to(out, self.entry_effect(k, i, j, fmpq(value, scale)) if value else {})
-            return out
-        squares = self._collect(self.numbers[k], gram[row, column] * np.where(row == column, 1, 2), scale)
-        return squares if factor.keys() == {()} and factor[()] == 1 else multiply(squares, factor)
-
-    def _collect(self, numbers: np.ndarray, values: np.ndarray, scale: int) -> Terms:
-        """The polynomial sum of values[e] / scale * rows[numbers[e]], added exactly."""
-        if values.dtype != object and values.size * float(np.abs(values).max(initial=0)) < 2.0**62:
-            total = np.zeros(len(self.rows), dtype=np.int64)
-        else:
-            values, total = values.astype(object), np.zeros(len(self.rows), dtype=object)
-        np.add.at(total, numbers, values)
-        used = np.flatnonzero(total)
-        pairs = zip(used.tolist(), total[used].tolist(), strict=True)
-        return {self.rows[n]: fmpq(v, scale) for n, v in pairs}
+        squares, out, entry = dict[tuple[int, int], Terms](), Terms(), self.entry[k]
+        for i, j, product in self.products(k):
+            if value := gram[i][j]:
+                part = squares.setdefault((entry[i], entry[j]), {})
+                part[product] = part.get(product, 0) + (value if i == j else 2 * value)
+        for (e, f), part in squares.items():
+            add_to(out, multiply(part, self.factors[k][e][f]))
+        return out
 
     def _absorb(self, rest: Terms, cofactors: dict[int, Terms]) -> list[Update]:
         """Move a remainder in normal form into one Gram entry per monomial, rewriting cofactors included."""
@@ -250,19 +219,16 @@ class Rounder:
 
     def entry_effect(self, k: int, i: int, j: int, change: fmpq) -> Terms:
         """What changing entries (i, j) and (j, i) of block k by `change` adds to the target."""
-        basis, factor, entry = self.bases[k], self.factors[k], self.blocks[k].entry
-        if isinstance(factor, list):
-            assert entry is not None
-            factor = factor[entry[i]][entry[j]]
-        return multiply({times(basis[i], basis[j]): change * (1 if i == j else 2)}, factor)
+        basis, entry = self.bases[k], self.entry[k]
+        square = {times(basis[i], basis[j]): change * (1 if i == j else 2)}
+        return multiply(square, self.factors[k][entry[i]][entry[j]])
 
-    def _finish(self, k: int, gram: np.ndarray, update: Update, scale: int) -> Multiplier | None:
-        """Block k with its update over one denominator, zero rows left out; None when nothing is left."""
-        rows = [[fmpq(v, scale) for v in row] for row in gram.tolist()]
+    def _finish(self, k: int, gram: Gram, update: Update) -> Multiplier | None:
+        """Block k with its update, zero rows left out; None when nothing is left."""
         for (i, j), value in update.items():
-            rows[i][j] += value
-            rows[j][i] = rows[i][j]
-        result = self.multiplier(k, *over_common(fmpq_mat(rows)))
+            gram[i][j] += value
+            gram[j][i] = gram[i][j]
+        result = self.multiplier(k, gram)
         if result is not None and not positive_in_floats(result.gram):
             raise NotCertifiable(
                 "a Gram matrix is not positive semidefinite after rounding: the multipliers are too close to "
@@ -294,10 +260,10 @@ def linear(rounder: Rounder) -> Linear:
         normal = rounder.rules.divide(terms, {})
         return {numbers.setdefault(row, len(numbers)): value for row, value in normal.items()}
 
-    effects = []
-    for k, triangle in enumerate(rounder.triangles):
-        entries = zip(*(t.tolist() for t in triangle), strict=True)
-        effects.append([by_number(rounder.entry_effect(k, i, j, fmpq(1))) for i, j in entries])
+    effects = [
+        [by_number(rounder.entry_effect(k, i, j, fmpq(1))) for i, j, _ in rounder.products(k)]
+        for k in range(len(rounder.blocks))
+    ]
     free = []
     for j, polynomial in rounder.free:
         for row in monomials_of(polynomial.monos):
@@ -306,16 +272,11 @@ def linear(rounder: Rounder) -> Linear:
     return Linear(rounder, list(numbers), effects, free, [goal.get(n, fmpq(0)) for n in range(len(numbers))])
 
 
-def _dyadic(gram: np.ndarray, bits: int) -> np.ndarray:
-    """Entries times 2^bits, rounded to integers (Python's when they are long), symmetric; floats, or an
-    object array of rationals."""
-    if gram.dtype != object:
-        gram = (gram + gram.T) / 2
-        rounded = np.rint(np.ldexp(gram, bits))
-        if np.abs(rounded).max(initial=0.0) < 2.0**61:
-            return rounded.astype(np.int64)
-    rows = [[round(Fraction(v) * (1 << bits)) for v in row] for row in gram.tolist()]
-    return np.array(rows, dtype=object).reshape(gram.shape)
+def _dyadic(gram: np.ndarray, bits: int) -> Gram:
+    """Floats (made symmetric), or an object array of rationals, rounded to so many binary places."""
+    scale = 1 << bits
+    numbers = gram * scale if gram.dtype == object else np.ldexp((gram + gram.T) / 2, bits)
+    return [[fmpq(round(v), scale) for v in row] for row in numbers.tolist()]
 
 
 def positive_in_floats(whole: Sequence[Sequence[int]]) -> bool:

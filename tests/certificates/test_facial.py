@@ -9,8 +9,8 @@ from flint import fmpq, fmpq_mat
 import certificates
 import sosdp as sd
 from certificates.find.extract import with_products
-from certificates.find.numbers import over_common
 from certificates.find.rounding import NotCertifiable, positive_in_floats
+from sosdp.conic.exact.integers import table_of
 from tests.certificates.solved import path_of
 from tests.refusals import refuse
 
@@ -174,4 +174,4 @@ HUGE = fmpq(10**400, 3)
     ],
 )
 def test_floats_refuse_only_what_no_rounding_of_theirs_explains(entries, indefinite):
-    assert positive_in_floats(over_common(fmpq_mat(entries))[0]) != indefinite
+    assert positive_in_floats(table_of(fmpq_mat(entries).numer_denom()[0])) != indefinite
