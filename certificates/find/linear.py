@@ -16,52 +16,39 @@ from flint import fmpq
 from scipy.optimize import linprog
 
 from certificates.exact import Terms, multiply, polynomial_of, terms_of
-from certificates.find.numbers import reduced
 from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
+from sosdp.conic.exact.corrected import Effects, Equations, in_floats
 
 _CELLS = 400_000  # of the exact linear system
 
 
-def nonnegative_solution(
-    columns: list[list[fmpq]], cost: list[fmpq], wanted: list[fmpq], free: int = 0
-) -> list[fmpq] | None:
-    """Exact c with sum c_k columns_k = wanted, c_k >= 0 but for the last `free` ones.
+def _nonnegative(effects: list[Effects], cost: list[fmpq], goal: list[fmpq], free: int) -> list[fmpq] | None:
+    """Exact c with sum c_k effects_k = goal, c_k >= 0 but for the last `free` ones.
 
     Of least cost in floats (a vertex of the linear program); None without one, or with its support misread.
     """
-    table = np.array([[float(v) for v in column] for column in columns]).T.reshape(len(wanted), -1)
+    table = in_floats(effects, len(goal)).toarray().T
     sizes = np.maximum(np.abs(table).max(axis=0, initial=0.0), 1e-300)
-    bounds = [(0, None)] * (len(columns) - free) + [(None, None)] * free
+    last = len(effects) - free
     answer = linprog(
         np.array([float(v) for v in cost]) / sizes,
         A_eq=table / sizes,
-        b_eq=[float(v) for v in wanted],
-        bounds=bounds,
+        b_eq=[float(v) for v in goal],
+        bounds=[(0, None)] * last + [(None, None)] * free,
         method="highs-ds",
     )
     if answer.status != 0:
         return None
-    support = [k for k, v in enumerate(answer.x) if v > 1e-9 or k >= len(columns) - free]
-    result = solved([columns[k] for k in support], wanted)
-    if result is None:
-        return None
-    out = [fmpq(0)] * len(columns)
-    for k, value in zip(support, result, strict=True):
-        out[k] = value
-    return out if all(c >= 0 for c in out[: len(columns) - free]) else None
+    used = [bool(v > 1e-9 or k >= last) for k, v in enumerate(answer.x)]
+    result = _solved([effect if u else {} for effect, u in zip(effects, used, strict=True)], goal)
+    return result if result is not None and all(c >= 0 for c in result[:last]) else None
 
 
-def solved(columns: list[list[fmpq]], wanted: list[fmpq]) -> list[fmpq] | None:
-    """One exact solution c of sum c_k columns_k = wanted, or None."""
-    rows = [[column[r] for column in columns] + [value] for r, value in enumerate(wanted)]
-    out = [fmpq(0)] * len(columns)
-    for pivot, row in reduced(rows):
-        if pivot == len(columns):
-            return None
-        out[pivot] = row[-1]
-    return out
+def _solved(effects: list[Effects], goal: list[fmpq]) -> list[fmpq] | None:
+    """One exact solution c of sum c_k effects_k = goal, or None."""
+    return Equations(effects, len(goal)).corrected([fmpq(0)] * len(effects), goal)
 
 
 def refutation(claim: Claim, degree: int) -> Proof:
@@ -81,17 +68,15 @@ def refutation(claim: Claim, degree: int) -> Proof:
         for row in combinations_with_replacement(ids, d)
     ]
     parts = [*inequalities, *(multiply({row: fmpq(1)}, equalities[j]) for j, row in places)]
-    monomials = sorted({row for p in parts for row in p} | {()}, key=len)  # 1 is the first
-    columns = [[p.get(row, fmpq(0)) for row in monomials] for p in parts]
+    numbers = {row: n for n, row in enumerate(sorted({row for p in parts for row in p} | {()}, key=len))}
+    effects: list[Effects] = [{numbers[row]: c for row, c in p.items()} for p in parts]
     count = len(inequalities)
-    target = [fmpq(-1), *[fmpq(0)] * (len(monomials) - 1)]
-    weights = solved(columns[count:], target) if places else None
-    if weights is not None:
-        weights = [fmpq(0)] * count + weights
-    elif count:  # the least constant of combinations whose weights add up to 1
-        normed = [[*column[1:], fmpq(int(k < count))] for k, column in enumerate(columns)]
-        heights = [column[0] for column in columns]
-        result = nonnegative_solution(normed, heights, [*target[1:], fmpq(1)], len(places))
+    goal = [fmpq(-1), *[fmpq(0)] * (len(numbers) - 1)]  # 1 is the first monomial
+    weights = _solved([*[Effects()] * count, *effects[count:]], goal)
+    if weights is None and count:  # the least constant of combinations whose weights add up to 1
+        normed = [{**effect, 0: fmpq(int(k < count))} for k, effect in enumerate(effects)]
+        heights = [effect.get(0, fmpq(0)) for effect in effects]
+        result = _nonnegative(normed, heights, [fmpq(1), *goal[1:]], len(places))
         height = sum((c * h for c, h in zip(result or (), heights, strict=False)), fmpq(0))
         weights = [-c / height for c in result] if result is not None and height < 0 else None
     if weights is None:

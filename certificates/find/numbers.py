@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import fmpq, fmpq_mat
 
 
 def short_decimal(low: float | Fraction, high: float | Fraction) -> Fraction:
@@ -61,9 +60,3 @@ def exact_number(value: Any) -> Fraction:
 def binary(value: Any, bits: int) -> Fraction:
     """A number rounded to so many binary places."""
     return Fraction(round(Fraction(value) * (1 << bits)), 1 << bits)
-
-
-def reduced(rows: list[list[fmpq]]) -> list[tuple[int, list[fmpq]]]:
-    """The rows of the reduced echelon form that are not zero, each with the column of its pivot."""
-    table, rank = fmpq_mat(rows).rref()
-    return [(next(k for k, v in enumerate(row) if v != 0), row) for row in table.table()[:rank]]

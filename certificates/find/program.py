@@ -12,11 +12,12 @@ from typing import Any
 from flint import fmpq
 
 from certificates.exact import fraction, monomials_of, rational, terms_of
-from certificates.find.numbers import exact_number, reduced
+from certificates.find.numbers import exact_number
 from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier, Uses, with_values
 from certificates.proof import Proof
 from sosdp.algebra.variables import known_id, variable_name
+from sosdp.conic.exact.corrected import Effects, Equations
 from sosdp.progress import shown
 
 WEIGHTS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # of the inner coefficients in the mixture
@@ -106,24 +107,23 @@ class ProgramCertificate:
         """The values changed so that every equation between coefficients holds: some follow the rest."""
         program = self.solution.program
         ids = [int(v) for v in program.ids]
-        equations: list[list[fmpq]] = []
-        for p in program.vanishing:
-            of_monomial: dict[tuple[int, ...], list[fmpq]] = {}
+        places: dict[tuple[int, tuple[int, ...]], int] = {}  # of every monomial of an equation
+        effects: dict[int, Effects] = {v: {} for v in ids}
+        goal: list[fmpq] = []
+        for k, p in enumerate(program.vanishing):
             for row, coefficient in terms_of(p).items():
-                unknown = [v for v in row if v in ids]
-                rest = tuple(v for v in row if v not in ids)
-                entries = of_monomial.setdefault(rest, [fmpq(0)] * (len(ids) + 1))
-                entries[ids.index(unknown[0]) if unknown else -1] += coefficient
-            equations.extend(of_monomial.values())
-        if not equations:
-            return values
-        out = {known_id(name): rational(value) for name, value in values.items()}
-        for pivot, line in reduced(equations):
-            if pivot == len(ids):
-                raise NotCertifiable("the equations between coefficients contradict each other")
-            known = [*(out[v] for v in ids[pivot + 1 :]), fmpq(1)]
-            out[ids[pivot]] = -sum((a * b for a, b in zip(line[pivot + 1 :], known, strict=True)), fmpq(0))
-        return {variable_name(v): fraction(value) for v, value in out.items()}
+                place = places.setdefault((k, tuple(v for v in row if v not in effects)), len(places))
+                goal += [fmpq(0)] * (len(places) - len(goal))
+                unknown = [v for v in row if v in effects]
+                if unknown:
+                    effects[unknown[0]][place] = coefficient
+                else:
+                    goal[place] -= coefficient
+        numbers = [rational(values[variable_name(v)]) for v in ids]
+        changed = Equations([*effects.values()], len(goal)).corrected(numbers, goal)
+        if changed is None:
+            raise NotCertifiable("the equations between coefficients contradict each other")
+        return {variable_name(v): fraction(value) for v, value in zip(ids, changed, strict=True)}
 
     def _prove(self, values: dict[str, Fraction]) -> Proof:
         """The proof for these coefficients; raises NotCertifiable when a polynomial is not proven."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from fractions import Fraction
 from itertools import combinations_with_replacement, compress
 from typing import Any
@@ -98,7 +97,7 @@ def _rounded(result: Any, claim: Claim, monomials: list[Monomial]) -> Proof:
     rules = Rules([terms_of(p) for p in claim.equalities])
     normal = {row: rules.normal(row) for row in monomials}
     wanted = sorted({m for c, m in normal.values() if c})
-    values = _moments(result, wanted)
+    values = dict(zip(wanted, result._moment_values(monos_of(wanted))[0].tolist(), strict=True))  # or 0
     constrained = claim.equalities or claim.inequalities or claim.matrices
     inside = _points_inside(claim, wanted, rules) if constrained else _gaussian(wanted)
     reduced = rules.divide(terms_of(target), {})
@@ -143,15 +142,6 @@ def _monomials(ids: list[int], degree: int, target: Terms, constrained: bool) ->
     kept = prune([monos_of(every)], monos_of(list(target)), lambda rows: (np.ones(len(rows)), rows))[0]
     basis = list(compress(every, kept))
     return sorted({times(a, b) for a in basis for b in basis} | set(target))
-
-
-def _moments(result: Any, rows: list[Monomial]) -> dict[Monomial, float]:
-    """The solver's value of each monomial; 0 where the relaxation has none (it was left out, or is odd)."""
-    out = dict.fromkeys(rows, 0.0)
-    for row in rows:
-        with suppress(ValueError):
-            out[row] = float(result(polynomial_of({row: fmpq(1)})))
-    return out
 
 
 def _gaussian(rows: list[Monomial]) -> dict[Monomial, Fraction]:
