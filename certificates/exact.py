@@ -7,7 +7,6 @@ A monomial is the ascending tuple of its variable ids with repetitions, () being
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -16,7 +15,7 @@ from operator import mul
 from typing import Any
 
 import numpy as np
-from flint import arb, fmpq, fmpq_mat
+from flint import arb, fmpq, fmpq_poly
 
 import certificates.kernel as kernel
 from sosdp.algebra.polynomial import Polynomial
@@ -68,6 +67,11 @@ def monos_of(rows: list[Monomial]) -> np.ndarray:
     return np.array(padded, dtype=np.int32).reshape(len(rows), width)
 
 
+def powers_of(variable: int, p: fmpq_poly) -> Terms:
+    """The terms of a polynomial in one variable."""
+    return {(variable,) * k: c for k, c in enumerate(p.coeffs()) if c}
+
+
 def in_order(polynomial: Polynomial) -> list[tuple[Monomial, Fraction]]:
     """The terms of an exact polynomial as they are written: by degree, the highest first."""
     pairs = zip(monomials_of(polynomial.monos), map(Fraction, polynomial.coefs.tolist()), strict=True)
@@ -116,17 +120,6 @@ def value_at(terms: Terms, point: Mapping[int, Any]) -> Any:
     return sum((prod((values[v] for v in row), start=c) for row, c in terms.items()), fmpq(0))
 
 
-@dataclass(frozen=True)
-class Rule:
-    """The equality `index` divided by `scale`: lead - factor * tail; factor 0 when the lead vanishes."""
-
-    lead: Monomial
-    tail: Monomial
-    factor: fmpq
-    index: int
-    scale: fmpq
-
-
 class Rules:
     """Rewriting by the equalities that have one or two terms, exactly, with the cofactors it costs.
 
@@ -135,26 +128,20 @@ class Rules:
     """
 
     def __init__(self, equalities: Iterable[Terms]) -> None:
-        self._by_first: dict[int, list[Rule]] = {}
+        self._by_first: dict[int, list[tuple[Monomial, int, Terms]]] = {}
         self.find, self.normal = cache(self._find), cache(self._normal)
         for index, terms in enumerate(equalities):
-            if not 1 <= len(terms) <= 2:
-                continue
-            ordered = sorted(terms, key=lambda row: (len(row), row))
-            lead, tail = ordered[-1], ordered[0]
-            if not lead:
-                continue
-            scale = terms[lead]
-            factor = -terms[tail] / scale if len(terms) == 2 else fmpq(0)
-            self._by_first.setdefault(lead[0], []).append(Rule(lead, tail, factor, index, scale))
+            lead = max(terms, key=lambda row: (len(row), row), default=())
+            if lead and len(terms) <= 2:
+                self._by_first.setdefault(lead[0], []).append((lead, index, terms))
         for rules in self._by_first.values():
-            rules.sort(key=lambda rule: len(rule.lead))
+            rules.sort(key=lambda rule: len(rule[0]))
 
-    def _find(self, row: Monomial) -> tuple[Rule, Monomial] | None:
-        """A rule whose lead divides the monomial, and the quotient."""
+    def _find(self, row: Monomial) -> tuple[Monomial, Monomial, int, Terms] | None:
+        """The quotient by the lead of a rule that divides the monomial, that lead, and the equality."""
         rules = (rule for v in dict.fromkeys(row) for rule in self._by_first.get(v, ()))
-        pairs = ((rule, _divide(row, rule.lead)) for rule in rules)
-        return next(((rule, rest) for rule, rest in pairs if rest is not None), None)
+        pairs = ((_divide(row, rule[0]), rule) for rule in rules)
+        return next(((rest, *rule) for rest, rule in pairs if rest is not None), None)
 
     def _normal(self, row: Monomial) -> tuple[fmpq, Monomial]:
         """(c, m) with row = c m modulo the rules and no rule dividing m; c = 0 when the monomial vanishes."""
@@ -166,26 +153,19 @@ class Rules:
 
         The cofactors are added to those already in `cofactors`.
         """
-        if not self._by_first:
-            return {row: value for row, value in terms.items() if value}
-        remainder: Terms = {}
-        pending = dict(terms)
+        remainder, pending = Terms(), dict(terms)
         while pending:
             row, value = pending.popitem()
             hit = self.find(row)
             if hit is None:
-                remainder[row] = remainder.get(row, 0) + value
+                add_to(remainder, {row: value})
                 continue
-            rule, rest = hit
-            into = cofactors.setdefault(rule.index, {})
-            into[rest] = into.get(rest, 0) + value / rule.scale
-            if rule.factor:
-                new = times(rest, rule.tail)
-                pending[new] = pending.get(new, 0) + value * rule.factor
-        for terms_found in cofactors.values():
-            for row in [row for row, value in terms_found.items() if not value]:
-                del terms_found[row]
-        return {row: value for row, value in remainder.items() if value}
+            rest, lead, index, equality = hit
+            share = value / equality[lead]
+            add_to(cofactors.setdefault(index, {}), {rest: share})
+            tail = {times(rest, other): c for other, c in equality.items() if other != lead}
+            add_to(pending, tail, -share)
+        return remainder
 
 
 def _divide(row: Monomial, by: Monomial) -> Monomial | None:
@@ -196,13 +176,6 @@ def _divide(row: Monomial, by: Monomial) -> Monomial | None:
             return None
         rest.remove(variable)
     return tuple(rest)
-
-
-def gram_of(squares: Iterable[tuple[Any, Sequence[Any]]], side: int) -> list[list[fmpq]]:
-    """The sum of weight * v v^T over pairs of a weight and a vector of so many rationals."""
-    pairs = [(rational(w), [rational(c) for c in v]) for w, v in squares]
-    left = fmpq_mat(len(pairs), side, [w * c for w, v in pairs for c in v])
-    return (left.transpose() * fmpq_mat(len(pairs), side, [c for _, v in pairs for c in v])).tolist()
 
 
 def squares_of(gram: Sequence[Sequence[Any]]) -> list[Square]:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
+from flint import fmpq, fmpq_mat
 
 from certificates.exact import (
     Monomial,
@@ -211,6 +212,16 @@ class Multiplier(PickledByName):
         common = math.lcm(*(q for row in pairs for _, q in row))
         gram = tuple(tuple(p * (common // q) for p, q in row) for row in pairs)
         return cls(kind, tuple(index), tuple(basis), gram, common, tuple(entry))
+
+    @classmethod
+    def of_squares(cls, kind: str, index: Iterable[int], squares: Iterable[tuple[Any, Terms]]) -> Multiplier:
+        """The multiplier that is a sum of weight * q^2 over pairs of a weight and a polynomial."""
+        pairs = [(rational(w), q) for w, q in squares]
+        basis = sorted({row for _, q in pairs for row in q}, key=lambda row: (len(row), row))
+        rows = [[q.get(row, fmpq(0)) for row in basis] for _, q in pairs]
+        weighted = fmpq_mat(len(pairs), len(basis), [w * c for (w, _), row in zip(pairs, rows) for c in row])
+        right = fmpq_mat(len(pairs), len(basis), [c for row in rows for c in row])
+        return cls.weighing(kind, index, basis, (weighted.transpose() * right).tolist())
 
     @property
     def matrix(self) -> np.ndarray:

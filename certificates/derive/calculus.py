@@ -25,7 +25,7 @@ from fractions import Fraction
 from typing import Any
 
 import certificates.kernel as kernel
-from certificates.exact import Rules, Terms, fraction, gram_of, polynomial_of, rational, terms_of, to_kernel
+from certificates.exact import Rules, Terms, fraction, polynomial_of, rational, terms_of, to_kernel
 from certificates.identity import Claim, Multiplier
 from certificates.kernel import Theorem
 from certificates.proof import Proof
@@ -202,10 +202,7 @@ class Derivation:
         numbered = {tuple(sorted(places[1][k] for k in index)): v for index, v in self.squares.items()}
         for index, squares in sorted(numbered.items()):
             kind = "sos" if not index else "inequality" if len(index) == 1 else "product"
-            rows = [(w, terms_of(q)) for w, q in squares]
-            if basis := sorted({row for _, q in rows for row in q}, key=lambda row: (len(row), row)):
-                gram = gram_of([(w, [q.get(row, 0) for row in basis]) for w, q in rows], len(basis))
-                multipliers.append(Multiplier.weighing(kind, index, basis, gram))
+            multipliers.append(Multiplier.of_squares(kind, index, [(w, terms_of(q)) for w, q in squares]))
         for k, c in sorted((places[0][key], c) for key, c in self.cofactors.items()):
             if c.coefs.size:
                 multipliers.append(Multiplier("equality", (k,), polynomial=c))

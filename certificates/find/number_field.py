@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -28,9 +29,9 @@ from certificates.exact import (
     Terms,
     add_to,
     fraction,
-    gram_of,
     monomials_of,
     polynomial_of,
+    powers_of,
     terms_of,
     times,
 )
@@ -60,20 +61,15 @@ def field_proof(claim: Claim, dual: Any) -> Proof:
     minimal, near, gram = _in_a_field(_least_rank(basis, target))
     low, high, squares = _squares(gram, minimal, near)
     number = known_id("sosdp_root")
-
-    def written(p: fmpq_poly) -> Terms:
-        return {(number,) * k: c for k, c in enumerate(p.coeffs()) if c}
-
-    terms = [{times(power, b): c for b, p in zip(basis, v, strict=True) for power, c in written(p).items()}
+    written = partial(powers_of, number)
+    lines = [{times(power, b): c for b, p in zip(basis, v, strict=True) for power, c in written(p).items()}
              for _, _, v in squares]  # fmt: skip
-    broad = sorted({row for line in terms for row in line}, key=lambda row: (len(row), row))
-    lines = [[line.get(row, fmpq(0)) for row in broad] for line in terms]
     multipliers, rest = [], {row: fmpq_poly([c]) for row, c in target.items()}
     for k in range(len(squares[0][1])):  # of the interval's ends
         index = (0,) * k + (1,) * (len(squares[0][1]) - 1 - k)
         pairs = [(weights[k], line) for (_, weights, _), line in zip(squares, lines, strict=True)]
         kind = "product" if len(index) > 1 else "inequality" if index else "sos"
-        multipliers.append(Multiplier.weighing(kind, index, broad, gram_of(pairs, len(broad))))
+        multipliers.append(Multiplier.of_squares(kind, index, pairs))
     for pivot, _, vector in squares:
         for (a, v), (b, w) in product(zip(basis, vector, strict=True), repeat=2):
             rest[times(a, b)] = rest.get(times(a, b), fmpq_poly()) - pivot * v * w

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from flint import fmpq
@@ -39,7 +39,6 @@ from sosdp.conic.exact.integers import as_floats
 from sosdp.relaxation.duals import DualData, GramBlock
 
 Gram = list[list[fmpq]]
-Update = dict[tuple[int, int], Any]  # changes of entries of a Gram matrix, below the diagonal or on it
 
 
 class CertificateError(Exception):
@@ -73,16 +72,6 @@ def first(way: Callable[[Any], Proof], options: Sequence[Any], said: str = "") -
         except NotCertifiable as error:
             reason = f"{error}{said.format(option)}"
     raise NotCertifiable(reason)
-
-
-class _Place(NamedTuple):
-    """Entry (i, j), i >= j, of a Gram matrix: its `product` is `factor` times a monomial in normal form."""
-
-    block: int
-    i: int
-    j: int
-    factor: fmpq
-    product: Monomial
 
 
 class Rounder:
@@ -124,9 +113,10 @@ class Rounder:
         return ((i, j, times(u, basis[j])) for i, u in enumerate(basis) for j in range(i + 1))
 
     @cached_property
-    def places(self) -> dict[Monomial, _Place]:
-        """For every monomial in normal form that a plain block reaches: one such entry."""
-        result: dict[Monomial, _Place] = {}
+    def places(self) -> dict[Monomial, tuple[int, int, int, fmpq, Monomial]]:
+        """For every monomial in normal form that a plain block reaches one entry (i, j), i >= j: block, i, j,
+        and the factor times that monomial which its product is, with the product itself."""
+        result: dict[Monomial, tuple[int, int, int, fmpq, Monomial]] = {}
         for k, block in enumerate(self.blocks):
             if block.kind != "sos":
                 continue
@@ -134,8 +124,8 @@ class Rounder:
                 factor, normal = self.rules.normal(product)
                 known = result.get(normal)
                 # an off-diagonal entry moves by half of what it absorbs: those first
-                if factor and (known is None or (i != j and known.i == known.j)):
-                    result[normal] = _Place(k, i, j, factor, product)
+                if factor and (known is None or (i != j and known[1] == known[2])):
+                    result[normal] = k, i, j, factor, product
         return result
 
     def multipliers(self, bits: int) -> tuple[Multiplier, ...]:
@@ -158,8 +148,10 @@ class Rounder:
                 f"no plain square reaches the monomial {polynomial_of({loose: fmpq(1)})}, whose coefficient "
                 "is rounded (try a higher degree)"
             )
-        updates = self._absorb(rest, cofactors)
-        out = [self._finish(k, grams[k], updates[k]) for k in range(len(self.blocks))]
+        for k, i, j, change in self._absorbed(rest, cofactors):
+            grams[k][i][j] += change
+            grams[k][j][i] = grams[k][i][j]
+        out = [self._screened(k, gram) for k, gram in enumerate(grams)]
         return (*(m for m in out if m is not None), *self.others(cofactors))
 
     def missing(self, parts: Iterable[Terms], cofactors: dict[int, Terms]) -> Terms:
@@ -202,20 +194,17 @@ class Rounder:
             add_to(out, multiply(part, self.factors[k][e][f]))
         return out
 
-    def _absorb(self, rest: Terms, cofactors: dict[int, Terms]) -> list[Update]:
-        """Move a remainder in normal form into one Gram entry per monomial, rewriting cofactors included."""
-        left, updates = Terms(), [Update() for _ in self.blocks]
+    def _absorbed(self, rest: Terms, cofactors: dict[int, Terms]) -> Iterator[tuple[int, int, int, fmpq]]:
+        """What entries of blocks change by, one a monomial of a remainder in normal form, to take it in;
+        rewriting joins the cofactors."""
+        left = dict(rest)
         for row, value in rest.items():
             block, i, j, factor, product = self.places[row]
-            share = value if factor == 1 else value / factor
-            moved = share if i == j else share / 2
-            updates[block][i, j] = updates[block].get((i, j), 0) + moved
-            if product != row:
-                add_to(left, {row: value})
-                add_to(left, {product: share}, -1)
+            share = value / factor
+            add_to(left, {product: share}, -1)
+            yield block, i, j, share if i == j else share / 2
         if self.rules.divide(left, cofactors):
             raise RuntimeError("rewriting is not deterministic: please report this problem")
-        return updates
 
     def entry_effect(self, k: int, i: int, j: int, change: fmpq) -> Terms:
         """What changing entries (i, j) and (j, i) of block k by `change` adds to the target."""
@@ -223,11 +212,8 @@ class Rounder:
         square = {times(basis[i], basis[j]): change * (1 if i == j else 2)}
         return multiply(square, self.factors[k][entry[i]][entry[j]])
 
-    def _finish(self, k: int, gram: Gram, update: Update) -> Multiplier | None:
-        """Block k with its update, zero rows left out; None when nothing is left."""
-        for (i, j), value in update.items():
-            gram[i][j] += value
-            gram[j][i] = gram[i][j]
+    def _screened(self, k: int, gram: Gram) -> Multiplier | None:
+        """Block k, if it may be positive semidefinite, zero rows left out; None when nothing is left."""
         result = self.multiplier(k, gram)
         if result is not None and not positive_in_floats(result.gram):
             raise NotCertifiable(

@@ -20,7 +20,7 @@ from typing import Any
 
 from flint import fmpq, fmpq_poly, fmpz_poly
 
-from certificates.exact import gram_of, polynomial_of, rational
+from certificates.exact import Terms, polynomial_of, powers_of, rational
 from certificates.find.numbers import exact_number, nice_fraction, short_decimal
 from certificates.find.rounding import NotCertifiable, checked
 from certificates.find.univariate import on_circle, univariate_proof
@@ -72,27 +72,24 @@ class SeriesCertificate:
         # cos kt is T_k(c), and sin kt is s U_(k-1)(c)
         p, q = _sum(self.cosines, fmpz_poly.chebyshev_t), _sum(self.sines, fmpz_poly.chebyshev_u)
         c, *others = self.variables
-        terms = [((c,) * k, v) for k, v in enumerate(p.coeffs())]
-        terms += [(tuple(sorted((*others, *(c,) * k))), v) for k, v in enumerate(q.coeffs())]
-        objective = polynomial_of({row: v for row, v in terms if v})
+        objective = polynomial_of(self._on_circle(p, q))
         if not others:
             box = Polynomial(1) - polynomial_of({(c, c): fmpq(1)})
             return univariate_proof(Claim(kind, (objective,), bound, inequalities=(box,)))
         even = max(2, degree + degree % 2)
         parts = on_circle(sign * (p - rational(bound)), sign * q, even)
-        rows = [
-            (w, [*(a[k] for k in range(even // 2 + 1)), *(b[k] for k in range(even // 2))])
-            for w, a, b in parts
-        ]
+        squares = [(w, self._on_circle(a, b)) for w, a, b in parts]
         (s,) = others
-        powers = tuple((c,) * k for k in range(even // 2 + 1))
-        basis = (*powers, *(tuple(sorted((s, *row))) for row in powers[:-1]))
         circle = polynomial_of({(c, c): fmpq(1), (s, s): fmpq(1), (): fmpq(-1)})
-        squared = sum((w * b * b for w, _, b in parts), fmpq_poly([0]))
-        cofactor = polynomial_of({(c,) * k: -v for k, v in enumerate(squared.coeffs()) if v != 0})
-        made = [Multiplier.weighing("sos", (), basis, gram_of(rows, len(basis)))]
-        made += [Multiplier("equality", (0,), polynomial=cofactor)]
+        cofactor = polynomial_of(powers_of(c, -sum((w * b * b for w, _, b in parts), fmpq_poly([0]))))
+        made = [Multiplier.of_squares("sos", (), squares), Multiplier("equality", (0,), polynomial=cofactor)]
         return checked(Claim(kind, (objective,), bound, equalities=(circle,)), made)
+
+    def _on_circle(self, a: fmpq_poly, b: fmpq_poly) -> Terms:
+        """a(c) + s b(c)."""
+        c, *others = self.variables
+        sines = {tuple(sorted((*others, *row))): v for row, v in powers_of(c, b).items()}
+        return powers_of(c, a) | sines
 
 
 def _sum(weights: Sequence[Fraction], of: Callable[[int], fmpz_poly]) -> fmpq_poly:

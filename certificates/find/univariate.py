@@ -22,7 +22,7 @@ from typing import Any
 import flint
 from flint import fmpq, fmpq_poly
 
-from certificates.exact import gram_of, rational
+from certificates.exact import powers_of, rational
 from certificates.find.numbers import binary
 from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier
@@ -42,16 +42,18 @@ def univariate_proof(claim: Claim) -> Proof:
     that kind.  Cost: complex roots and one exact Gram matrix."""
     variable, target = _polynomial(claim)
     if not claim.inequalities:
-        made = _gram("sos", (), variable, sum_of_squares(target))
+        made = [_gram("sos", (), variable, sum_of_squares(target))]
     else:
         index, middle, half, factor = _interval(claim, variable)
         degree = max(2, target.degree() + target.degree() % 2)
         back = fmpq_poly([-middle / half, 1 / half])
         moved = on_circle(target(fmpq_poly([middle, half])), fmpq_poly(), degree)
         parts = [(w, a(back), b(back)) for w, a, b in moved]
-        made = _gram("sos", (), variable, [(w, a) for w, a, _ in parts])
         unit = 1 / (factor * half**2)  # of the inequality in 1 - c^2
-        made += _gram("inequality", (index,), variable, [(w * unit, b) for w, _, b in parts])
+        made = [
+            _gram("sos", (), variable, [(w, a) for w, a, _ in parts]),
+            _gram("inequality", (index,), variable, [(w * unit, b) for w, _, b in parts]),
+        ]
     return checked(claim, made)
 
 
@@ -97,11 +99,9 @@ def local_minima(claim: Claim) -> list[Fraction]:
     return [binary(x, 64) for x in wells(_polynomial(claim)[1])]
 
 
-def _gram(kind: str, index: tuple[int, ...], variable: int, squares: Squares) -> list[Multiplier]:
+def _gram(kind: str, index: tuple[int, ...], variable: int, squares: Squares) -> Multiplier:
     """The sum of squares of polynomials in a variable."""
-    width = max((p.degree() for _, p in squares), default=-1) + 1
-    gram = gram_of([(w, [p[k] for k in range(width)]) for w, p in squares], width)
-    return [Multiplier.weighing(kind, index, [(variable,) * k for k in range(width)], gram)][:width]
+    return Multiplier.of_squares(kind, index, [(w, powers_of(variable, p)) for w, p in squares])
 
 
 def sum_of_squares(f: fmpq_poly) -> Squares:
