@@ -29,12 +29,8 @@ _BITS = 46  # binary places of a factor
 
 def rational(value: Any) -> fmpq:
     """A flint rational from an integer, a Fraction, or a float read as its shortest decimal."""
-    if type(value) is Fraction:
-        return fmpq(value.numerator, value.denominator)
     if isinstance(value, fmpq):
         return value
-    if isinstance(value, int):
-        return fmpq(value)
     number = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
     return fmpq(number.numerator, number.denominator)
 

@@ -230,11 +230,6 @@ class Multiplier(PickledByName):
         return np.array(rows, dtype=object).reshape(len(self.basis), len(self.basis))
 
     @property
-    def basis_polynomials(self) -> tuple[Polynomial, ...]:
-        """The basis monomials as polynomials."""
-        return tuple(Polynomial.from_arrays(monos_of([row]), [1]) for row in self.basis)
-
-    @property
     def degree(self) -> int:
         """Degree of the multiplier itself (not of what it multiplies)."""
         if self.polynomial is not None:

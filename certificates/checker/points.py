@@ -84,8 +84,6 @@ def _fixed_by_kernel(basis: list[Monomial], gram: list[list[Fraction]], point: P
     """Variables that Q b(z) = 0 fixes: those with x - c in the row space of Q."""
     one = basis.index(())
     linear = [(i, m[0], len(m)) for i, m in enumerate(basis) if len({*m}) == 1 and len(m) % 2]
-    if _definite(_without(gram, one)):
-        return [n for _, n, _ in linear]
     side = rank(gram)
 
     def inside(chosen: list[tuple[int, str, int]]) -> bool:

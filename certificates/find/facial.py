@@ -41,7 +41,7 @@ LARGEST_SIDE, _DIGITS = 60, 12  # of a Gram matrix with irrational zeros; digits
 ROUNDS = 8  # kernels taken out one after another
 LARGEST_ENTRIES = 6000  # Gram entries and equality coefficients together
 LARGEST_ROWS = 1500  # monomials: the exact linear system is cubic in them
-_SMALL = (1e-6, 1e-4)  # eigenvalues below this may belong to a kernel; tried one after another
+_SMALL = 1e-6  # eigenvalues below this may belong to a kernel
 _GAP = 30.0  # and those on the two sides of the cut differ by this factor at least
 _BITS = (16, 24, 34, 46)
 _DENOMINATORS = (12, 60, 840)  # tried first on small faces: proofs that a person would print
@@ -77,17 +77,14 @@ class Faces:
             raise NotCertifiable(
                 f"facial reduction is made up to {LARGEST_ROWS} monomials, here are {len(system.goal)}"
             )
-        faces = self._of_zeros(rounder, points)
-        for small in _SMALL:
-            self.bases = [*faces]
-            try:
-                return self._search(system, small)
-            except NotCertifiable as error:
-                reason = str(error)
-        self.bases = self._irrational(rounder, near)
-        if not self.bases:
-            raise NotCertifiable(reason)
-        return self._search(system, _SMALL[0])
+        self.bases = self._of_zeros(rounder, points)
+        try:
+            return self._search(system)
+        except NotCertifiable:
+            self.bases = self._irrational(rounder, near)
+            if not self.bases:
+                raise
+            return self._search(system)
 
     def _irrational(self, rounder: Rounder, near: Sequence[dict[int, float]]) -> list[fmpz_mat]:
         """Faces that irrational zeros of the target leave: the rows of a rational Gram matrix are integer
@@ -107,7 +104,7 @@ class Faces:
             faces.append(_shortened(fmpz_mat(rows).transpose()) if rows else fmpz_mat(len(basis), 0))
         return faces
 
-    def _search(self, system: Linear, small: float) -> Proof:
+    def _search(self, system: Linear) -> Proof:
         """Take out one kernel after another until the multipliers on the face can be rounded."""
         reason = ""
         for _ in range(ROUNDS):
@@ -125,7 +122,7 @@ class Faces:
                     return self._round(system, matrix, grams, free)
                 except NotCertifiable as error:
                     reason = str(error)
-            kernels = [_rational_kernel(g, small) for g in grams]
+            kernels = [_rational_kernel(g) for g in grams]
             if all(k is None for k in kernels):
                 break
             for k, gone in enumerate(kernels):
@@ -221,14 +218,10 @@ def _inside(
     width = len(system.goal)
     # columns of W of norm 1: the margin then means something
     lengths = [np.sqrt((np.array(w.tolist(), dtype=float) ** 2).sum(axis=0)) for w in bases]
-    shrink = [np.ones(0)]
-    for n, length in zip(sides, lengths, strict=True):
-        row, column = triangle(n)
-        shrink.append(1.0 / roots(n) / (length[row] * length[column]))
-    gram = sp.csr_matrix(sp.diags_array(np.concatenate(shrink)) @ in_floats(matrix, width))
+    units = [np.outer(length, length)[triangle(length.size)] for length in lengths]
+    factors = np.concatenate([np.ones(0), *(1.0 / (roots(n) * u) for n, u in zip(sides, units, strict=True))])
+    gram = sp.csr_matrix(sp.diags_array(factors) @ in_floats(matrix, width))
     free = in_floats([effect for _, effect in system.free], width)
-    size = 1.0 / np.maximum(1e-12, np.sqrt(np.asarray(free.multiply(free).sum(axis=1)).reshape(-1)))
-    free = sp.csr_matrix(sp.diags_array(size) @ free)
     goal = np.array([float(v) for v in system.goal])
     independent = independent_columns(sp.vstack([gram, free]).toarray())
     identity = Identity(
@@ -248,10 +241,10 @@ def _inside(
     rows = iter(identity.slices())
     blocks = [smat(raw.gram[next(rows)], n) if n else np.zeros((0, 0)) for n in sides]
     grams = [block / np.outer(length, length) for block, length in zip(blocks, lengths, strict=True)]
-    return grams, raw.free * size, t
+    return grams, raw.free, t
 
 
-def _rational_kernel(gram: np.ndarray, small: float) -> list[list[int]] | None:
+def _rational_kernel(gram: np.ndarray) -> list[list[int]] | None:
     """Integer vectors near the kernel of a nearly singular matrix, or None where it has none to see."""
     side = gram.shape[0]
     if not side:
@@ -260,7 +253,7 @@ def _rational_kernel(gram: np.ndarray, small: float) -> list[list[int]] | None:
     values, vectors = la.eigh(gram * np.outer(scale, scale))
     if side == 1:
         values = np.array([gram[0, 0]])
-    count = int((values < small).sum())
+    count = int((values < _SMALL).sum())
     while count and count < side and values[count] < _GAP * max(values[count - 1], 1e-14):
         count -= 1
     if not count:

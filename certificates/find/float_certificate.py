@@ -32,7 +32,7 @@ from sosdp.relaxation.assemble.identity import LARGE_CONSTANT
 from sosdp.relaxation.duals import DualData, GramBlock
 from sosdp.relaxation.solve.solve import cubic_work
 
-INNER = (1e-2, 1.0)  # relative slacks at which a point inside the cone is looked for
+INNER = 1e-2  # relative slack at which a point inside the cone is looked for
 BEYOND_DOUBLES = 1e-10  # slacks below it are proven in higher precision at once
 BITS = (20, 34, 53)
 FEW_BITS = (0, 1, 2, 3, 4, 6, 8, 10)
@@ -215,21 +215,20 @@ class FloatCertificate(PickledByName):
         """
         assert self.value is not None
         value = self._sign * self.value
-        scale = self.size
-        reason = ""
-        for depth in [d for d in INNER if d >= slacks[-1]] or [slacks[-1]]:
-            inner = self._recentre(value - depth * scale)
-            if inner is None or not inner.margin > 0:
-                reason = _no_interior(inner)
-                continue
-            for slack in slacks:
-                claim = self._below(slack)
-                weight = min(1.0, (value - self._sign * float(claim.bound or 0)) / (depth * scale))
-                try:
-                    return self._round(claim, mixture(self.dual, inner, weight), places)
-                except NotCertifiable as error:
-                    reason = f"at the bound {claim.bound}, slack {slack:g}: {error}"
-        raise NotCertifiable(reason)
+        depth = max(INNER, slacks[-1])
+        inner = self._recentre(value - depth * self.size)
+        if inner is None or not inner.margin > 0:
+            raise NotCertifiable(_no_interior(inner))
+
+        def at(slack: float) -> Proof:
+            claim = self._below(slack)
+            weight = min(1.0, (value - self._sign * float(claim.bound or 0)) / (depth * self.size))
+            try:
+                return self._round(claim, mixture(self.dual, inner, weight), places)
+            except NotCertifiable as error:
+                raise NotCertifiable(f"at the bound {claim.bound}, slack {slack:g}: {error}") from error
+
+        return first(at, slacks)
 
     def on_face(self, claim: Claim) -> Proof:
         """A proof with singular Gram matrices, of rational kernel (see `certificates.find.facial`)."""

@@ -13,7 +13,7 @@ from certificates.find.rounding import NotCertifiable
 from certificates.kernel_words import Problem
 
 Word = tuple[int, ...]
-Permutation = dict[int, int]
+Permutation = tuple[int, ...]  # of places of letters
 Edge = tuple[
     Word, Word, Fraction, Word, Word, Fraction
 ]  # word, other, f, u, v, c: word = c u v, c v u = f other
@@ -38,8 +38,8 @@ class WordClasses:
                 if edge[2]:
                     joined[edge[1]].append(edge)
         self.of: dict[Word, tuple[Word, Fraction]] = {}  # E[word] = factor E[other]
-        # each word by its edge; what is more; factors
-        self.trees: list[tuple[list[tuple[Word, Edge]], list[Edge], dict[Word, Fraction]]] = []
+        # each word by its edge; an edge that contradicts them; factors
+        self.trees: list[tuple[list[tuple[Word, Edge]], Edge | None, dict[Word, Fraction]]] = []
         for root in sorted(joined, key=lambda w: (len(w), w)):
             if root not in self.of:
                 self._component(root, joined)
@@ -82,10 +82,11 @@ class WordClasses:
                     factor[new] = factor[w] / f if here == w else f * factor[other]
                     order.append(new)
                     tree.append((new, edge))
-        more = [e for here in order for e in joined[here] if factor[e[0]] != e[2] * factor[e[1]]]
-        self.trees.append((tree, more, factor))
+        edges = (e for here in order for e in joined[here])
+        odd = next((e for e in edges if factor[e[0]] != e[2] * factor[e[1]]), None)
+        self.trees.append((tree, odd, factor))
         for w in order:
-            self.of[w] = root, Fraction(0) if more else factor[w]
+            self.of[w] = root, factor[w] if odd is None else Fraction(0)
 
     def terms(self, p: Iterable[tuple[Word, Fraction]]) -> dict[Word, Fraction]:
         """A polynomial in representatives."""
@@ -101,42 +102,34 @@ class WordClasses:
             gap[w] = gap.get(w, Fraction(0)) - c
             gap[other] = gap.get(other, Fraction(0)) + c * f
 
-        for tree, more, factor in self.trees:
-            for last in (False, True):
-                for w, edge in reversed(tree):
-                    if gap.get(w):
-                        use(edge, gap[w] if edge[0] == w else -gap[w] / edge[2])
-                root = self.of[tree[0][0]][0] if tree else more[0][0] if more else ()
-                if more and gap.get(root) and not last:
-                    w, other, f, *_ = more[0]
-                    use(more[0], gap[root] / (factor[w] - f * factor[other]))
+        for tree, odd, factor in self.trees:
+            total = sum((gap.get(w, Fraction(0)) * f for w, f in factor.items()), Fraction(0))
+            if odd is not None and total:
+                w, other, f, *_ = odd
+                use(odd, total / (factor[w] - f * factor[other]))
+            for w, edge in reversed(tree):
+                if gap.get(w):
+                    use(edge, gap[w] if edge[0] == w else -gap[w] / edge[2])
         return used
 
 
 def stages(group: list[Permutation]) -> list[list[Permutation]]:
     """Lists of permutations: means over them, one after the other, are that over the group they generate."""
-    if not group:
-        return []
-    one = {a: a for a in group[0]}
-    have, out, generators = {_key(one): one}, list[list[Permutation]](), list[Permutation]()
+    one = tuple(range(max(map(len, group), default=0)))
+    have, out, generators = {one}, list[list[Permutation]](), list[Permutation]()
     for g in group:
-        if _key(g) in have:
+        if g in have:
             continue
         generators.append(g)
-        larger, todo, cosets = dict(have), [one], [one]
-        for r in todo:
+        larger, cosets = set(have), [one]
+        for r in cosets:
             for h in generators:
-                new = {a: h[r[a]] for a in one}
-                if _key(new) not in larger:
-                    larger |= {_key(m): m for k in have.values() if (m := {a: new[k[a]] for a in one})}
+                new = tuple(h[a] for a in r)
+                if new not in larger:
+                    larger |= {tuple(new[a] for a in k) for k in have}
                     cosets.append(new)
-                    todo.append(new)
                 if len(larger) > MOST:
                     raise NotCertifiable(f"the symmetry group has more than {MOST} elements")
         have = larger
         out.append(cosets)
     return out
-
-
-def _key(g: Permutation) -> tuple[int, ...]:
-    return tuple(g[a] for a in sorted(g))

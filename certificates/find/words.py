@@ -66,9 +66,8 @@ class _Writer:
         self.claimed, self.problem = claimed, claimed.problem
         self.stated, self.blocks, self.multipliers = result.stated, result.blocks, result.multipliers
         place = claimed.place
-        self.group = [
-            {0: 0, **{place[k]: place[j] for k, j in enumerate(g.image.tolist())}} for g in self.stated.group
-        ]
+        letters = sorted(place, key=place.__getitem__)
+        self.group = [(0, *(place[int(g.image[k])] for k in letters)) for g in self.stated.group]
         self.given = {name: [rows[0][0] for rows in listed] for name, listed in self.problem._given.items()}
         norms = enumerate(self.stated.norms)
         self.sizes = {self.claimed.place[k]: math.log2(n) for k, n in norms if 0 < n < math.inf}
@@ -363,7 +362,7 @@ class _Writer:
             facts = [(c, k if known[k][2] else script.add("average", k)) for c, k in facts]
         total, called = script.sum(facts), self.claimed.names
         for stage in stages(self.group):
-            images = [{called[a]: called[b] for a, b in g.items() if a != b} for g in stage]
+            images = [{called[a]: called[b] for a, b in enumerate(g) if a != b} for g in stage]
             share = Fraction(1, len(stage))
             total = script.sum((share, script.add("image", total, image)) for image in images)
         if self.stated.tracial:

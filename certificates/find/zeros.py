@@ -7,7 +7,6 @@ the value at an irrational one tells apart what may be the optimum and what is n
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat, fmpz_mat
 
-from certificates.exact import Terms, terms_of, value_at
+from certificates.exact import terms_of, value_at
 from certificates.identity import Claim
 from sosdp.algebra.build import own_variables
 from sosdp.algebra.monomials import MONOMIAL
@@ -65,9 +64,11 @@ def local_minimisers(
     objective, sides = sign * claim.objectives[0], (claim.equalities, claim.inequalities)
     generator = np.random.default_rng(0)
     for start in starts or (generator.standard_normal(len(ids)) for _ in range(_SEARCHES)):
-        end = local_search(objective, *sides, dict(zip(ids, start.tolist(), strict=True)), _MOST_STEPS)
+        end: dict[int, Any] | None = local_search(
+            objective, *sides, dict(zip(ids, start.tolist(), strict=True)), _MOST_STEPS
+        )
         if end is not None and satisfies(claim, end, _MISSED):
-            if abs(_value(terms_of(objective), end) - sign * value) <= 1e-5 * max(1.0, abs(value)):
+            if abs(at(objective, end) - sign * value) <= 1e-5 * max(1.0, abs(value)):
                 yield end
 
 
@@ -101,11 +102,11 @@ def relations(values: Sequence[Sequence[Fraction]], digits: int) -> list[list[in
     ]
 
 
-def refined(claim: Claim, start: dict[int, float], digits: int) -> dict[int, Fraction] | None:
+def refined(claim: Claim, start: dict[int, Any], digits: int) -> dict[int, Fraction] | None:
     """The minimiser next to a point, to so many places, by Newton's method on the optimality conditions with
     active inequalities as equalities; None where it does not converge or leads elsewhere."""
     ids = sorted(start)
-    tight = [p for p in claim.inequalities if abs(_value(terms_of(p), start)) < _ACTIVE]
+    tight = [p for p in claim.inequalities if abs(at(p, start)) < _ACTIVE]
     objective, held = claim.objectives[0], [*claim.equalities, *tight]
     if any(int(v) not in start for p in (objective, *held) for v in p.variable_ids):
         return None
@@ -114,7 +115,7 @@ def refined(claim: Claim, start: dict[int, float], digits: int) -> dict[int, Fra
     slopes = (objective - sum(w * p for w, p in zip(multipliers, held, strict=True))).gradient(letters)
     first, second = [terms_of(p) for p in slopes], [[terms_of(p.diff(v)) for v in letters] for p in slopes]
     # multipliers: the gradient of the objective as a combination of the others
-    rows = np.array([[_value(terms_of(p.diff(v)), start) for v in points] for p in (objective, *held)])
+    rows = np.array([[float(at(p.diff(v), start)) for v in points] for p in (objective, *held)])
     weights = np.linalg.lstsq(rows[1:].T, rows[0], rcond=None)[0] if held else np.zeros(0)
     with precision(int(3.4 * digits) + 100):
 
@@ -148,7 +149,3 @@ def newton(
         if size < arb(10) ** -digits:
             return here
     return None
-
-
-def _value(terms: Terms, point: dict[int, float]) -> float:
-    return float(sum(float(c) * math.prod([point[v] for v in row]) for row, c in terms.items()))

@@ -417,7 +417,7 @@ def test_names_that_are_none_are_not_shown():
 
 
 def test_a_mean_over_a_group_is_one_over_cosets():
-    shift, mirror = {k: (k + 1) % 6 for k in range(6)}, {k: -k % 6 for k in range(6)}
+    shift, mirror = (tuple(c % 6 for c in image) for image in (range(1, 7), range(6, 0, -1)))
     result = stages([shift, mirror])
     assert [len(s) for s in result] == [6, 2]
     products = {tuple(b[a[k]] for k in range(6)) for a in result[0] for b in result[1]}
