@@ -49,11 +49,6 @@ from sosdp.algebra.polynomial import Polynomial
 # --- moments ----------------------------------------------------------------------------------------------
 
 
-def gaussian_moment(v: Sequence[Any], t: int) -> Polynomial:
-    """``E <g, v>^(2t) = (2t-1)!! |v|^(2t)`` for g ~ N(0, I) (Isserlis)."""
-    return math.prod(range(2 * t - 1, 0, -2)) * inner(v, v) ** t
-
-
 def gaussian_moment_bound(v: Sequence[Any], t: int, constant: Any = None) -> Derivation:
     """``E <g, v>^(2t) <= B |v|^(2t)`` for g ~ N(0, I), with B = (2t)^t by default; degree 2t.
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from flint import fmpq
@@ -14,14 +15,14 @@ from flint import fmpq
 from certificates.exact import fraction, monomials_of, rational, terms_of
 from certificates.find.numbers import exact_number
 from certificates.find.rounding import NotCertifiable, checked
+from certificates.find.ways import Way, proven
 from certificates.identity import Claim, Multiplier, Uses, with_values
 from certificates.proof import Proof
 from sosdp.algebra.variables import known_id, variable_name
 from sosdp.conic.exact.corrected import Effects, Equations
 from sosdp.progress import shown
 
-WEIGHTS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # of the inner coefficients in the mixture
-
+_WEIGHTS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # of the inner coefficients in the mixture
 _SHORT = (64, 8)  # denominators that are tried first
 
 
@@ -54,37 +55,29 @@ class ProgramCertificate:
         return float(self.solution.bound)
 
     @shown("exact certificate")
-    def exact(self, values: Any = None, weights: tuple[float, ...] = WEIGHTS) -> Proof:
+    def exact(self, values: Any = None) -> Proof:
         """A proof that the checker accepts, for `values` (name: number) or coefficients near the optimum.
 
-        Without `values` the optimum is mixed with coefficients well inside every constraint, with the least
-        of `weights` that works, and rounded to short decimals; equations between coefficients are solved
-        exactly. Raises NotCertifiable.  Cost: one sum-of-squares proof a polynomial and weight.
+        Without `values` short fractions are tried, then decimals near the optimum, mixed with coefficients
+        well inside every constraint; equations between coefficients are solved exactly. Raises
+        NotCertifiable.  Cost: one sum-of-squares proof a polynomial and attempt.
         """
         if values is not None:
             known = {variable_name(int(v)) for v in self.solution.program.ids}
             if set(values) != known:
                 raise ValueError(f"values need the unknowns {', '.join(sorted(known))} and no others")
             return self._prove({name: exact_number(value) for name, value in values.items()})
-        reason = "it is not close to any"
-        for limit in _SHORT:  # short numbers are often exactly right, bound and all
-            guess = {n: Fraction(v).limit_denominator(limit) for n, v in self.solution.values.items()}
-            try:
-                if self._near(guess):
-                    return self._prove(self._meeting_equations(guess))
-            except NotCertifiable as error:
-                reason = str(error)
-        if self.solution.inner_values is None:
-            raise NotCertifiable(
-                "no coefficients strictly inside every constraint are known, and the optimum rounded to "
-                f"short fractions is not proven ({reason})"
-            )
-        for weight in weights:
-            try:
-                return self._prove(self._meeting_equations(self._mixed(weight)))
-            except NotCertifiable as error:
-                reason = f"with weight {weight:g} inside: {error}"
-        raise NotCertifiable(f"no exact certificate of the program found ({reason})")
+        ways: list[Way] = [("", partial(self._short, limit)) for limit in _SHORT]
+        if self.solution.inner_values is not None:
+            ways += [(f"with weight {w:g} inside", partial(self._inside, w)) for w in _WEIGHTS]
+        return proven(ways)
+
+    def _short(self, limit: int) -> Proof:
+        """The proof for fractions of short denominators, which are often exactly right, bound and all."""
+        guess = {n: Fraction(v).limit_denominator(limit) for n, v in self.solution.values.items()}
+        if not self._near(guess):
+            raise NotCertifiable(f"the optimum is not close to fractions with denominators up to {limit}")
+        return self._prove(self._meeting_equations(guess))
 
     def _near(self, guess: dict[str, Fraction]) -> bool:
         """Whether coefficients and objective are near to those found."""
@@ -95,13 +88,15 @@ class ProgramCertificate:
         size = max(1.0, abs(self.value))
         return abs(float(goal.constant) - self.value) <= 1e-6 * size
 
-    def _mixed(self, weight: float) -> dict[str, Fraction]:
-        """Decimals near (1 - weight) * optimum + weight * inner point, short for the distance of the two."""
+    def _inside(self, weight: float) -> Proof:
+        """The proof for decimals near (1 - weight) * optimum + weight * inner point, short for the distance
+        of the two."""
         near, inner = self.solution.values, self.solution.inner_values
         distant = max((abs(inner[n] - near[n]) for n in near), default=0.0)
         digits = max(0, math.ceil(-math.log10(max(1e-2 * weight * max(distant, 1e-6), 1e-15))))
         unit = Fraction(1, 10**digits)
-        return {n: round(Fraction((1 - weight) * near[n] + weight * inner[n]) / unit) * unit for n in near}
+        mixed = {n: round(Fraction((1 - weight) * near[n] + weight * inner[n]) / unit) * unit for n in near}
+        return self._prove(self._meeting_equations(mixed))
 
     def _meeting_equations(self, values: dict[str, Fraction]) -> dict[str, Fraction]:
         """The values changed so that every equation between coefficients holds: some follow the rest."""

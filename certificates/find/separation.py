@@ -30,7 +30,7 @@ from certificates.exact import (
     value_at,
 )
 from certificates.find.numbers import binary
-from certificates.find.rounding import NotCertifiable
+from certificates.find.rounding import NotCertifiable, first
 from certificates.find.univariate import local_minima
 from certificates.find.zeros import satisfies
 from certificates.identity import Claim
@@ -69,14 +69,12 @@ def separate(result: Any, claim: Claim) -> Proof:
             proof = Proof(statement, (), functional=polynomial_of({row: v for row, v in at.items() if v}))
             if proof.verdict:
                 return proof
-    reasons = []
-    for radius in (None, *_RADII):
-        try:
-            solved = result if radius is None else _in_ball(result, target, degree, radius)
-            return _rounded(solved, statement, monomials)
-        except NotCertifiable as error:
-            reasons.append(str(error))
-    raise NotCertifiable(reasons[0])
+
+    def of_moments(radius: int | None) -> Proof:
+        solved = result if radius is None else _in_ball(result, target, degree, radius)
+        return _rounded(solved, statement, monomials)
+
+    return first(of_moments, (None, *_RADII))
 
 
 def _in_ball(result: Any, target: Polynomial, degree: int, radius: int) -> Any:
