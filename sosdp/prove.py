@@ -40,14 +40,14 @@ def prove_sos(
 
     def exactly(answer: PseudoExpectation) -> PseudoExpectation:
         wanted = answer.status == "unknown" and answer.cone == "sos" and _small(answer)
-        return with_proof(replace(answer, zeros=zeros))[0] if wanted else answer
+        return with_proof(answer)[0] if wanted else answer
 
     result = minimize.prove_sos(p, system, degree, zeros=zeros, exactly=exactly, **options)
     if result.status == "proved":
         return result
     if result.cone != "sos":
         return _in_smaller_cone(result) if _small(result) and result.status == "unknown" else result
-    return unproven(decided_exactly(result, zeros) if _small(result) else result)
+    return unproven(decided_exactly(result) if _small(result) else result)
 
 
 def _small(result: PseudoExpectation) -> bool:
@@ -81,7 +81,7 @@ def unproven(result: PseudoExpectation) -> PseudoExpectation:
     return replace(result, status=status, reason=f"{result.reason}, in floating point: not proven")
 
 
-def decided_exactly(result: PseudoExpectation, zeros: Any = "auto") -> PseudoExpectation:
+def decided_exactly(result: PseudoExpectation) -> PseudoExpectation:
     """The result with the verdict of an exact certificate, where there is one.
 
     It is about the binary numbers that floats are: 0.1*(x - y)**2 + 0.3*(x*y - 1)**2 in floats is negative at
@@ -90,7 +90,7 @@ def decided_exactly(result: PseudoExpectation, zeros: Any = "auto") -> PseudoExp
     from certificates.find.extract import PROVED, decide
 
     try:
-        outcome = decide(replace(result, zeros=zeros))
+        outcome = decide(result)
         status, why = outcome.status, outcome.reason
     except (ArithmeticError, ValueError) as error:
         status, why = "undecided", str(error)

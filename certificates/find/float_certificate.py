@@ -27,7 +27,6 @@ from certificates.identity import Claim
 from certificates.proof import Proof
 from sosdp.algebra.pickled_by_name import PickledByName
 from sosdp.progress import shown
-from sosdp.reduction.facial import find_zeros
 from sosdp.relaxation.assemble.identity import LARGE_CONSTANT
 from sosdp.relaxation.duals import DualData, GramBlock
 from sosdp.relaxation.solve.solve import cubic_work
@@ -244,14 +243,6 @@ class FloatCertificate(PickledByName):
     @cached_property
     def points(self) -> tuple[dict[int, Fraction], ...]:
         """Exact points of the set near the minimisers that the moments show (coordinates by variable id)."""
-        if self.value is None:
-            given = self.result.zeros
-            if len(self.result.system) or len(self.claim.objectives) != 1 or given is None:
-                return ()
-            objective = self.claim.objectives[0]
-            ids = [int(v) for v in objective.variable_ids]
-            zeros = find_zeros(objective, None if isinstance(given, str) else given)
-            return tuple(dict(zip(ids, map(Fraction, z), strict=True)) for z in zeros)
         result = []
         for near in self.minimisers[:MOST_ZEROS]:
             exact = refined(self.claim, near, _PLACES)

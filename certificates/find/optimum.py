@@ -8,14 +8,11 @@ from fractions import Fraction
 from itertools import chain, islice, product
 from typing import Any
 
-import numpy as np
-
 from certificates.find.numbers import decimal, simplest_fraction
 from certificates.find.refine import bracket
 from certificates.find.rounding import NotCertifiable
 from certificates.find.zeros import local_minimisers, satisfies, value_to
 from certificates.proof import Proof
-from sosdp.algebra.monomials import MONOMIAL
 from sosdp.algebra.variables import variable_name
 from sosdp.relaxation.descent import at
 
@@ -68,14 +65,10 @@ def _attained(of: Any, bound: Fraction, point: dict[int, Fraction] | None) -> Pr
 
 
 def _guesses(of: Any, bound: Fraction) -> Iterator[dict[int, Fraction]]:
-    """Rational points that may attain a bound: the rounded means, and {-1, 0, 1}^n for few variables."""
-    if of.claim.expectations or of.squares or of.result.moments is None:
-        return
+    """Points of {-1, 0, 1}^n that attain a bound, for few variables."""
     ids = [int(v) for v in of.result.variable_ids]
-    means = of.result._moment_values(np.array(ids, dtype=MONOMIAL)[:, None])[0].tolist()
-    result = [[Fraction(v).limit_denominator(limit) for v in means] for limit in LIMITS]
-    corners = product(map(Fraction, (-1, 0, 1)), repeat=len(ids)) if len(ids) <= FEW_VARIABLES else ()
-    for row in chain(result, corners):
+    few = not (of.claim.expectations or of.squares) and len(ids) <= FEW_VARIABLES
+    for row in product(map(Fraction, (-1, 0, 1)), repeat=len(ids)) if few else ():
         z = dict(zip(ids, row, strict=True))
         if at(of.claim.objectives[0], z) == bound and satisfies(of.claim, z):
             yield z
