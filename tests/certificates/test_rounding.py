@@ -259,8 +259,7 @@ def test_squares_of_a_multiplier_add_up():
     )
     total = sum((weight * polynomial**2 for weight, polynomial in multiplier.squares()), sd.polynomial(0))
     expected = polynomial_of({row: fmpq(0) for row in []})
-    basis = [polynomial_of({row: fmpq(1)}) for row in multiplier.basis]
-    for i, p in enumerate(basis):
-        for j, q in enumerate(basis):
-            expected = expected + multiplier.matrix[i, j] * p * q
+    for i, p in enumerate(multiplier.basis):
+        for j, q in enumerate(multiplier.basis):
+            expected = expected + multiplier.matrix[i, j] * polynomial_of({(*p, *q): fmpq(1)})
     assert total.equals(expected)
