@@ -18,13 +18,11 @@ from certificates.exact import (
     Monomial,
     Square,
     Terms,
-    add_to,
     exact_squares,
     monos_of,
-    polynomial_of,
     rational,
-    terms_of,
 )
+from sosdp.algebra.calculus import substitute
 from sosdp.algebra.pickled_by_name import PickledByName
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.sparse import union_of_ids
@@ -169,13 +167,7 @@ class Claim:
 
 def with_values(polynomial: Polynomial, values: Mapping[int, Fraction]) -> Polynomial:
     """The polynomial with rational numbers put in for some variables (by id)."""
-    out: Terms = {}
-    for row, coefficient in terms_of(polynomial).items():
-        for variable in row:
-            if variable in values:
-                coefficient = coefficient * rational(values[variable])
-        add_to(out, {tuple(v for v in row if v not in values): coefficient})
-    return polynomial_of(out)
+    return substitute(polynomial.as_exact(), {v: Polynomial(c) for v, c in values.items()})
 
 
 @dataclass(frozen=True, eq=False)

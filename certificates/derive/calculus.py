@@ -308,13 +308,10 @@ class Upper:
         self.current = self.current + part.conclusion
         return self
 
-    def to(self, polynomial: Any, equalities: Sequence[Polynomial] = ()) -> Upper:
-        """Restate the current polynomial; NotDerived where the equalities, with these, do not lead there."""
+    def to(self, polynomial: Any) -> Upper:
+        """Restate the current polynomial; NotDerived where the equalities do not lead there."""
         target = _exact_polynomial(polynomial)
-        grounds = self.derivation
-        for h in equalities:
-            grounds = grounds + assume(h, equality=True).times(0)
-        self.derivation = grounds.concluding(target - self.start)
+        self.derivation = self.derivation.concluding(target - self.start)
         self.current = target
         return self
 

@@ -14,8 +14,7 @@ from certificates.find.for_all import matrices_of
 from certificates.find.numbers import exact_number
 from certificates.find.program import ProgramCertificate, of_measures
 from certificates.find.rounding import CertificateError, NotCertifiable
-from certificates.find.series import of_series
-from certificates.find.univariate import local_minima
+from certificates.find.univariate import local_minima, of_series
 from certificates.find.ways import Outcome, outcome
 from certificates.find.words import WordCertificate
 from certificates.identity import Claim, InExpectation

@@ -12,7 +12,7 @@ Zhi 2012.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -24,7 +24,15 @@ import scipy.sparse as sp
 from flint import fmpq, fmpq_mat, fmpz_mat
 
 from certificates.exact import Terms, add_to, fraction, value_at
-from certificates.find.rounding import Linear, NotCertifiable, Rounder, checked, linear, positive_in_floats
+from certificates.find.rounding import (
+    Linear,
+    NotCertifiable,
+    Rounder,
+    checked,
+    first,
+    linear,
+    positive_in_floats,
+)
 from certificates.find.zeros import MOST_ZEROS, refined, relations
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
@@ -153,20 +161,17 @@ class Faces:
     def _round(self, system: Linear, matrix: list, grams: list[np.ndarray], free: np.ndarray) -> Proof:
         """The exact proof near float multipliers on the face."""
         equations = Equations([*matrix, *(effect for _, effect in system.free)], len(system.goal))
-        reason = ""
         entries = sum(g.size for g in grams) + len(free)
         parts = [*(g[np.tril_indices(g.shape[0])] for g in grams), np.asarray(free)]
-        ways = [(f"denominators of {d}", partial(_multiples, d)) for d in _DENOMINATORS if entries <= _SHORT]
-        ways += [(f"{bits} bits", partial(dyadic, bits=bits)) for bits in _BITS]
-        for words, rounded in ways:
+
+        def proof(rounded: Callable[[np.ndarray], list[fmpq]]) -> Proof:
             changed = equations.corrected([v for part in parts for v in rounded(part)], system.goal)
             if changed is None:
                 raise NotCertifiable("the identity has no exact solution on the face that the kernels leave")
-            try:
-                return self._assemble(system, changed)
-            except NotCertifiable as error:
-                reason = f"{error} ({words} on the face)"
-        raise NotCertifiable(reason)
+            return self._assemble(system, changed)
+
+        short = [partial(_multiples, d) for d in _DENOMINATORS if entries <= _SHORT]
+        return first(proof, [*short, *(partial(dyadic, bits=bits) for bits in _BITS)])
 
     def _assemble(self, system: Linear, numbers: list[fmpq]) -> Proof:
         rounder = system.rounder

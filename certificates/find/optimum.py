@@ -9,7 +9,6 @@ from itertools import chain, islice, product
 from typing import Any
 
 from certificates.find.numbers import decimal, simplest_fraction
-from certificates.find.refine import bracket
 from certificates.find.rounding import NotCertifiable
 from certificates.find.zeros import local_minimisers, satisfies, value_to
 from certificates.proof import Proof
@@ -19,18 +18,30 @@ from sosdp.relaxation.descent import at
 FEW_VARIABLES = 8  # up to which the points of {-1, 0, 1}^n are looked at
 LIMITS = (1, 8, 100, 2000)  # denominators of exact minimisers
 _DIGITS = 30  # to which an optimum that is no short fraction is computed
+_ROOM = Fraction(1, 10**_DIGITS)
 _SHORT_DENOMINATOR = 10**6
 _TRIED = 10  # points that may attain a bound, shown to the checker
 
 
 def optimal_proof(of: Any) -> Proof:
     """A proof at the optimum of a bound, `of` its float certificate; raises NotCertifiable."""
+    candidates, value, irrational = _exact_values(of), value_to(of.claim, of.minimisers, _DIGITS + 5), ""
+    if value is not None and abs(float(value) - of.value) <= of.room(1e-6):
+        near = simplest_fraction(value - _ROOM, value + _ROOM)
+        if near.denominator <= _SHORT_DENOMINATOR:
+            candidates.append((near, None))
+        else:
+            irrational = (
+                f"at the minimiser, to {_DIGITS} digits, it is {decimal(value, _DIGITS)}, and the simplest "
+                f"fraction that near has a denominator of {len(str(near.denominator))} digits: it seems to "
+                "be irrational, and then no rational proof at the value itself exists"
+            )
     reason = (
         f"the value {of.value:.9g} is within 1e-7 of no fraction with a denominator up to 100: "
         "the optimum may be irrational"
     )
     tried: set[Fraction] = set()
-    for bound, point in _exact_values(of):
+    for bound, point in candidates:
         if bound in tried:
             continue
         tried.add(bound)
@@ -38,13 +49,7 @@ def optimal_proof(of: Any) -> Proof:
             return _attained(of, bound, point)
         except NotCertifiable as error:
             reason = f"at the bound {bound}: {error}"
-    near, words = _digits(of)
-    if near is not None and near not in tried:
-        try:
-            return _attained(of, near, None)
-        except NotCertifiable as error:
-            words = f"{words}, where {error}"
-    attempts = (words, reason) if words else (reason,)
+    attempts = (irrational, reason) if irrational else (reason,)
     raise NotCertifiable(f"no proof at the exact optimum found ({'; '.join(attempts)})", attempts=attempts)
 
 
@@ -81,35 +86,9 @@ def _seen(of: Any, bound: Fraction) -> bool:
     ids = [int(v) for v in of.result.variable_ids]
     for start in chain(of.minimisers, local_minimisers(of.claim, ids, of.value)):
         value = value_to(of.claim, (start,), _DIGITS + 5)
-        if value is not None and abs(value - bound) <= Fraction(1, 10**_DIGITS):
+        if value is not None and abs(value - bound) <= _ROOM:
             return True
     return False
-
-
-def _digits(of: Any) -> tuple[Fraction | None, str]:
-    """A short fraction that the optimum is to many digits, or None, and what is known, in words."""
-    assert of.value is not None
-    if of.result.moments is None:
-        return None, ""
-    room = Fraction(1, 10**_DIGITS)
-    value = value_to(of.claim, of.minimisers, _DIGITS + 5)
-    where = f"to {_DIGITS} digits it is"
-    if value is not None and abs(float(value) - of.value) <= of.room(1e-6):
-        low, high = value - room, value + room
-        where = f"at the minimiser, to {_DIGITS} digits, it is"
-    else:
-        try:
-            low, high = bracket(of.result, of.claim, of.dual, _DIGITS)
-        except NotCertifiable:
-            return None, ""
-    result = simplest_fraction(low, high)
-    if result.denominator <= _SHORT_DENOMINATOR:
-        return result, f"{where} {result}"
-    return None, (
-        f"{where} {decimal((low + high) / 2, _DIGITS)}, and the simplest fraction that near has a "
-        f"denominator of {len(str(result.denominator))} digits: it seems to be irrational, and then no "
-        "rational proof at the value itself exists"
-    )
 
 
 def _exact_values(of: Any) -> list[tuple[Fraction, dict[int, Fraction] | None]]:

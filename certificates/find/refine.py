@@ -76,18 +76,6 @@ def refined_proof(
     return path.rounded(replace(claim, bound=path.sign * wanted), centred)
 
 
-def bracket(result: Any, claim: Claim, dual: Any, digits: int) -> tuple[Fraction, Fraction]:
-    """The relaxation's value to ``digits`` places (relative to max(1, |value|)), as an interval.
-
-    Raises NotCertifiable as `refined_proof` does, and for what would take more than a second.
-    """
-    path = _Path(result, claim, dual, quick=True)
-    room = Fraction(1, 10**digits) * max(Fraction(1), abs(Fraction(float(result.bound))))
-    centred = path.follow(lambda low, high, gap: gap * 4 < room)
-    low, high = centred.bound, 2 * centred.ceiling - centred.bound  # once more the gap, for rounding
-    return (low, high) if path.sign > 0 else (-high, -low)
-
-
 class _Path:
     """The barrier problem of one claim, in exact data."""
 

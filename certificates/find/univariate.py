@@ -1,37 +1,46 @@
-"""Polynomials in one variable that are nonnegative everywhere, or on an interval: rational squares.
+"""Polynomials in one variable, and series, that are nonnegative (on an interval): rational squares.
 
 A nonnegative f is c q^2 r with r squarefree and without real roots (squarefree factorisation over the
 rationals).  For r a small multiple of 1 + x^2 + ... + x^(2k) is taken off, the rest is l |prod (x - z_j)|^2
 over the roots z_j above the real line, hence l (s^2 + t^2) up to an error that rounding the roots leaves, and
 what was taken off pays for the error: |u| (x^(i+1) +- x^i / 2)^2 for every odd coefficient u.
 
-On an interval, moved to [-1, 1], f(cos t) is F(x) / (1 + x^2)^d with x = tan(t/2), and a square g(x)^2 of F
-gives a(c) + s b(c), c = cos t and s = sin t: f is the sum of w a^2 and of (1 - c^2) w b^2.
+A trigonometric polynomial of degree d is F(x) / (1 + x^2)^d with x = tan(t/2), and a square g(x)^2 of F gives
+a(c) + s b(c), c = cos t and s = sin t: it is a sum of squares on the circle, with -sum w b^2 as the cofactor
+of c^2 + s^2 - 1. One in c alone (a Chebyshev series, or f on an interval, moved to [-1, 1]) is the sum of
+w a^2 and of (1 - c^2) w b^2.
 
 Source: Chevillard, Harrison, Joldes and Lauter, *Efficient and accurate computation of upper bounds of
 approximation errors*, 2011; Magron, Safey El Din and Schweighofer, *Algorithms for weighted sum of squares
-decomposition of non-negative univariate polynomials*, 2019 (univsos2).
+decomposition of non-negative univariate polynomials*, 2019 (univsos2); Fejer and Riesz; Davis and Papp, *Dual
+certificates and efficient rational sum-of-squares decompositions*, 2022 (only the bound is from floats here).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import flint
-from flint import fmpq, fmpq_poly
+from flint import fmpq, fmpq_poly, fmpz_poly
 
-from certificates.exact import powers_of, rational
-from certificates.find.numbers import binary
+from certificates.exact import Terms, polynomial_of, powers_of, rational
+from certificates.find.numbers import binary, exact_number, nice_fraction, short_decimal
 from certificates.find.rounding import NotCertifiable, checked
+from certificates.find.ways import SLACKS, Outcome, outcome, proven
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
+from sosdp.algebra.polynomial import Polynomial
+from sosdp.algebra.variables import variable_id
 from sosdp.conic.multiprecision import fraction_of
 from sosdp.relaxation.univariate import real_roots, univariate, wells
 
 Squares = list[tuple[fmpq, fmpq_poly]]  # weights > 0 and what is squared
-_LARGEST = 400  # degree
+_LARGEST, _LONGEST = 400, 200  # degrees of a polynomial and of a series
 _HALVINGS = 4000  # of what is taken off, or doublings of the precision
 _BITS = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
 
@@ -187,3 +196,81 @@ def _rounded(f: fmpq_poly, taken: fmpq_poly, little: fmpq, half: int, bits: int)
         if odd:
             out.append((abs(odd), x ** (k + 1) + fmpq(1 if odd > 0 else -1, 2) * x**k))
     return [(w, p) for w, p in out if w != 0 and p != 0]
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesCertificate:
+    """A bound on sum of cosines[k] cos kt + sines[k] sin kt, ready for `.exact()`.
+
+    `sense`: "minimize" or "maximize"; `value`: the solver's; `variables`: one, for a Chebyshev series on
+    [-1, 1], or those of the cosine and the sine.
+    """
+
+    cosines: tuple[Fraction, ...] = field(repr=False)
+    sines: tuple[Fraction, ...] = field(repr=False)
+    sense: str
+    value: float
+    variables: tuple[int, ...]
+
+    def exact(self, bound: Any = None, slack: float | None = None) -> Proof:
+        """A proof that the checker accepts, at `bound`, at a short fraction near the value, or at a slack."""
+        if bound is not None:
+            return self._proof(exact_number(bound))
+        sign, size = (-1 if self.sense == "maximize" else 1), max(1.0, abs(self.value))
+        value = sign * self.value
+        rooms = [room * size for room in (SLACKS if slack is None else (slack,))]
+        bounds = [sign * short_decimal(value - room, value - room / 2) for room in rooms]
+        nice = nice_fraction(self.value, 1e-7 * size) if slack is None else None
+        tried = bounds if nice is None else [nice, *bounds]
+        return proven([("", partial(self._proof, bound)) for bound in tried])
+
+    def decide(self, bound: Any = None, slack: float | None = None) -> Outcome:
+        """`exact` without exceptions."""
+        return outcome(lambda: self.exact(bound, slack))
+
+    def _proof(self, bound: Fraction) -> Proof:
+        degree = max(len(self.cosines) - 1, len(self.sines))
+        if degree > _LONGEST:
+            raise NotCertifiable(f"the series has degree {degree}, and certificates at most {_LONGEST}")
+        sign = -1 if self.sense == "maximize" else 1
+        kind = "upper_bound" if sign < 0 else "lower_bound"
+        # cos kt is T_k(c), and sin kt is s U_(k-1)(c)
+        p, q = _sum(self.cosines, fmpz_poly.chebyshev_t), _sum(self.sines, fmpz_poly.chebyshev_u)
+        c, *others = self.variables
+        objective = polynomial_of(self._on_circle(p, q))
+        if not others:
+            box = Polynomial(1) - polynomial_of({(c, c): fmpq(1)})
+            return univariate_proof(Claim(kind, (objective,), bound, inequalities=(box,)))
+        even = max(2, degree + degree % 2)
+        parts = on_circle(sign * (p - rational(bound)), sign * q, even)
+        squares = [(w, self._on_circle(a, b)) for w, a, b in parts]
+        (s,) = others
+        circle = polynomial_of({(c, c): fmpq(1), (s, s): fmpq(1), (): fmpq(-1)})
+        cofactor = polynomial_of(powers_of(c, -sum((w * b * b for w, _, b in parts), fmpq_poly([0]))))
+        made = [Multiplier.of_squares("sos", (), squares), Multiplier("equality", (0,), polynomial=cofactor)]
+        return checked(Claim(kind, (objective,), bound, equalities=(circle,)), made)
+
+    def _on_circle(self, a: fmpq_poly, b: fmpq_poly) -> Terms:
+        """a(c) + s b(c)."""
+        c, *others = self.variables
+        sines = {tuple(sorted((*others, *row))): v for row, v in powers_of(c, b).items()}
+        return powers_of(c, a) | sines
+
+
+def _sum(weights: Sequence[Fraction], of: Callable[[int], fmpz_poly]) -> fmpq_poly:
+    return sum((fmpq_poly([rational(w)]) * of(k) for k, w in enumerate(weights)), fmpq_poly())
+
+
+def of_series(result: Any) -> SeriesCertificate:
+    """The certificate of a `ChebyshevBound` in one variable, or of a `TrigonometricBound`: about cos_t and
+    sin_t, on the circle."""
+    if result.certified_bound is None:
+        raise NotCertifiable("there is no bound to certify")
+    if hasattr(result, "angle"):
+        ids = tuple(map(variable_id, ("cos_t", "sin_t")))
+        cosines, sines = (tuple(map(Fraction, part)) for part in result.coefficients)
+    else:
+        ids, weights, sines = tuple(map(int, result.variable_ids)), result.objective.terms.items(), ()
+        powers = {term[0][1] if term else 0: Fraction(c) for term, c in weights}
+        cosines = tuple(powers.get(k, Fraction(0)) for k in range(result.objective.degree + 1))
+    return SeriesCertificate(cosines or (Fraction(0),), sines, result.sense, float(result.bound), ids)

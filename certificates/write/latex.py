@@ -55,13 +55,13 @@ def one_line(proof: Identity, largest: int = 6) -> str:
     return text
 
 
-def document(proof: Identity, claim: str, largest: int = 6) -> str:
+def document(proof: Identity, claim: str) -> str:
     """A LaTeX document with the claim (in the checker's words) and the identity that proves it."""
     words = "\n".join(textwrap.wrap(claim.replace("**", "^"), 90, break_long_words=False))
     return (
         "\\documentclass{article}\n\\usepackage{amsmath}\n\\begin{document}\n"
         f"\\begin{{verbatim}}\n{words}\n\\end{{verbatim}}\n"
-        f"{proof_latex(proof, largest, 'align*')}\n\\end{{document}}\n"
+        f"{proof_latex(proof, environment='align*')}\n\\end{{document}}\n"
     )
 
 
@@ -78,12 +78,11 @@ def wrapped(summands: Iterable[str], width: float = WIDTH) -> list[str]:
     lines: list[str] = [""]
 
     def place(text: str, depth: int) -> None:
-        if not lines[-1] or printed_width(lines[-1]) + 1 + printed_width(text) <= width:
-            fits = bool(lines[-1]) or printed_width(text) <= width
-            if fits or depth > _DEEPEST:
-                lines[-1] = f"{lines[-1]} {text}" if lines[-1] else text
-                return
-        elif printed_width(text) <= width or depth > _DEEPEST:
+        joined = f"{lines[-1]} {text}".strip()
+        if printed_width(joined) <= width:
+            lines[-1] = joined
+            return
+        if printed_width(text) <= width or depth > _DEEPEST:
             lines.append(text)
             return
         for part in _split(text, depth):

@@ -9,7 +9,6 @@ import sosdp as sd
 from certificates import NotCertifiable, extract
 from certificates.find import zeros
 from certificates.find.numbers import simplest_fraction
-from certificates.find.refine import bracket
 from tests.certificates.independent import proves
 from tests.refusals import refuse
 
@@ -108,12 +107,3 @@ def test_simplest_fractions():
     assert simplest_fraction(Fraction(-3), Fraction(5)) == 0
     assert simplest_fraction(Fraction(1, 3), Fraction(1, 2)) == Fraction(1, 2)
     refuse((lambda: simplest_fraction(Fraction(1), Fraction(0)),))
-
-
-def test_brackets_hold_the_value():
-    upper = sd.maximize(x * y + x, sd.System(x**2 + y**2 <= 1), 4)
-    result = extract(upper)
-    low, high = bracket(upper, result.claim, result.dual, 20)
-    assert low <= high <= low + Fraction(1, 10**19)
-    squared = 27 * Fraction(1, 16)  # the optimum is (3/4) sqrt 3
-    assert low**2 <= squared <= high**2
