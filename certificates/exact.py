@@ -202,9 +202,7 @@ def _dominant(matrix: list[list[Fraction]]) -> list[Square]:
     result = [(Fraction(1, 1 << 2 * _BITS), [Fraction(row[k]) for row in whole]) for k in range(side)]
     for i, j in product(range(side), repeat=2):
         rest[i][j] -= Fraction(sum(map(mul, whole[i], whole[j])), 1 << 2 * _BITS)
-    for i, row in enumerate(
-        rest
-    ):  # what a diagonally dominant matrix is: sums and differences of coordinates
+    for i, row in enumerate(rest):  # diagonally dominant: sums and differences of coordinates
         ends = [(abs(v), {i: 1, j: 1 if v > 0 else -1}) for j, v in enumerate(row[:i])]
         ends.append((2 * row[i] - sum(map(abs, row)), {i: 1}))
         result += [(w, [Fraction(at.get(k, 0)) for k in range(side)]) for w, at in ends if w]

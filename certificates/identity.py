@@ -104,11 +104,8 @@ class Claim:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"claim kind {self.kind!r}: choose one of {', '.join(KINDS)}")
-        about, count, wanted = (
-            f"a claim of kind {self.kind!r}",
-            len(self.objectives),
-            self.kind != "infeasible",
-        )
+        about, count = f"a claim of kind {self.kind!r}", len(self.objectives)
+        wanted = self.kind != "infeasible"
         if count < wanted or (count != wanted and self.kind not in ("sos", "program")):
             raise ValueError(f"{about} cannot have {count} objectives")
         if (self.goal is not None) != (self.kind == "program") or len(self.on) not in (0, count):

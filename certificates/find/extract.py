@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from certificates.find.for_all import matrices_of
 from certificates.find.numbers import exact_number
 from certificates.find.program import ProgramCertificate, of_measures
 from certificates.find.rounding import CertificateError, NotCertifiable
-from certificates.find.univariate import local_minima, of_series
+from certificates.find.univariate import SeriesCertificate, local_minima, of_series
 from certificates.find.ways import Outcome, outcome
 from certificates.find.words import WordCertificate
 from certificates.identity import Claim, InExpectation
@@ -124,11 +125,10 @@ def decide(result: Any, bound: Any = None, slack: float | None = None) -> Outcom
         if bound is not None and status == "unbounded" and result.sense in ("minimize", "maximize"):
             return _no_bound(result, bound, str(error))
         return Outcome("undecided", None, str(error))
-    if isinstance(best, WordCertificate):
-        return best.decide(bound)
-    if isinstance(best, ProgramCertificate):  # which answers no bound
-        return outcome(best.exact)
-    return best.decide(bound=bound, slack=slack)
+    if isinstance(best, FloatCertificate):
+        return best.decide(bound=bound, slack=slack)
+    answers = {SeriesCertificate: (bound, slack), WordCertificate: (bound,)}  # a program answers no bound
+    return outcome(partial(best.exact, *answers.get(type(best), ())))
 
 
 def with_proof(result: Result) -> tuple[Result, Proof | WordProof | None]:

@@ -72,11 +72,10 @@ class FloatCertificate(PickledByName):
         constant that is large beside all other coefficients: the solver never saw that."""
         assert self.value is not None
         value = abs(self.value)
-        if len(self.claim.objectives) == 1 and self.claim.goal is None:
-            (p,) = self.claim.objectives
-            constant, others = float(p.constant), [abs(float(c)) for c in (p - p.constant).coefs.tolist()]
-            if abs(constant) > LARGE_CONSTANT * max(others, default=np.inf):
-                value = min(value, abs(self.value - constant))
+        (p,) = self.claim.objectives
+        constant, others = float(p.constant), [abs(float(c)) for c in (p - p.constant).coefs.tolist()]
+        if abs(constant) > LARGE_CONSTANT * max(others, default=np.inf):
+            value = min(value, abs(self.value - constant))
         return max(min(1.0, self.result.scaling.unit), value)
 
     def room(self, slack: float) -> float:
@@ -336,10 +335,8 @@ class FloatCertificate(PickledByName):
         self, slack: float | None = None, bound: Fraction | None = None, quick: bool = False
     ) -> Proof:
         """A proof from the central path in ball arithmetic (see `certificates.find.refine`)."""
-        if self.value is None or self.result.moments is None:
-            raise NotCertifiable("higher precision serves bounds")
         room = None if slack is None else exact_number(slack) * exact_number(self.size)
-        return refined_proof(self.result, self.claim, self.dual, room, bound, quick)
+        return refined_proof(self.claim, self.dual, room, bound, quick)
 
     def _round(self, claim: Claim, dual: Any, places: tuple[int, ...]) -> Proof:
         """Round to each number of bits in turn until the checker accepts; raises NotCertifiable."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -36,18 +36,12 @@ _ITERATIONS = 400
 MOST_DIGITS = _DIGITS[-1]
 
 
-@dataclass(frozen=True, eq=False)
-class Centred:
-    """A point of the central path: the bound that its multipliers prove (up to rounding), the value of the
-    moments (no bound above it is provable at this degree), and the Gram matrices as rationals."""
-
-    bound: Fraction
-    ceiling: Fraction
-    grams: list[np.ndarray]
+Centred = tuple[Fraction, Fraction, list[np.ndarray]]
+"""A point of the central path: the bound that its multipliers prove (up to rounding), the value of the
+moments (no bound above it is provable at this degree), and the Gram matrices as rationals."""
 
 
 def refined_proof(
-    result: Any,
     claim: Claim,
     dual: Any,
     slack: Fraction | None = None,
@@ -56,30 +50,30 @@ def refined_proof(
 ) -> Proof:
     """A proof within ``slack`` (absolute) of the relaxation's value, or of exactly ``bound``.
 
-    ``result`` is the solved relaxation, ``dual`` its multipliers as ``claim`` numbers them; ``quick``
-    declines what takes long. Raises NotCertifiable for claims that are not supported (module docstring),
-    where the moments have no interior, or where the bound is above the value.
+    ``dual`` are the relaxation's multipliers as ``claim`` numbers them; ``quick`` declines what takes long.
+    Raises NotCertifiable for claims that are not supported (module docstring), where the moments have no
+    interior, or where the bound is above the value.
     """
-    path = _Path(result, claim, dual, quick)
+    path = _Path(claim, dual, quick)
     if bound is not None:
         wanted = path.sign * bound
         centred = path.follow(lambda low, high, gap: low > wanted or high < wanted)
-        if centred.bound < wanted:
+        if centred[0] < wanted:
             raise NotCertifiable(
                 f"the bound {bound} is on the wrong side of the value "
-                f"{float(path.sign * centred.ceiling):.17g} of the relaxation, so this degree cannot prove it"
+                f"{float(path.sign * centred[1]):.17g} of the relaxation, so this degree cannot prove it"
             )
     else:
         assert slack is not None
         centred = path.follow(lambda low, high, gap: gap * 2 < slack)
-        wanted = short_decimal(centred.bound - slack / 2, centred.bound)
+        wanted = short_decimal(centred[0] - slack / 2, centred[0])
     return path.rounded(replace(claim, bound=path.sign * wanted), centred)
 
 
 class _Path:
     """The barrier problem of one claim, in exact data."""
 
-    def __init__(self, result: Any, claim: Claim, dual: Any, quick: bool) -> None:
+    def __init__(self, claim: Claim, dual: Any, quick: bool) -> None:
         self.dual = dual
         if not claim.is_scalar or claim.kind not in ("lower_bound", "upper_bound"):
             raise NotCertifiable("higher precision serves bounds on a set of scalar constraints only")
@@ -127,7 +121,7 @@ class _Path:
                             continue
                         gap, high = result, fraction_of(path.value) + fraction(self.constant)
                         if enough(high - gap, high, gap):
-                            return Centred(high - gap, high, [_rationals(z) for z in path.Z])
+                            return high - gap, high, [_rationals(z) for z in path.Z]
                         if gap < room:
                             break
             except ZeroDivisionError as error:
@@ -142,11 +136,12 @@ class _Path:
     def rounded(self, claim: Claim, centred: Centred) -> Proof:
         """The proof of ``claim`` by the multipliers of a central point, at the fewest bits that work."""
         rounder = Rounder(claim, self.dual)
-        pairs = zip(rounder.blocks, centred.grams, strict=True)
+        low, high, grams = centred
+        pairs = zip(rounder.blocks, grams, strict=True)
         blocks = tuple(replace(block, gram=gram) for block, gram in pairs)
-        gap = centred.ceiling - centred.bound
+        gap = high - low
         least = 20 + max(0, math.ceil(-math.log2(float(gap)))) if gap > 0 else 53
-        refined = DualData(blocks, (), float(centred.bound))
+        refined = DualData(blocks, (), float(low))
         return Rounder(claim, refined).proof((least, 2 * least, 3 * least))
 
 

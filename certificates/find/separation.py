@@ -25,6 +25,7 @@ from certificates.exact import (
     fraction,
     monos_of,
     polynomial_of,
+    rational,
     terms_of,
     times,
     value_at,
@@ -40,6 +41,7 @@ from sosdp.reduction.newton import prune
 
 LARGEST = 20_000  # monomials of the functional
 _SHARES = (0.5, 0.1, 0.01, 1e-3)  # of the separation that the functional inside may cost
+_BITS = 50  # binary places of moments
 _TRIES = 200  # points tried for each one wanted
 _MOST_TRIES = 20_000
 _RADII = (4, 100)  # of balls that bound the moments where those of the problem do not separate
@@ -103,18 +105,14 @@ def _rounded(result: Any, claim: Claim, monomials: list[Monomial]) -> Proof:
     if not separation > 0:
         raise NotCertifiable("the solver's moments are not negative on the polynomial")
     cost = abs(float(sum((float(c) * float(inside[m]) for m, c in reduced.items()), 0.0)))
+    chosen = {m: binary(values[m], _BITS) for m in wanted}
     for share in _SHARES:
         weight = Fraction(share * separation / max(cost, separation, 1e-12)).limit_denominator(1 << 30)
-        for bits in (30, 50):
-            chosen = {m: binary(values[m], bits) for m in wanted}
-            functional: Terms = {}
-            for row, (c, m) in normal.items():
-                value = (chosen[m] + weight * inside[m]) if c else Fraction(0)
-                if value:
-                    functional[row] = c * fmpq(value.numerator, value.denominator)
-            proof = Proof(claim, (), functional=polynomial_of(functional))
-            if proof.verdict:
-                return proof
+        mixed = {row: c * rational(chosen[m] + weight * inside[m]) for row, (c, m) in normal.items() if c}
+        functional = polynomial_of({row: value for row, value in mixed.items() if value})
+        proof = Proof(claim, (), functional=functional)
+        if proof.verdict:
+            return proof
     raise NotCertifiable(f"the rounded moments do not separate: {proof.verdict}")
 
 

@@ -31,7 +31,7 @@ from flint import fmpq, fmpq_poly, fmpz_poly
 from certificates.exact import Terms, polynomial_of, powers_of, rational
 from certificates.find.numbers import binary, exact_number, nice_fraction, short_decimal
 from certificates.find.rounding import NotCertifiable, checked
-from certificates.find.ways import SLACKS, Outcome, outcome, proven
+from certificates.find.ways import SLACKS, proven
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra.polynomial import Polynomial
@@ -223,10 +223,6 @@ class SeriesCertificate:
         nice = nice_fraction(self.value, 1e-7 * size) if slack is None else None
         tried = bounds if nice is None else [nice, *bounds]
         return proven([("", partial(self._proof, bound)) for bound in tried])
-
-    def decide(self, bound: Any = None, slack: float | None = None) -> Outcome:
-        """`exact` without exceptions."""
-        return outcome(lambda: self.exact(bound, slack))
 
     def _proof(self, bound: Fraction) -> Proof:
         degree = max(len(self.cosines) - 1, len(self.sines))

@@ -14,9 +14,8 @@ from certificates.kernel_words import Problem
 
 Word = tuple[int, ...]
 Permutation = tuple[int, ...]  # of places of letters
-Edge = tuple[
-    Word, Word, Fraction, Word, Word, Fraction
-]  # word, other, f, u, v, c: word = c u v, c v u = f other
+# word, other, f, u, v, c: word = c u v, c v u = f other
+Edge = tuple[Word, Word, Fraction, Word, Word, Fraction]
 MOST = 5000  # elements of a group
 
 

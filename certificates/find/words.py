@@ -20,7 +20,6 @@ import numpy as np
 
 from certificates.find.numbers import binary, exact_number
 from certificates.find.rounding import NotCertifiable
-from certificates.find.ways import Outcome, outcome
 from certificates.find.word_claims import BITS, Claimed, Terms, Word
 from certificates.find.word_classes import WordClasses, stages
 from certificates.kernel import NotProven, within
@@ -28,9 +27,8 @@ from certificates.kernel_words import ONE, WORK, Problem
 from certificates.words import WordProof
 
 Gram = list[list[Fraction]]
-Fact = tuple[
-    str, int, Terms, Fraction
-]  # c p* h p, h the number k of a list of hypotheses, or 1: list, k, p, c
+# c p* h p, h the number k of a list of hypotheses, or 1: list, k, p, c
+Fact = tuple[str, int, Terms, Fraction]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +51,6 @@ class WordCertificate:
                 return _Writer(Claimed(result.stated, result.status == "infeasible"), result).proof(wanted)
         except NotProven as error:
             raise NotCertifiable(f"the kernel does not take it: {error}") from error
-
-    def decide(self, bound: Any = None) -> Outcome:
-        """Proved, or undecided with the reason."""
-        return outcome(lambda: self.exact(bound))
 
 
 class _Writer:

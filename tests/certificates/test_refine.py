@@ -73,9 +73,7 @@ def test_a_bound_in_the_eighteenth_digit_is_told_apart():
         (lambda: result.exact(bound=above), "wrong side of the value", NotCertifiable),
         # the optimum itself has no inside
         (
-            lambda: refined_proof(
-                extract(PROBLEMS["motzkin"][0]()).result, *_claim(PROBLEMS["motzkin"][0]()), bound=Fraction(0)
-            ),
+            lambda: refined_proof(*_claim(PROBLEMS["motzkin"][0]()), bound=Fraction(0)),
             "digits|singular|cone|converge",
             NotCertifiable,
         ),
@@ -98,7 +96,7 @@ def test_what_higher_precision_does_not_serve_says_why():
     claim, dual = _claim(large)
     refuse(
         (
-            lambda: refined_proof(large, claim, dual, slack=Fraction(1, 10**12), quick=True),
+            lambda: refined_proof(claim, dual, slack=Fraction(1, 10**12), quick=True),
             "long",
             NotCertifiable,
         )
