@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import opcode
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
+from sosdp.algebra import monomials as mono
 from sosdp.algebra.array import PolynomialArray
-from sosdp.algebra.polynomial import Polynomial, above
+from sosdp.algebra.polynomial import Polynomial, above, coerce
+from sosdp.algebra.sparse import to_variable_id
 
 
 class Constraint:
@@ -136,9 +139,9 @@ class ForAll(Constraint):
     The coefficients of the proof are polynomials in the remaining variables (or, in expectation, numbers).
     ``over``: the quantified variables; ``polynomial``: of even degree in them, at least 2; ``sphere``: only
     unit vectors are meant, and terms of lower even degree are multiplied by powers of their squared norm.
-    ValueError for an odd degree (which is never non-negative everywhere), and on the sphere for terms of
-    different parity. Source: Hopkins, Kamath, Majid and Narayanan 2022 ("certified in v"); encoding ours,
-    docs/proofs/for_all.md.
+    ValueError for an odd degree (such a polynomial is non-negative only where its terms of that degree
+    vanish, which equations state), and on the sphere for terms of different parity. Source: Hopkins, Kamath,
+    Majid and Narayanan 2022 ("certified in v"); encoding ours, docs/proofs/for_all.md.
     """
 
     __slots__ = ("over", "polynomial", "sphere")
@@ -159,8 +162,9 @@ class ForAll(Constraint):
         top = int(degrees.max(initial=0))
         if top % 2:
             raise ValueError(
-                f"the polynomial has odd degree {top} in the quantified variables: it is negative somewhere; "
-                "for v in [-1, 1] put u[0]**2 - u[1]**2 in its place: for_all(u, q >= 0, sphere=True)"
+                f"the polynomial has odd degree {top} in the quantified variables: it is non-negative only "
+                "where all its terms of that degree vanish; state these as equations; for v in [-1, 1] put "
+                "u[0]**2 - u[1]**2 in its place: for_all(u, q >= 0, sphere=True)"
             )
         if top == 0:
             raise ValueError("the polynomial does not contain the quantified variables; state it as p >= 0")
@@ -173,7 +177,7 @@ class ForAll(Constraint):
     @property
     def inner_degrees(self) -> np.ndarray:
         """Degree of each term in the quantified variables."""
-        return np.isin(self.polynomial.monos, self.over_ids).sum(axis=1)
+        return _degrees_in(self.polynomial, self.over_ids)
 
     @property
     def outer_degree(self) -> int:
@@ -186,8 +190,28 @@ class ForAll(Constraint):
         """Ids of the other variables, sorted."""
         return np.setdiff1d(np.asarray(self.polynomial.variable_ids), self.over_ids)
 
+    def subs(self, values: Mapping[Any, Any]) -> list[Constraint]:
+        """What it says with polynomials or numbers in place of other variables than the quantified ones.
+
+        Where the degree becomes odd, its terms vanish: an equation for the coefficient of each, and so on
+        for the rest. Then a for-all constraint, or an inequality where no quantified variable is left.
+        ValueError for polynomials that contain a quantified variable.
+        """
+        other = {v: coerce(q) for v, q in values.items() if to_variable_id(v) in self.outer_ids}
+        for v, q in other.items():
+            if np.isin(q.variable_ids, self.over_ids).any():
+                raise ValueError(f"{q} in place of {v} contains a quantified variable of {self!r}")
+        polynomial, result = self.polynomial.subs(other), list[Constraint]()
+        while (degrees := _degrees_in(polynomial, self.over_ids)).max(initial=0) % 2:
+            top = degrees == degrees.max()
+            leading, polynomial = (
+                Polynomial.from_arrays(polynomial.monos[part], polynomial.coefs[part]) for part in (top, ~top)
+            )
+            result += map(Equality, coefficients_in(leading, self.over_ids)[1])
+        return [*result, ForAll(self.over, polynomial) if degrees.any() else Inequality(polynomial)]
+
     def _homogeneous(self, polynomial: Polynomial) -> Polynomial:
-        degrees = np.isin(polynomial.monos, self.over_ids).sum(axis=1)
+        degrees = _degrees_in(polynomial, self.over_ids)
         top = int(degrees.max(initial=0))
         if ((top - degrees) % 2).any():
             raise ValueError(
@@ -217,6 +241,18 @@ class ForAll(Constraint):
         """LaTeX of the constraint."""
         names = ", ".join(v.latex() for v in self.over)
         return f"{self.polynomial.latex()} \\ge 0 \\quad \\forall\\, {names}"
+
+
+def coefficients_in(p: Polynomial, over: np.ndarray) -> tuple[np.ndarray, list[Polynomial]]:
+    """Monomials in the variables with these ids and their coefficients, polynomials in the others."""
+    inner, outer = mono.split(p.monos, over.astype(mono.MONOMIAL))
+    distinct, place = mono.unique(inner)
+    here = [place == k for k in range(distinct.shape[0])]
+    return distinct, [Polynomial.from_arrays(outer[k], p.coefs[k]) for k in here]
+
+
+def _degrees_in(p: Polynomial, over: np.ndarray) -> np.ndarray:
+    return np.asarray(np.isin(p.monos, over).sum(axis=1))
 
 
 above["inequality"] = Inequality

@@ -139,16 +139,19 @@ class System:
         return f"System({', '.join(parts)})"
 
     def subs(self, values: Any) -> System:
-        """The system with polynomials or numbers in place of variables, as ``Polynomial.subs``."""
-        return System.from_parts(
-            [h.subs(values) for h in self.equalities],
-            [g.subs(values) for g in self.inequalities],
-            [
-                np.array([[p.subs(values) for p in row] for row in m.tolist()], dtype=object)
-                for m in self.matrices
-            ],
-            [ForAll(c.over, c.polynomial.subs(values)) for c in self.foralls],
+        """The system with polynomials or numbers in place of variables, as ``Polynomial.subs``.
+
+        Quantified variables stay. A for-all constraint becomes an inequality where none of these is left, and
+        gives equations where its degree in them becomes odd (``ForAll.subs``).
+        """
+        matrices = [
+            np.array([[p.subs(values) for p in row] for row in m.tolist()], dtype=object)
+            for m in self.matrices
+        ]
+        plain = System.from_parts(
+            [h.subs(values) for h in self.equalities], [g.subs(values) for g in self.inequalities], matrices
         )
+        return System(plain, [c.subs(values) for c in self.foralls])
 
     def latex(self) -> str:
         """LaTeX, one line for each constraint."""

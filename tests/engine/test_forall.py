@@ -193,7 +193,10 @@ def test_the_matrix_represents_the_polynomial_for_every_t(degree):
 
 def test_errors():
     refuse(
-        (lambda: sd.for_all(v, v[0] ** 3 + x[0] >= 0), "odd degree.* sphere=True"),
+        (
+            lambda: sd.for_all(v, v[0] ** 3 + x[0] >= 0),
+            "odd degree.* only where all its terms of that degree vanish.* sphere=True",
+        ),
         (lambda: sd.for_all(v, x[0] >= 0), "does not contain"),
         (lambda: sd.for_all(3, x[0] >= 0), "quantified variables first"),
     )
@@ -254,3 +257,26 @@ def test_bisection_of_a_threshold_inside():
     constraint = sd.for_all(v, threshold * (v @ v) ** 2 - form >= 0)
     result = sd.Relaxation(sd.System(constraint, x @ x <= 1), 2).bisect(threshold, 0, 5, tolerance=0.01)
     assert result.low <= 2 <= result.high + 1e-6
+
+
+def test_what_substitution_makes_of_them():
+    """Without quantified variables an inequality; of odd degree, equations for what then has to vanish."""
+    c, p, q, u = sd.variables("c p q u")
+    form = c * u**4 + (p + q) * u**3 + c**2 * u**2 + (p - 2) * u + q
+    system = sd.System(sd.for_all([u], form >= 0))
+    assert system.subs({c: 0}) == sd.System(p + q == 0, p - 2 == 0, q >= 0)
+    assert system.subs({c: 0, p: 2, q: -2}) == sd.System(sd.Polynomial(-2) >= 0)
+    assert len(system.subs({c: 0, p: 2, q: 3}).equalities) == 1  # 5 u**3 + 3 >= 0
+    assert system.subs({c: 1, q: -p}) == sd.System(sd.for_all([u], u**4 + u**2 + (p - 2) * u - p >= 0))
+    assert system.subs({u: 3}) == system  # bound: for all u, and for all w in place of u
+    assert sd.System(sd.for_all([u], c * u**2 >= 0)).subs({c: 0}) == sd.System()
+    refuse((lambda: system.subs({c: u}), "contains a quantified variable"))
+
+
+def test_bisection_over_a_degree_that_drops():
+    c = sd.polynomial("c1")
+    quadratic, odd = sd.for_all(v[0], c * v[0] ** 2 + y[0] - 1 >= 0), c * v[0] ** 2 + 2 * y[0] * v[0] + 1
+    result = sd.Relaxation(sd.System(quadratic, y[0] <= 3), 2).bisect(c, 0, 3)
+    assert result.high == 0
+    result = sd.Relaxation(sd.System(sd.for_all(v[0], odd >= 0), y[0] >= 1), 2).bisect(c, 0, 3)
+    assert 0.5 <= result.low <= 1 <= result.high <= 1.01  # the least c is 1

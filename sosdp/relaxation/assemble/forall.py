@@ -19,7 +19,7 @@ import numpy as np
 
 from ...algebra import monomials as mono
 from ...algebra.build import own_variables
-from ...algebra.constraint import ForAll
+from ...algebra.constraint import ForAll, coefficients_in
 from ...algebra.polynomial import Polynomial
 from .identity import NullSpace
 
@@ -38,7 +38,7 @@ def expand(constraint: ForAll, tag: str) -> tuple[np.ndarray, NullSpace]:
     first, place = mono.group(products)
     matrix = np.empty((side, side), dtype=object)
     matrix[...] = Polynomial(0)
-    inner, coefficients = _coefficients(constraint, over)
+    inner, coefficients = coefficients_in(constraint.polynomial, over)
     for at, coefficient in zip(first[mono.Index(products[first]).find(inner)], coefficients, strict=True):
         _add(
             matrix,
@@ -77,15 +77,6 @@ def _add(matrix: np.ndarray, i: int, j: int, p: Polynomial) -> None:
     matrix[i, j] = matrix[i, j] + p
     if i != j:
         matrix[j, i] = matrix[i, j]
-
-
-def _coefficients(constraint: ForAll, over: np.ndarray) -> tuple[np.ndarray, list[Polynomial]]:
-    """Monomials in the quantified variables and their coefficients, polynomials in the others."""
-    p = constraint.polynomial
-    inner, outer = mono.split(p.monos, over)
-    distinct, place = mono.unique(inner)
-    here = [place == k for k in range(distinct.shape[0])]
-    return distinct, [Polynomial.from_arrays(outer[k], p.coefs[k]) for k in here]
 
 
 def interior_matrix(block: Any) -> np.ndarray:
