@@ -15,6 +15,7 @@ from .ladder import begin_together, run
 from .low_rank.answer import low_rank_answer
 
 if TYPE_CHECKING:
+    from ..algebra.polynomial import Polynomial
     from .pseudoexpectation import PseudoExpectation
 
 
@@ -26,26 +27,33 @@ class Bounds:
     """Bounds of many objectives, one entry each.
 
     ``bounds`` and ``certified_bounds``: shape (n,), NaN where nothing is proven; ``status``: as of single
-    answers. ``answers[k]`` is the whole answer of one, which is solved for when it is asked for.
+    answers. ``result[k]`` is the whole answer of one, which is solved for when it is asked for, by
+    ``minimize(objectives[k])``.
     """
 
     bounds: np.ndarray
     certified_bounds: np.ndarray
     status: np.ndarray
-    answer: Callable[[int], PseudoExpectation]
+    objectives: tuple[Polynomial, ...]
+    minimize: Callable[[Polynomial], PseudoExpectation]
 
     @classmethod
-    def of(cls, single: Sequence[Numbers], answer: Callable[[int], PseudoExpectation]) -> Bounds:
+    def of(
+        cls,
+        single: Sequence[Numbers],
+        objectives: Sequence[Polynomial],
+        minimize: Callable[[Polynomial], PseudoExpectation],
+    ) -> Bounds:
         """From the numbers of single answers."""
         bounds, proofs, status = zip(*single, strict=True) if single else ((), (), ())
         numbers = np.array(bounds, dtype=float), np.array(proofs, dtype=float)
-        return cls(*numbers, np.array(status, dtype=object), answer)
+        return cls(*numbers, np.array(status, dtype=object), tuple(objectives), minimize)
 
     def __len__(self) -> int:
         return self.bounds.size
 
     def __getitem__(self, k: int) -> PseudoExpectation:
-        return self.answer(range(len(self))[k])
+        return self.minimize(self.objectives[k])
 
     def __repr__(self) -> str:
         good = int((self.status == "optimal").sum())

@@ -7,7 +7,7 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -135,7 +135,7 @@ class Relaxation:
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
     def minimize_many(self, objectives: Sequence[Any], **solver_options: Unpack[SolveOptions]) -> Bounds:
         """Least values of many polynomials, each as ``minimize`` finds it: arrays ``bounds``,
-        ``certified_bounds`` and ``status``, and ``answers[k]`` for one of them with its moments.
+        ``certified_bounds`` and ``status``, and ``result[k]`` for one of them with its moments.
 
         What small programs of one structure have in common is made once, whatever door asks, and an answer
         does not depend on it: these are the bounds of single calls.
@@ -148,7 +148,7 @@ class Relaxation:
         for k in range(0, len(wanted), most):
             started, some = time.perf_counter(), wanted[k : k + most]
             single += in_numbers([self._question(p, "minimize", None, options, started) for p in some])
-        return Bounds.of(single, lambda k: self.minimize(wanted[k], **solver_options))
+        return Bounds.of(single, wanted, partial(self.minimize, **solver_options))
 
     @spelled_out("solve")
     def maximize(
