@@ -142,8 +142,9 @@ def _around(
         room = TOUCHING * (high - low)
         if not (left >= low - room and right <= high + room):
             raise ValueError(
-                f"stokes=True is for sets inside the box, and {v} is only known to lie in [{left:.6g}, "
-                f"{right:.6g}]: take a larger box, add constraints, or use stokes=False"
+                f"stokes=True is for sets inside the box, and intervals read from the inequalities only show "
+                f"that {v} lies in [{left:.6g}, {right:.6g}] (of an empty set they may show nothing): take a "
+                "larger box, add constraints, or use stokes=False"
             )
         result[v] = (min(low, Fraction(left)), max(high, Fraction(right)))
     return result

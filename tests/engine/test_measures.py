@@ -326,7 +326,15 @@ def test_a_box_may_touch_the_set():
     root = 3**0.5
     low, high = measure_problems._around(S(x**2 <= 3), {x: (F(-root), F(root))})[x]
     assert F(root) ** 2 < 3 and low**2 >= 3 and high**2 >= 3 and low < 0 < high < F(root) + F(1, 10**8)
-    refuse((lambda: sd.volume(disc, {x: (-1, 1), y: (-1, F(999_999, 1_000_000))}, 4), "only known to lie"))
+    refuse(
+        (
+            lambda: sd.volume(disc, {x: (-1, 1), y: (-1, F(999_999, 1_000_000))}, 4),
+            r"only show that y lies in \[-1, 1\]",
+        )
+    )
+    # the inequality has no solution: nothing about x is known, but that is not what x lies in
+    empty = x**2 + y**2 <= -1
+    refuse((lambda: sd.volume(empty, {x: (-1, 1), y: (-1, 1)}, 4), r"\[-inf, inf\] \(of an empty set"))
 
 
 test_ratios_are_pairs = refusals(
