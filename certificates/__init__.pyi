@@ -1,5 +1,6 @@
 """The public names of ``certificates``, which load when they are first used, and where they are."""
 
+from .against import replay as replay
 from .check import Verdict as Verdict
 from .check import check_certificate as check_certificate
 from .check import check_file as check_file
@@ -25,10 +26,9 @@ from .find.ways import Outcome as Outcome
 from .identity import Claim as Claim
 from .identity import InExpectation as InExpectation
 from .identity import Multiplier as Multiplier
-from .into_kernel import replay as replay
 from .proof import Proof as Proof
+from .proof import WordProof as WordProof
 from .read import load as load
-from .words import WordProof as WordProof
 from .write.json import save as save
 from .write.picture import picture as picture
 from .write.tables import LabelledMatrix as LabelledMatrix

@@ -23,12 +23,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import certificates.kernel as kernel
-from certificates.against import compare
+from certificates.against import compare, problem_of
 from certificates.checker.points import attained, determined, point_of
 from certificates.checker.reading import FORMAT, another_file
 from certificates.checker.words import FORMAT as WORDS
 from certificates.checker.words import sentence as sentence_of_words
-from certificates.into_kernel import problem_of
 from certificates.kernel import Malformed, NotProven
 from certificates.kernel_words import replay as replay_words
 from certificates.refute import separates

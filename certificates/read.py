@@ -13,8 +13,7 @@ from certificates.checker.reading import another_file
 from certificates.checker.words import FORMAT as WORDS
 from certificates.exact import from_kernel
 from certificates.identity import BOUNDED, Claim, InExpectation, Multiplier, Uses
-from certificates.proof import Proof
-from certificates.words import WordProof
+from certificates.proof import Proof, WordProof
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import known_id
 

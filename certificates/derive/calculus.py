@@ -26,10 +26,9 @@ from typing import Any
 
 import certificates.kernel as kernel
 from certificates.exact import Rules, Terms, fraction, polynomial_of, rational, terms_of, to_kernel
-from certificates.identity import Claim, Multiplier
+from certificates.identity import Claim, Multiplier, summands
 from certificates.kernel import Theorem
 from certificates.proof import Proof
-from certificates.summands import summands
 from sosdp.algebra.polynomial import Polynomial
 
 Square = tuple[Fraction, Polynomial]  # weight * polynomial ** 2, weight > 0

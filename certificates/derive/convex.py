@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
-from certificates.exact import Terms, add_to, polynomial_of, rational
-from certificates.find.numbers import binary, exact_number
+from certificates.exact import Terms, add_to, binary, exact_number, polynomial_of, rational
 from certificates.find.optimum import attained
 from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier

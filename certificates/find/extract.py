@@ -9,18 +9,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from certificates.exact import fraction
+from certificates.exact import exact_number, fraction
 from certificates.find.float_certificate import FloatCertificate
 from certificates.find.for_all import matrices_of
-from certificates.find.numbers import exact_number
 from certificates.find.program import ProgramCertificate, of_measures
 from certificates.find.rounding import CertificateError, NotCertifiable
 from certificates.find.univariate import SeriesCertificate, local_minima, of_series
 from certificates.find.ways import Outcome, outcome
 from certificates.find.words import WordCertificate
 from certificates.identity import Claim, InExpectation
-from certificates.proof import Proof
-from certificates.words import WordProof
+from certificates.proof import Proof, WordProof
 from sosdp.algebra.chebyshev import ChebyshevPolynomial
 from sosdp.algebra.polynomial import Polynomial, coerce, variable
 from sosdp.algebra.variables import variable_name

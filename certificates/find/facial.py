@@ -24,6 +24,7 @@ import scipy.sparse as sp
 from flint import fmpq, fmpq_mat, fmpz_mat
 
 from certificates.exact import Terms, add_to, fraction, value_at
+from certificates.find.optimum import MOST_ZEROS, refined, relations
 from certificates.find.rounding import (
     Linear,
     NotCertifiable,
@@ -33,7 +34,6 @@ from certificates.find.rounding import (
     linear,
     positive_in_floats,
 )
-from certificates.find.zeros import MOST_ZEROS, refined, relations
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra import monomials as mono

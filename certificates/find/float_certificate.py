@@ -10,19 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from certificates.exact import exact_number, nice_fraction, short_decimal
 from certificates.find.facial import Faces
 from certificates.find.for_all import places
 from certificates.find.linear import refutation
 from certificates.find.number_field import field_proof
-from certificates.find.numbers import exact_number, nice_fraction, short_decimal
-from certificates.find.optimum import LIMITS, optimal_proof
+from certificates.find.optimum import LIMITS, MOST_ZEROS, optimal_proof, refined, satisfies
+from certificates.find.optimum import minimisers as minimisers_of
 from certificates.find.refine import refined_proof
 from certificates.find.rounding import NotCertifiable, Rounder, first
 from certificates.find.separation import separate
 from certificates.find.univariate import is_univariate, univariate_proof
 from certificates.find.ways import SLACKS, Outcome, Way, outcome, proven
-from certificates.find.zeros import MOST_ZEROS, refined, satisfies
-from certificates.find.zeros import minimisers as minimisers_of
 from certificates.identity import Claim
 from certificates.proof import Proof
 from sosdp.algebra.pickled_by_name import PickledByName
@@ -234,7 +233,7 @@ class FloatCertificate(PickledByName):
 
     @cached_property
     def minimisers(self) -> tuple[dict[int, float], ...]:
-        """Minimisers in floating point (see `certificates.find.zeros`)."""
+        """Minimisers in floating point (see `certificates.find.optimum`)."""
         if self.value is None or self.claim.expectations or self.squares or self.result.moments is None:
             return ()
         return minimisers_of(self.result, self.claim, self.value)

@@ -35,8 +35,8 @@ from certificates.exact import (
     terms_of,
     times,
 )
+from certificates.find.optimum import newton, relations
 from certificates.find.rounding import NotCertifiable, checked
-from certificates.find.zeros import newton, relations
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra.variables import known_id

@@ -12,8 +12,7 @@ from typing import Any
 
 from flint import fmpq
 
-from certificates.exact import fraction, monomials_of, rational, terms_of
-from certificates.find.numbers import exact_number
+from certificates.exact import exact_number, fraction, monomials_of, rational, terms_of
 from certificates.find.rounding import NotCertifiable, checked
 from certificates.find.ways import Way, proven
 from certificates.identity import Claim, Multiplier, Uses, with_values

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from flint import arb_mat
 
-from certificates.exact import fraction, rational
-from certificates.find.numbers import short_decimal
+from certificates.exact import fraction, rational, short_decimal
 from certificates.find.rounding import NotCertifiable, Rounder, linear
 from certificates.identity import Claim
 from certificates.proof import Proof

@@ -22,6 +22,7 @@ from certificates.exact import (
     Monomial,
     Rules,
     Terms,
+    binary,
     fraction,
     monos_of,
     polynomial_of,
@@ -30,10 +31,9 @@ from certificates.exact import (
     times,
     value_at,
 )
-from certificates.find.numbers import binary
+from certificates.find.optimum import satisfies
 from certificates.find.rounding import NotCertifiable, first
 from certificates.find.univariate import local_minima
-from certificates.find.zeros import satisfies
 from certificates.identity import Claim
 from certificates.proof import Proof
 from sosdp.algebra.polynomial import Polynomial

@@ -28,8 +28,16 @@ from typing import Any
 import flint
 from flint import fmpq, fmpq_poly, fmpz_poly
 
-from certificates.exact import Terms, polynomial_of, powers_of, rational
-from certificates.find.numbers import binary, exact_number, nice_fraction, short_decimal
+from certificates.exact import (
+    Terms,
+    binary,
+    exact_number,
+    nice_fraction,
+    polynomial_of,
+    powers_of,
+    rational,
+    short_decimal,
+)
 from certificates.find.rounding import NotCertifiable, checked
 from certificates.find.ways import SLACKS, proven
 from certificates.identity import Claim, Multiplier

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from certificates.find.rounding import NotCertifiable
-from certificates.proof import Proof
-from certificates.words import WordProof
+from certificates.proof import Proof, WordProof
 
 SLACKS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # relative to the value or the size of the objective, see `exact`
 Way = tuple[str, Callable[[], Proof | None]]  # in words, and None or NotCertifiable where it has no proof

@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from certificates.find.numbers import binary, exact_number
+from certificates.exact import binary, exact_number
 from certificates.find.rounding import NotCertifiable
 from certificates.find.word_claims import BITS, Claimed, Terms, Word
 from certificates.find.word_classes import WordClasses, stages
 from certificates.kernel import NotProven, within
 from certificates.kernel_words import ONE, WORK, Problem
-from certificates.words import WordProof
+from certificates.proof import WordProof
 
 Gram = list[list[Fraction]]
 # c p* h p, h the number k of a list of hypotheses, or 1: list, k, p, c

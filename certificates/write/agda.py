@@ -13,8 +13,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from certificates.exact import monomials_of, squares_of
-from certificates.identity import Identity
-from certificates.summands import NoForm, Summand, of_inequality
+from certificates.identity import Identity, NoForm, Summand, of_inequality
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import variable_name
 

@@ -14,8 +14,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from certificates.exact import in_order
-from certificates.identity import Claim, Identity, with_values
-from certificates.summands import NoForm, Summand, of_inequality
+from certificates.identity import Claim, Identity, NoForm, Summand, of_inequality, with_values
 from certificates.write.json import distinct
 from sosdp.algebra.parse import Reader
 from sosdp.algebra.polynomial import Polynomial

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from certificates.identity import Identity
-from certificates.summands import Summand, summands
+from certificates.identity import Identity, Summand, summands
 from sosdp.extras import need
 
 

@@ -43,7 +43,7 @@ def proven_bound(certificate: Mapping[str, Any]) -> Bound:
     Raises:
         ValueError: it proves none.
     """
-    from certificates.into_kernel import replay
+    from certificates.against import replay
     from sosdp.privacy.verification.release_check import Bound
 
     try:

@@ -25,7 +25,7 @@ def wanted(arguments: Namespace) -> dict[str, str]:
 def emit(proof: Proof, targets: dict[str, str]) -> dict[str, str]:
     """Write the files; returns for each option that has no such form why not. Raises InputError where a file
     cannot be written."""
-    from certificates.summands import NoForm
+    from certificates.identity import NoForm
     from certificates.write.latex import document
 
     if not hasattr(proof, "multipliers"):

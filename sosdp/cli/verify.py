@@ -70,8 +70,8 @@ def loaded(file: str, against: str | None = None) -> Any:
     """The proof in a valid certificate, of the problem's own statement where one is given and is polynomial;
     InputError where it is one that only the checker can hold."""
     from certificates import load
+    from certificates.proof import WordProof
     from certificates.restate import NotRestated, restated
-    from certificates.words import WordProof
     from sosdp.model.problem_file import load_problem
 
     try:
@@ -91,7 +91,7 @@ def replayed(file: str, against: str | None) -> str:
 
     Raises InputError where it has no rules for the claim.
     """
-    from certificates.into_kernel import replay
+    from certificates.against import replay
     from certificates.kernel import NotProven, load
     from certificates.kernel_words import replay as replay_words
 
@@ -111,7 +111,7 @@ def agda(file: str, against: str | None = None) -> tuple[bool, str]:
     Raises InputError where the claim has no Agda form, or Agda is not installed.
     """
     from certificates.agda import AgdaMissing, accepts, prepare
-    from certificates.summands import NoForm
+    from certificates.identity import NoForm
     from certificates.write.agda import proof_agda
 
     if about_operators(file):

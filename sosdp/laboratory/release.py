@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from certificates.into_kernel import replay
+from certificates.against import replay
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.laboratory.domain import Domain, Record
 from sosdp.laboratory.report import StabilityReport

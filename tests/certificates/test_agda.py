@@ -9,8 +9,8 @@ import pytest
 import certificates
 import sosdp as sd
 from certificates.agda import HERE, accepts, prepare
+from certificates.identity import NoForm
 from certificates.read import from_dict
-from certificates.summands import NoForm
 from certificates.write.agda import proof_agda
 from tests.certificates.classics import CLASSICS
 from tests.certificates.solved import proof_of

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from certificates import exact, kernel, kernel_words
+from certificates.against import replay
 from certificates.check import check_certificate
-from certificates.into_kernel import replay
 from certificates.kernel import (
     NotProven,
     assume,

@@ -7,7 +7,7 @@ import pytest
 
 import sosdp as sd
 from certificates import extract
-from certificates.summands import NoForm
+from certificates.identity import NoForm
 from certificates.write.lean import FIRST, agrees, proof_lean, read_lean
 from tests.refusals import refuse
 

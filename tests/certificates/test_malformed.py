@@ -10,8 +10,8 @@ import pytest
 
 import sosdp as sd
 from certificates import kernel, kernel_words
+from certificates.against import replay
 from certificates.check import check_certificate, check_file
-from certificates.into_kernel import replay
 from certificates.read import from_dict
 from sosdp.cli import main
 from tests.certificates.classics import X, Y

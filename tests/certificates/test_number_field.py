@@ -11,9 +11,9 @@ import pytest
 import certificates
 import sosdp as sd
 from certificates import kernel
+from certificates.against import problem_of, replay
 from certificates.find.number_field import field_proof
 from certificates.find.rounding import NotCertifiable
-from certificates.into_kernel import problem_of, replay
 from certificates.kernel import NotProven, assume, multiple, product, root, square, weighted_sum
 from certificates.proof import Proof
 from certificates.read import from_dict

@@ -6,7 +6,7 @@ import pytest
 
 import sosdp as sd
 from certificates import NotCertifiable, extract
-from certificates.find.numbers import short_decimal
+from certificates.exact import short_decimal
 from certificates.find.refine import refined_proof
 from tests.certificates.independent import proves
 from tests.refusals import refuse

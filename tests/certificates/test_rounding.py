@@ -8,9 +8,8 @@ import pytest
 from flint import fmpq
 
 import sosdp as sd
-from certificates.exact import Rules, monomials_of, monos_of, multiply, polynomial_of, terms_of
+from certificates.exact import Rules, monomials_of, monos_of, multiply, polynomial_of, short_decimal, terms_of
 from certificates.find.facial import Faces
-from certificates.find.numbers import short_decimal
 from certificates.find.rounding import NotCertifiable, Rounder
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof

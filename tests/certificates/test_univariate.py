@@ -10,7 +10,7 @@ from flint import fmpq, fmpq_poly
 import certificates
 import sosdp as sd
 from certificates import NotCertifiable
-from certificates.find.numbers import nice_fraction
+from certificates.exact import nice_fraction
 from certificates.find.univariate import sum_of_squares, univariate_proof
 from certificates.identity import Claim
 from tests.refusals import each, refusals, refuse

@@ -7,8 +7,8 @@ import pytest
 
 import sosdp as sd
 from certificates import NotCertifiable, extract
-from certificates.find import zeros
-from certificates.find.numbers import simplest_fraction
+from certificates.exact import simplest_fraction
+from certificates.find import optimum
 from tests.certificates.independent import proves
 from tests.refusals import refuse
 
@@ -57,25 +57,25 @@ def test_one_block_is_proven_at_its_irrational_zero():
 
 def test_relations_are_those_of_the_zero():
     """1, s, s^2, s^3 at s = sqrt 2: 2 - s^2 = 0 and 2 s - s^3 = 0, and no shorter span holds both."""
-    root = zeros.refined(
+    root = optimum.refined(
         extract(sd.minimize((x**2 - 2) ** 2, degree=4)).claim, {int(x.variable_ids[0]): 1.4}, 80
     )
     (s,) = root.values()
-    rows = zeros.relations([[s**k for k in range(4)]], 70)
+    rows = optimum.relations([[s**k for k in range(4)]], 70)
     assert len(rows) == 2 and all(r[0] + 2 * r[2] == 0 and r[1] + 2 * r[3] == 0 for r in rows)
-    assert zeros.relations([[Fraction(1), s, s**2 + Fraction(1, 10**9)]], 70) == []
+    assert optimum.relations([[Fraction(1), s, s**2 + Fraction(1, 10**9)]], 70) == []
 
 
 def test_minimisers_are_refined_to_as_many_digits_as_asked_for():
     """(x^2 - 2)^2 + (x y - 2)^2 vanishes at (sqrt 2, sqrt 2); nothing is found far from a minimiser."""
     claim = extract(sd.minimize((x**2 - 2) ** 2 + (x * y - 2) ** 2, sd.System(x**2 + y**2 <= 9), 4)).claim
     ids = [int(p.variable_ids[0]) for p in (x, y)]
-    point = zeros.refined(claim, dict(zip(ids, (1.4142, 1.4142))), 60)
+    point = optimum.refined(claim, dict(zip(ids, (1.4142, 1.4142))), 60)
     assert all(abs(v**2 - 2) < Fraction(1, 10**59) for v in point.values())
-    assert zeros.refined(claim, dict(zip(ids, (1.4142, 3.0))), 60) is None
+    assert optimum.refined(claim, dict(zip(ids, (1.4142, 3.0))), 60) is None
     # at an active constraint: x^2 + y^2 <= 9 holds with equality where x + y is largest
     edge = extract(sd.maximize(x + y, sd.System(x**2 + y**2 <= 9), 4)).claim
-    point = zeros.refined(edge, dict(zip(ids, (2.1213, 2.1213))), 60)
+    point = optimum.refined(edge, dict(zip(ids, (2.1213, 2.1213))), 60)
     assert all(abs(2 * v**2 - 9) < Fraction(1, 10**58) for v in point.values())
 
 

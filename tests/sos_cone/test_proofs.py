@@ -8,8 +8,8 @@ import pytest
 
 import certificates
 import sosdp as sd
+from certificates.against import replay
 from certificates.find import extract as _loaded  # noqa: F401 (before solvers are patched)
-from certificates.into_kernel import replay
 from sosdp.algebra import monomials as mono
 from sosdp.relaxation.solve.sos_cone import box_proof
 from sosdp.relaxation.solve.sos_cone.box_proof import _GROWTH, _WIDER, BoxProof
