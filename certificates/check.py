@@ -23,9 +23,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import certificates.kernel as kernel
-from certificates.against import compare, problem_of
+from certificates.against import FORMAT, another_file, compare, problem_of
 from certificates.checker.points import attained, determined, point_of
-from certificates.checker.reading import FORMAT, another_file
 from certificates.checker.words import FORMAT as WORDS
 from certificates.checker.words import sentence as sentence_of_words
 from certificates.kernel import Malformed, NotProven
@@ -56,9 +55,6 @@ class Verdict:
         return self.status if self.status == "valid" else f"{self.status}: {self.reason}"
 
 
-_MALFORMED = (RecursionError, MemoryError, ImportError)  # no numpy, for problems that the engine states
-
-
 def digest(certificate: dict) -> str:
     """SHA-256 of the certificate without its "digest", in canonical JSON (sorted keys, ASCII, no spaces)."""
     body = {key: value for key, value in certificate.items() if key != "digest"}
@@ -86,7 +82,7 @@ def check_certificate(
         status, reason = "valid", ""
     except NotProven as error:
         status, reason = "unreadable" if isinstance(error, Malformed) else "invalid", str(error)
-    except _MALFORMED as error:
+    except (RecursionError, MemoryError, ImportError) as error:  # no numpy, where the engine states a problem
         status, reason = "unreadable", f"{type(error).__name__}: {str(error)[:200]}"
     words = "".join(said)
     if len(words) > longest:

@@ -1,1 +1,1 @@
-"""Parts of the checker that are not the kernel: reading, matrices, points, words."""
+"""Parts of the checker that are not the kernel: points, words."""
