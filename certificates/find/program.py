@@ -12,7 +12,7 @@ from typing import Any
 
 from flint import fmpq
 
-from certificates.exact import exact_number, fraction, monomials_of, rational, terms_of
+from certificates.exact import exact_number, fraction, rational, terms_of
 from certificates.find.rounding import NotCertifiable, checked
 from certificates.find.ways import Way, proven
 from certificates.identity import Claim, Multiplier, Uses, with_values
@@ -135,7 +135,7 @@ class ProgramCertificate:
         for target, (p, system, degree, *_) in enumerate(program.constraints):
             statement = with_values(p, numbers)
             objectives.append(p.as_exact())
-            if not monomials_of(statement.monos) or statement.degree == 0:
+            if statement.is_constant and (statement.constant >= 0 or not len(system)):
                 claim = Claim("sos", (statement,))
                 proof = _constant(claim)
             else:

@@ -43,7 +43,7 @@ class Claimed:
             "state inequality": stated.state_inequalities,
             "state equality": [*parts.values()],
         }
-        self.sign = 1 if refuted else stated.sign
+        self.refuted, self.sign = refuted, 1 if refuted else stated.sign
         target = () if refuted else self.terms(stated.target)
         self.claim = {
             "kind": "lower_bound" if self.sign > 0 else "upper_bound",

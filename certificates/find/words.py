@@ -330,10 +330,9 @@ class _Writer:
 
     def _written(self, low: Fraction, wanted: Fraction | None) -> WordProof:
         """The lines: facts, their sum, its images, commutators, and the claim with its bound."""
-        claim, sign = self.claimed.claim, self.claimed.sign
-        refuted = not claim["objective"]
+        claim, sign, refuted = self.claimed.claim, self.claimed.sign, self.claimed.refuted
         best = Fraction(1) if refuted else _below(low)
-        end = best if wanted is None else sign * wanted
+        end = best if wanted is None or refuted else sign * wanted
         if low <= 0 if refuted else low < end:
             said = f"{float(sign * low):.12g}"
             raise NotCertifiable(f"rounding leaves a bound of {said}, which does not reach what is asked")

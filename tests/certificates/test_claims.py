@@ -115,6 +115,22 @@ def test_equations_between_coefficients():
     )
 
 
+def test_a_negative_number_on_an_empty_set():
+    """Stated as one, or so at the certified values: the set is refuted."""
+    c, empty = sd.variables("c"), sd.System(x >= 1, x <= 0)
+    answer = sd.SosProgram([]).require(-1, on=empty, degree=2).feasible()
+    assert answer.status == "optimal" and checked(certificates.extract(answer).exact()).bound == 0
+    program = sd.SosProgram([c]).require(c - 1, on=empty, degree=2).require(c + 5)
+    assert checked(certificates.extract(program.minimize(c)).exact({"c": -5})).bound == -5
+    refuse(
+        (
+            lambda: certificates.extract(sd.SosProgram([c]).require(c - 1).minimize(c)).exact({"c": 0}),
+            "inequality between the coefficients fails by 1",
+            NotCertifiable,
+        )
+    )
+
+
 # ----------------------------------------------------------------------------------------- points, uniqueness
 
 

@@ -53,6 +53,11 @@ def impossible_operators():
     return sd.minimize(x, [x * y - y * x == 1, 1 - x * x >= 0, 1 - y * y >= 0], level=2)
 
 
+def nothing():
+    x, y = sd.operators("x y", party="P")
+    return sd.maximize(0 * x, [1 - x * x >= 0, 1 - y * y >= 0])
+
+
 def on_ball():
     """A projector and y with y^2 <= y + 1/2: -3/4."""
     x, y = sd.projectors("x", 1, party="P")[0][0], sd.operators("y", party="P")
@@ -111,7 +116,7 @@ CASES = {
     f.__name__: f
     for f in (
         *(chsh, inequality, on_states, impossible, impossible_operators, on_ball, equations, isometry),
-        *(norms, trace, complex_trace, ring, hubbard, unbounded),
+        *(norms, trace, complex_trace, ring, hubbard, unbounded, nothing),
     )
 }
 
@@ -141,6 +146,11 @@ def test_a_bound_of_ones_own_is_proven_or_refused():
     refuse((lambda: result.exact("2828/1000"), "2.82842", certificates.NotCertifiable))
     assert certificates.decide(solved("chsh")[0], bound=3).status == "proved"
     assert certificates.decide(solved("chsh")[0], bound=2).status == "undecided"
+
+
+def test_a_refutation_proves_every_bound():
+    result = certificates.extract(solved("impossible_operators")[0])
+    assert result.exact(0).bound is None and result.exact(5).verify()
 
 
 def free(*constraints):
