@@ -26,7 +26,7 @@ from certificates.identity import Claim
 from certificates.proof import Proof
 from sosdp.algebra.pickled_by_name import PickledByName
 from sosdp.progress import shown
-from sosdp.relaxation.assemble.identity import LARGE_CONSTANT
+from sosdp.relaxation.assemble.identity import is_large_constant
 from sosdp.relaxation.duals import DualData, GramBlock
 from sosdp.relaxation.solve.solve import cubic_work
 
@@ -73,7 +73,7 @@ class FloatCertificate(PickledByName):
         value = abs(self.value)
         (p,) = self.claim.objectives
         constant, others = float(p.constant), [abs(float(c)) for c in (p - p.constant).coefs.tolist()]
-        if abs(constant) > LARGE_CONSTANT * max(others, default=np.inf):
+        if is_large_constant(abs(constant), max(others, default=0.0)):
             value = min(value, abs(self.value - constant))
         return max(min(1.0, self.result.scaling.unit), value)
 

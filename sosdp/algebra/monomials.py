@@ -38,23 +38,33 @@ def _weight(identifier: int, secret: bytes = b"") -> int:
     return int.from_bytes(digest, "little") | 1
 
 
-_weights = np.zeros(1, dtype=np.uint64)
+class _Keys:
+    """Additive 64-bit keys of rows, shape (m,), uint64: sums of the weights of their ids."""
+
+    def __init__(self, secret: bytes = b"") -> None:
+        self._secret = secret
+        self.table = np.zeros(1, dtype=np.uint64)  # a longer one is a new array: other threads may replace it
+
+    def weights(self, largest_id: int) -> np.ndarray:
+        """Of the ids 0..largest_id at least, uint64; the weight of id 0 is 0."""
+        known = self.table
+        if known.size <= largest_id:
+            more = range(known.size, max(largest_id + 1, 2 * known.size, 64))
+            fresh = np.array([_weight(i, self._secret) for i in more], dtype=np.uint64)
+            self.table = known = np.concatenate([known, fresh])
+        return known
+
+    def __call__(self, monos: np.ndarray) -> np.ndarray:
+        if monos.size == 0:
+            return np.zeros(monos.shape[0], dtype=np.uint64)
+        return self.weights(int(monos.max()))[monos].sum(axis=1, dtype=np.uint64)
 
 
-def weights(largest_id: int) -> np.ndarray:
-    """Key weights of the ids 0..largest_id, shape (largest_id + 1,), uint64; the weight of id 0 is 0."""
-    global _weights
-    result = _weights
-    if result.size <= largest_id:
-        _weights = result = _longer(result, largest_id, b"")
-    return result
-
-
-def _longer(known: np.ndarray, largest_id: int, secret: bytes) -> np.ndarray:
-    """A longer table of weights, a new one: other threads may replace the one that is known meanwhile."""
-    size = max(largest_id + 1, 2 * known.size, 64)
-    fresh = np.array([_weight(i, secret) for i in range(known.size, size)], dtype=np.uint64)
-    return np.concatenate([known, fresh])
+keys = _Keys()
+weights = keys.weights
+# of other weights, secret and new in each process: only compared, never ordered by, stored or pickled; that
+# both keys of two monomials agree is beyond reckoning
+second_keys = _Keys(os.urandom(32))
 
 
 class KeyCollision(ArithmeticError, ValueError):
@@ -65,30 +75,6 @@ class KeyCollision(ArithmeticError, ValueError):
             "two different monomials have the same 64-bit key, which does not happen by chance: "
             "rename or reorder the variables"
         )
-
-
-_SECRET = os.urandom(32)
-_second = np.zeros(1, dtype=np.uint64)
-
-
-def second_keys(monos: np.ndarray) -> np.ndarray:
-    """Additive keys of the rows from other weights, which are secret and new in each process: they are only
-    compared, never ordered by, stored or pickled. That both keys of two monomials agree is beyond reckoning.
-    """
-    global _second
-    if monos.size == 0:
-        return np.zeros(monos.shape[0], dtype=np.uint64)
-    largest, result = int(monos.max()), _second
-    if result.size <= largest:
-        _second = result = _longer(result, largest, _SECRET)
-    return result[monos].sum(axis=1, dtype=np.uint64)
-
-
-def keys(monos: np.ndarray) -> np.ndarray:
-    """Additive 64-bit keys of the rows of ``monos``, shape (m,), uint64."""
-    if monos.size == 0:
-        return np.zeros(monos.shape[0], dtype=np.uint64)
-    return weights(int(monos.max()))[monos].sum(axis=1, dtype=np.uint64)
 
 
 def constant(rows: int = 1, width: int = 1) -> np.ndarray:

@@ -8,7 +8,7 @@ constraint in its own centred units. Anything else is ``inaccurate``, with both 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -437,13 +437,13 @@ def is_wide(built: Built, raw: RawSolution) -> bool:
                 alone = v in known and not (piece.columns[products] == v).any()
                 spread = 0.0 if alone else spread
             lengths[v] = math.hypot(mean + middle, spread)
-        most = data_size(wanted.system, wanted.parts[0]) if others else 0.0
-        if any(not lengths.pop(v) <= _DISTANT * most for v in others) or is_far(lengths, wanted):
+        if is_far(lengths, wanted, others):
             return True
     return False
 
 
-def is_far(lengths: Mapping[int, float], given: Demand) -> bool:
+def is_far(lengths: Mapping[int, float], given: Demand, others: Sequence[int] = ()) -> bool:
     """Whether a variable is of a size at which constraints may nearly be met by an empty set, beside the
-    data of the set as it was given."""
-    return any(not v <= _DISTANT * given.data_size for v in lengths.values())
+    data of the set as it was given; of those that no constraint has, beside the data of the objective too."""
+    sizes = dict.fromkeys(others, data_size(given.system, given.parts[0])) if others else {}
+    return any(not size <= _DISTANT * sizes.get(v, given.data_size) for v, size in lengths.items())

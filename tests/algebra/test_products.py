@@ -133,9 +133,9 @@ def test_product_of_two_polynomials_of_ten_thousand_terms():
 
 def test_a_collision_of_keys_is_noticed_where_terms_meet(monkeypatch):
     a, b = variables("collide_a collide_b")
-    table = mono.weights(int(b.variable_ids[0])).copy()
+    table = mono.keys.weights(int(b.variable_ids[0])).copy()
     table[b.variable_ids[0]] = table[a.variable_ids[0]]
-    monkeypatch.setattr(mono, "_weights", table)
+    monkeypatch.setattr(mono.keys, "table", table)
     rows = np.concatenate([a.monos, b.monos])
     refuse(
         *each(
@@ -153,9 +153,9 @@ def test_a_collision_of_keys_is_noticed_where_terms_meet(monkeypatch):
 def colliding(monkeypatch):
     """Two variables whose keys are equal, and a third."""
     a, b, c = variables("collide_a collide_b collide_c")
-    table = mono.weights(int(c.variable_ids[0])).copy()
+    table = mono.keys.weights(int(c.variable_ids[0])).copy()
     table[b.variable_ids[0]] = table[a.variable_ids[0]]
-    monkeypatch.setattr(mono, "_weights", table)
+    monkeypatch.setattr(mono.keys, "table", table)
     return [Polynomial.from_arrays(v.monos, [1]) for v in (a, b)] + [c]
 
 
@@ -211,7 +211,7 @@ def test_constructed_collisions_are_refused():
 
     v = variables("lattice", 40)
     ids = [int(w.variable_ids[0]) for w in v]
-    weight = [int(w) for w in mono.weights(max(ids))[ids]]
+    weight = [int(w) for w in mono.keys.weights(max(ids))[ids]]
     scale = 1 << 40
     rows = [[int(i == j) for j in range(40)] + [weight[i] * scale] for i in range(40)]
     short = flint.fmpz_mat([*rows, [0] * 40 + [scale << 64]]).lll().tolist()

@@ -95,9 +95,9 @@ def test_a_key_collision_does_no_harm(monkeypatch):
     xs = sd.variables("kc", 40)
     ids = np.array([int(v.variable_ids[0]) for v in xs])
     basis = mono.basis(ids, 1)
-    table = mono.weights(int(ids.max())).copy()
+    table = mono.keys.weights(int(ids.max())).copy()
     table[ids[1]] = table[ids[0]]
-    monkeypatch.setattr(mono, "_weights", table)
+    monkeypatch.setattr(mono.keys, "table", table)
     result = assemble([Block("sos", (), basis, ONE)], [], ONE, [])
     assert result.columns.shape[0] == 21 * 41 and (result.gram != 0).sum() == 21 * 41
 

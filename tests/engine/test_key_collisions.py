@@ -37,9 +37,9 @@ def pair():
     """The two monomials as rows."""
     rows = np.array([LEFT, RIGHT], dtype=mono.MONOMIAL)
     with pytest.MonkeyPatch.context() as patch:
-        table = mono.weights(max(IDS)).copy()
+        table = mono.keys.weights(max(IDS)).copy()
         table[IDS[-1:]] += mono.keys(rows[:1]) - mono.keys(rows[1:])
-        patch.setattr(mono, "_weights", table)
+        patch.setattr(mono.keys, "table", table)
         assert mono.keys(rows)[0] == mono.keys(rows)[1]
         yield rows
 

@@ -31,7 +31,7 @@ from ...conic.svec import svec_length
 from ...reduction.quotient import Quotient
 
 _SMALL = 20_000  # entries
-LARGE_CONSTANT = 2.0**10  # times all other terms
+_LARGE_CONSTANT = 2.0**10  # times all other terms
 _DENSE = 10_000  # places of a matrix that is faster as a table
 T = TypeVar("T")
 Table: TypeAlias = np.ndarray | sp.csr_matrix
@@ -256,7 +256,7 @@ class Identity(PickledByName):
         takes them."""
         taken, size = self.derive(_taken), np.abs(target)
         rest = np.where(taken, 0.0, size).max(axis=-1, initial=0.0, keepdims=True)
-        return np.where(taken & (size > LARGE_CONSTANT * rest) & (rest > 0), 0.0, target)
+        return np.where(taken & is_large_constant(size, rest), 0.0, target)
 
     @property
     def without_origin(self) -> list[Polynomial]:
@@ -283,6 +283,11 @@ class Identity(PickledByName):
             unknown=sp.csr_matrix(self.unknown[:, used]),
         )
         return smaller, used
+
+
+def is_large_constant(size: Any, rest: Any) -> Any:
+    """Whether a constant is large beside the largest of all other terms, if there is one."""
+    return (size > _LARGE_CONSTANT * rest) & (rest > 0)
 
 
 def times(table: Table, vectors: np.ndarray) -> np.ndarray:

@@ -93,7 +93,7 @@ def _balanced(
         fixed |= {v for v, s in limits.largest.items() if 0 < s < np.inf}
         place: dict[int, int] = {}
         given = scalings[number].exponent
-        constraints = constraint_terms(identity)
+        constraints = identity.derive(constraint_terms)
         own = width
         width += len(constraints)
         for scale_of, unknown, monomial, log in _terms(identity, target, number, own, constraints):

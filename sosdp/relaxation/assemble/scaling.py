@@ -22,7 +22,7 @@ from ...conic.svec import triangle
 from ...reduction.bounds import VariableBounds
 from .entries import TINY
 from .identity import Identity
-from .variable_units import ends, is_near, is_wide, of_orbits, settled_units, variable_exponents
+from .variable_units import ends, is_wide, of_orbits, set_units, variable_exponents
 
 _SMALLEST = 2.0**-400
 
@@ -121,16 +121,14 @@ def is_scaled_alike(
 ) -> np.ndarray:
     """For which targets, one row each, ``find_scaling`` returns this scaling, which it returned last; none
     where that is another one."""
-    _, _, exponent, constraints, factors = identity.derive(settled_units, bounds)
+    units = identity.derive(set_units, bounds)
     known: Any = identity.derived.get(find_scaling) or (b"", None, None)
-    own = known[0] == of_orbits(identity, exponent.copy()).tobytes() and known[1] is bounds
+    own = known[0] == of_orbits(identity, units.exponent.copy()).tobytes() and known[1] is bounds
     if not own or known[2] is None or known[2].column is not scaling.column or is_wide(identity):
         return np.zeros(len(target), dtype=bool)
     smallest, largest = ends(target)
     exact = (smallest * known[3] > TINY) & (largest * known[4] < 1 / TINY) | known[2].trivial
-    if constraints is not None:
-        exact &= factors is not None and is_near(identity.varying(target) * factors)
-    return exact
+    return np.asarray(exact & units.suffices(identity.varying(target)))
 
 
 def _scaling(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,23 +31,47 @@ _WHOLE = 0.03  # weight of what terms in other variables say of one, constants a
 _MOST_ENTRIES = 1_000_000  # of the table of least squares
 
 
+@dataclass(frozen=True, eq=False)
+class SetUnits:
+    """What a set says about units of variables, by id: which are left open, which of these stay away from 0,
+    and exponents of all. ``factors``: of coefficients in these units, 0 of those in which nothing is open
+    (None: the set has chosen units of open ones, or coefficients of a constraint are far apart)."""
+
+    open: np.ndarray
+    away: np.ndarray
+    exponent: np.ndarray
+    factors: np.ndarray | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether no coefficient has anything open."""
+        return self.factors is not None and not self.factors.any()
+
+    def suffices(self, target: np.ndarray) -> np.ndarray:
+        """Whether targets (last axis) leave the exponents as they are."""
+        if self.factors is None:
+            return np.zeros(target.shape[:-1], dtype=bool)
+        low, high = ends(target * self.factors)
+        return np.asarray(np.log2(high) - np.log2(low) <= math.log2(_SPREAD))
+
+
 def choosing(identity: Identity, bounds: VariableBounds) -> np.ndarray:
     """What of the target chooses units: neither a constant that is large beside all else nor a term that
     another one outgrows, as x**2 does 1e-9*x: from where x begins, or where both are nothing beside terms in
     variables whose size is known."""
     target = identity.varying(identity.target)
-    settled, away, exponent, constraints, _ = identity.derive(settled_units, bounds)
-    if constraints is None:
+    units = identity.derive(set_units, bounds)
+    if units.complete:
         return target
     used = np.flatnonzero(target)
     columns = identity.columns[used]
     ids = np.unique(columns[columns > 0])
-    fixed = settled[ids]
-    if not (fixed | away[ids]).any() or used.size**2 * ids.size > _MOST_ENTRIES:
+    fixed, away = ~units.open[ids], units.away[ids]
+    if not (fixed | away).any() or used.size**2 * ids.size > _MOST_ENTRIES:
         return target
     degree = (columns[:, :, None] == ids).sum(axis=1)
-    log = np.log2(np.abs(target[used])) + exponent[columns].sum(axis=1)
-    loose = degree[:, ~fixed & ~away[ids]].sum(axis=1)
+    log = np.log2(np.abs(target[used])) + units.exponent[columns].sum(axis=1)
+    loose = degree[:, ~fixed & ~away].sum(axis=1)
     known = log[(loose == 0) & degree.any(axis=1)].max(initial=-np.inf)
     rise, more = log - log[:, None], loose - loose[:, None]
     # of both where they are alike, in variables that come as near to 0 as one likes
@@ -59,55 +84,49 @@ def choosing(identity: Identity, bounds: VariableBounds) -> np.ndarray:
 
 def variable_exponents(identity: Identity, bounds: VariableBounds) -> np.ndarray:
     """The exponents of variables."""
-    settled, _, exponent, constraints, factors = identity.derive(settled_units, bounds)
-    target, exponent = choosing(identity, bounds), exponent.copy()
-    if constraints is not None and (factors is None or not is_near(target * factors)):
-        for v in np.flatnonzero(~settled & (exponent != 0)).tolist():
+    units, target = identity.derive(set_units, bounds), choosing(identity, bounds)
+    exponent = units.exponent.copy()
+    if not units.suffices(target):
+        for v in np.flatnonzero(units.open & (exponent != 0)).tolist():
             degrees = (identity.columns[target != 0] == v).sum(axis=1)
             if np.unique(degrees[degrees > 0]).size > 1:  # the objective itself says how large it is
                 exponent[v] = 0.0
-        exponent = _balanced([(identity.columns, target), *constraints], exponent, ~settled, _SPREAD)
+        polynomials = [(identity.columns, target), *identity.derive(constraint_terms)]
+        exponent = _balanced(polynomials, exponent, units.open, _SPREAD)
     if is_wide(identity):
         # first-order methods suffer from moments of all sizes: a dense quartic of side 66 is lost without
-        free = ~settled & (exponent == 0)
+        free = units.open & (exponent == 0)
         exponent[free] = _growth_exponent(identity, free)
     return exponent
 
 
-def settled_units(
-    identity: Identity, bounds: VariableBounds
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[tuple[np.ndarray, np.ndarray]] | None, np.ndarray | None]:
-    """Of a set: which variables have settled exponents, and which of the others are away from 0; all
-    exponents as bounds choose them; the constraints (None where nothing is left to be chosen), and the
-    factors of coefficients then, 0 of those in which nothing is left to be chosen (None: bounds chose units
-    of others, or coefficients of a constraint are far apart)."""
-    columns = identity.columns
-    constraints = constraint_terms(identity)
+def set_units(identity: Identity, bounds: VariableBounds) -> SetUnits:
+    """What bounds and constraints choose."""
+    columns, constraints = identity.columns, identity.derive(constraint_terms)
     monos = [columns, *(b.basis for b in identity.blocks), *(m for m, _ in constraints)]
     monos += [rows.multipliers for rows in identity.equalities]
     rewritten = set(identity.quotient.power)
     limited = [v for v, size in bounds.largest.items() if 0 < size < np.inf and v not in rewritten]
     top = max([*(int(m.max(initial=0)) for m in monos), *limited, *rewritten])
-    settled, away = np.ones(top + 1, dtype=bool), np.zeros(top + 1, dtype=bool)
-    settled[columns] = False  # what no moment has is nowhere
+    free, away = np.zeros(top + 1, dtype=bool), np.zeros(top + 1, dtype=bool)
+    free[columns] = True  # what no moment has is nowhere
     # a variable of the quotient has x**2 = x or 1: its scale is fixed
-    settled[[0, *limited, *rewritten]] = True
+    free[[0, *limited, *rewritten]] = False
     exponent = np.zeros(top + 1)
     exponent[limited] = np.ceil(np.log2([bounds.largest[v] for v in limited]) - 1e-9)
-    if identity.hermitian or settled[columns].all():
-        return settled, away, exponent, None, None
-    most = _balanced([*_reached(constraints, exponent, settled)], exponent, ~settled, _NEAR)
-    for v in np.flatnonzero(~settled).tolist():
+    if identity.hermitian or not free.any():
+        return SetUnits(free, away, exponent, np.zeros(len(columns)))
+    most = _balanced([*_reached(constraints, exponent, ~free)], exponent, free, _NEAR)
+    for v in np.flatnonzero(free).tolist():
         low, high = bounds.ranges.get(v, (-np.inf, np.inf))
         away[v] = max(low, -high) > 0
         exponent[v] = min(most[v], 0.0)
     for p in identity.without_origin:
         ids = np.unique(p.monos[p.monos > 0])
-        away[ids] |= not settled[ids].any()
-    free = ~settled[columns].all(axis=1)
-    factors = np.where(free, np.exp2(exponent[columns].sum(axis=1)), 0.0)
-    own = exponent[~settled].any() or _balanced(constraints, exponent, ~settled, _SPREAD) is not exponent
-    return settled, away, exponent, constraints, None if own else factors
+        away[ids] |= free[ids].all()
+    factors = np.where(free[columns].any(axis=1), np.exp2(exponent[columns].sum(axis=1)), 0.0)
+    own = exponent[free].any() or _balanced(constraints, exponent, free, _SPREAD) is not exponent
+    return SetUnits(free, away, exponent, None if own else factors)
 
 
 def _reached(
@@ -216,12 +235,6 @@ def ends(coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The least and the largest size of the coefficients (last axis), and of one."""
     size = np.abs(coefficients)
     return np.where(size > 0, size, 1.0).min(axis=-1, initial=1.0), size.max(axis=-1, initial=1.0)
-
-
-def is_near(coefficients: np.ndarray) -> np.ndarray:
-    """Whether the coefficients (last axis) and one are near each other."""
-    low, high = ends(coefficients)
-    return np.asarray(np.log2(high) - np.log2(low) <= math.log2(_SPREAD))
 
 
 def is_wide(identity: Identity) -> bool:
