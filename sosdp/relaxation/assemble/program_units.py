@@ -13,24 +13,24 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import spsolve
 
 from ...algebra.coefficients import TOO_LARGE, to_float
 from ...reduction.bounds import VariableBounds
+from .balance import Balance
 from .identity import Identity
 from .scaling import Scaling, find_scaling, power_of_two
 from .variable_units import choosing, constraint_terms
 
 DISTANT = 10.0  # powers of two: coefficients that are nearer one are left alone
-_PULL = 1e-6  # of exponents towards zero, where the coefficients say nothing
 _MOST_ENTRIES = 1_000_000  # of the table of least squares
 _LARGE = 1000  # moments
 _COUNTED = 1e-3  # of the largest coefficient of an objective: what counts for its unit
 
-_Term = tuple[int, int, np.ndarray, float]  # what multiplies it, its unknown, its monomial, log2 of its size
+_Term = tuple[list[tuple[str, Any]], list[int], float]  # what multiplies it, its monomial, its size
 
 
 def program_scalings(
@@ -80,71 +80,41 @@ def _balanced(
     known: Sequence[Mapping[int, float]],
 ) -> list[Scaling] | None:
     """Scalings by least squares; None where the table would be too large."""
-    count = identities[0].unknown.shape[0]
     if sum(p.unknown.nnz + p.target.size for p in identities) * 8 > _MOST_ENTRIES:
         return None
-    lines: list[tuple[list[int], list[float]]] = []
-    logs: list[float] = []
-    places: list[dict[int, int]] = []  # of each identity: column of the exponent of a variable
-    width = len(identities) + count
-    every = zip(identities, bounds, targets, strict=True)
-    for number, (identity, limits, target) in enumerate(every):
+    balance = Balance()
+    for number, (identity, limits, target) in enumerate(zip(identities, bounds, targets, strict=True)):
         fixed = {0, *identity.quotient.power, *known[number]}
         fixed |= {v for v, s in limits.largest.items() if 0 < s < np.inf}
-        place: dict[int, int] = {}
         given = scalings[number].exponent
-        constraints = identity.derive(constraint_terms)
-        own = width
-        width += len(constraints)
-        for scale_of, unknown, monomial, log in _terms(identity, target, number, own, constraints):
-            columns, rates = [scale_of], [1.0]
-            if unknown >= 0:
-                columns.append(len(identities) + unknown)
-                rates.append(1.0)
-            for v in monomial.tolist():
-                if v in fixed:
-                    log += float(given[v]) if v < given.size else 0.0
-                    continue
-                if v not in place:
-                    place[v] = width
-                    width += 1
-                columns.append(place[v])
-                rates.append(1.0)
-            lines.append((columns, rates))
-            logs.append(log)
-        places.append(place)
-    at = np.repeat(np.arange(len(lines)), [len(columns) for columns, _ in lines])
-    flat = np.concatenate([columns for columns, _ in lines])
-    table = sp.csr_matrix((np.concatenate([r for _, r in lines]), (at, flat)), shape=(len(lines), width))
-    normal = sp.csc_matrix(table.T @ table + _PULL * sp.identity(width))
-    power = np.round(np.atleast_1d(spsolve(normal, -(table.T @ np.array(logs)))))
-    units = np.exp2(power[len(identities) : len(identities) + count])
+        for factors, monomial, size in _terms(identity, target, number):
+            powers = [(number, v) for v in monomial if v not in fixed]
+            settled = sum(float(given[v]) for v in monomial if v in fixed and v < given.size)
+            balance.add([*factors, *powers], math.log2(abs(size)) + settled)
+    power = balance.solve({})
+    units = np.exp2([power.get(("unknown", k), 0.0) for k in range(identities[0].unknown.shape[0])])
     result = []
     for number, (identity, limits) in enumerate(zip(identities, bounds, strict=True)):
-        wanted = {**known[number], **{v: float(power[column]) for v, column in places[number].items()}}
-        scaling, value = find_scaling(identity, limits, wanted=wanted), float(np.exp2(power[number]))
+        own = {v: e for (of, v), e in power.items() if of == number}
+        scaling = find_scaling(identity, limits, wanted={**known[number], **own})
+        value = float(np.exp2(power.get(("scale", number), 0.0)))
         result.append(replace(scaling, value=value, unknown=value * units))
     return result
 
 
-def _terms(
-    identity: Identity,
-    target: np.ndarray,
-    number: int,
-    own: int,
-    constraints: list[tuple[np.ndarray, np.ndarray]],
-) -> Iterator[_Term]:
+def _terms(identity: Identity, target: np.ndarray, number: int) -> Iterator[_Term]:
     """The terms of an identity and of its constraints (each of which has a factor of its own)."""
+    scale: tuple[str, Any] = "scale", number
     for column in np.flatnonzero(target):
-        yield number, -1, identity.columns[column], float(np.log2(abs(target[column])))
+        yield [scale], identity.columns[column].tolist(), float(target[column])
     rows, columns, data = sp.find(identity.unknown)
     for row, column, entry in zip(rows.tolist(), columns.tolist(), data.tolist(), strict=True):
         if entry:
-            yield number, row, identity.columns[column], float(np.log2(abs(entry)))
-    for k, (monos, coefs) in enumerate(constraints):
-        for monomial, coef in zip(monos, coefs.tolist(), strict=True):
+            yield [scale, ("unknown", row)], identity.columns[column].tolist(), entry
+    for k, (monos, coefs) in enumerate(identity.derive(constraint_terms)):
+        for monomial, coef in zip(monos.tolist(), coefs.tolist(), strict=True):
             if coef:
-                yield own + k, -1, monomial, float(np.log2(abs(coef)))
+                yield [("constraint", (number, k))], monomial, coef
 
 
 def objective_sizes(

@@ -18,6 +18,7 @@ from ...algebra.coefficients import to_float
 from ...algebra.polynomial import Polynomial
 from ...conic.choose import INTERIOR_POINT_SIDE
 from ...reduction.bounds import VariableBounds
+from .balance import Balance
 from .identity import Identity
 
 _WORTH = 2  # exponents below it are left alone
@@ -26,7 +27,6 @@ _SPREAD = 1e8  # ratio of the coefficients of an objective up to which unbounded
 _NEAR = (
     32.0  # from which on y >= x**2 and x <= 1e-3 say that y is small, and other terms that one is outgrown
 )
-_PULL = 1e-3  # of an exponent towards zero (or its bound), where the coefficients say nothing
 _WHOLE = 0.03  # weight of what terms in other variables say of one, constants among them
 _MOST_ENTRIES = 1_000_000  # of the table of least squares
 
@@ -186,25 +186,17 @@ def _balanced(
         return exponent
     # those that occur: variables of other programs of this process have ids below the largest too
     ids = np.unique(np.concatenate([rows[free[rows]] for rows, _ in parts]))
-    place = np.zeros(exponent.size, dtype=np.intp)
-    place[ids] = np.arange(ids.size)
-    lines = ids.size + sum(rows.size + len(rows) for rows, _ in parts)  # at most so many
-    if lines * ids.size > _MOST_ENTRIES:
+    if (ids.size + sum(rows.size + len(rows) for rows, _ in parts)) * ids.size > _MOST_ENTRIES:
         return exponent
-    tables, sizes = [], []
-    for rows, size in parts:
-        table = np.zeros((len(rows), ids.size))
-        at, factor = np.nonzero(free[rows])
-        np.add.at(table, (at, place[rows[at, factor]]), 1.0)
-        having = [table[:, k] > 0 for k in np.unique(place[rows[at, factor]])]
-        for group, weight in [(np.ones(len(rows), dtype=bool), _WHOLE), *((g, 1.0) for g in having)]:
-            tables.append(weight * (table[group] - table[group].mean(axis=0)))
-            sizes.append(weight * (size[group] - size[group].mean()))
-    pull = _PULL * np.eye(ids.size)
-    right = np.concatenate([*(-size for size in sizes), _PULL * exponent[ids]])
-    result = np.linalg.lstsq(np.vstack([*tables, pull]), right, rcond=None)[0]
-    chosen = exponent.copy()
-    chosen[ids] = np.round(result)
+    balance = Balance()
+    for number, (rows, size) in enumerate(parts):
+        for row, log in zip(rows.tolist(), size.tolist(), strict=True):
+            own = [v for v in row if free[v]]
+            balance.add([(number,), *own], log, _WHOLE)
+            for v in set(own):
+                balance.add([(number, v), *own], log)
+    power, chosen = balance.solve(dict(enumerate(exponent.tolist()))), exponent.copy()
+    chosen[ids] = [power[v] for v in ids.tolist()]
     return chosen
 
 
