@@ -12,7 +12,7 @@ import numpy as np
 from sosdp.algebra import monomials as mono
 from sosdp.algebra.array import PolynomialArray
 from sosdp.algebra.coefficients import object_array
-from sosdp.algebra.polynomial import Polynomial, coerce, variable
+from sosdp.algebra.polynomial import Polynomial, as_monomial, coerce, variable
 from sosdp.algebra.sparse import to_variable_id
 from sosdp.algebra.variables import RESERVED, check_name, known_id, variable_id
 
@@ -106,7 +106,7 @@ def monomials(variables: Any, degree: int) -> PolynomialArray:
     """All monomials in ``variables`` of degree at most ``degree``, by degree, shape (C(n + d, d),)."""
     if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or degree < 0:
         raise ValueError(f"a degree must be a non-negative integer, not {degree!r}")
-    rows = mono.basis(np.unique(_ids(variables)), int(degree))
+    rows = mono.basis(np.unique(ids_of(variables)), int(degree))
     keys = mono.keys(rows)
     one = np.ones(1, dtype=np.int64)
     each = (slice(k, k + 1) for k in range(rows.shape[0]))
@@ -121,10 +121,8 @@ def coefficient(p: Any, monomial: Any, variables: Any = None) -> Polynomial:
     coefficients c it is a linear expression: ``coefficient(c0 + c1*x + c2*x**2, x) == c1``. ValueError for
     something that is no monomial with coefficient 1.
     """
-    p, wanted = coerce(p), coerce(monomial)
-    if wanted.coefs.size != 1 or wanted.coefs[0] != 1:
-        raise ValueError(f"coefficient() takes one monomial with coefficient 1, not {wanted!r}")
-    ids = wanted.variable_ids if variables is None else _ids(variables)
+    p, wanted = coerce(p), as_monomial(monomial)
+    ids = wanted.variable_ids if variables is None else ids_of(variables)
     if not np.isin(wanted.variable_ids, ids).all():
         raise ValueError(f"{wanted!r} has variables besides those in which the polynomial is read")
     inner, outer = mono.split(p.monos, ids)
@@ -156,7 +154,8 @@ def integrate(p: Any, box: Mapping[Any, tuple[Any, Any]]) -> Polynomial:
     return p
 
 
-def _ids(variables: Any) -> np.ndarray:
+def ids_of(variables: Any) -> np.ndarray:
+    """Ids of variables, given as polynomials or by name, in their order."""
     listed = [variables] if isinstance(variables, Polynomial | str) else variables
     flat = np.asarray(listed, dtype=object).reshape(-1)
     return np.array([to_variable_id(v) for v in flat], dtype=mono.MONOMIAL)

@@ -83,10 +83,7 @@ class Polynomial(Sparse):
 
     def coefficient(self, monomial: Any) -> Number:
         """Coefficient of one monomial, given as a polynomial with a single term of coefficient 1."""
-        wanted = coerce(monomial)
-        if wanted.coefs.size != 1 or wanted.coefs[0] != 1:
-            raise ValueError(f"coefficient() takes one monomial with coefficient 1, not {wanted!r}")
-        here = np.flatnonzero(mono.same(self.monos, wanted.monos))
+        here = np.flatnonzero(mono.same(self.monos, as_monomial(monomial).monos))
         return self.coefs.item(here[0]) if here.size else 0
 
     def terms(self) -> Iterator[tuple[Number, dict[str, int]]]:
@@ -344,6 +341,14 @@ def coerce(value: Any) -> Polynomial:
     if operand is None:
         raise TypeError(f"cannot make a polynomial of a {type(value).__name__}")
     return operand
+
+
+def as_monomial(value: Any) -> Polynomial:
+    """A polynomial with a single term of coefficient 1; ValueError for another one."""
+    result = coerce(value)
+    if result.coefs.size != 1 or result.coefs[0] != 1:
+        raise ValueError(f"coefficient() takes one monomial with coefficient 1, not {result!r}")
+    return result
 
 
 def _operand(other: Any) -> Polynomial | None:

@@ -94,9 +94,7 @@ class Sparse:
     @classmethod
     def _of_whole(cls: type[P], monos: np.ndarray, k: np.ndarray, keys: np.ndarray, scale: Scale) -> P:
         """The polynomial with coefficients ``k * 2**unit`` of this scale, which came of floats."""
-        used = k != 0
-        if not used.all():
-            monos, k, keys = mono.trim(monos[used]), k[used], keys[used]
+        monos, k, keys = merging.without_zeros(monos, k, keys)
         self = cls._wrap(monos, keys, scale)
         _set(self, "_whole", k)
         return self
@@ -158,9 +156,7 @@ class Sparse:
     @classmethod
     def _merged(cls: type[P], monos: np.ndarray, coefs: np.ndarray, keys: np.ndarray) -> P:
         """Polynomial from sorted rows with their keys, in any order and with repetitions."""
-        used = coefs != 0
-        if not used.all():
-            monos, coefs, keys = mono.trim(monos[used]), coefs[used], keys[used]
+        monos, coefs, keys = merging.without_zeros(monos, coefs, keys)
         return summed(monos, keys, [cls._make(monos, coefs, keys)], coefs.size)
 
     @classmethod

@@ -87,7 +87,14 @@ def finish(
         coefs = settle(coefs)
     elif coefs.dtype == np.float64:
         check_finite(coefs)
-    if np.count_nonzero(coefs) != coefs.size:
-        keep = coefs != 0
-        monos, coefs, keys = mono.trim(monos[keep]), coefs[keep], keys[keep]
-    return monos, coefs, keys
+    return without_zeros(monos, coefs, keys)
+
+
+def without_zeros(
+    monos: np.ndarray, coefs: np.ndarray, keys: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The terms whose coefficients are not zero."""
+    if np.count_nonzero(coefs) == coefs.size:
+        return monos, coefs, keys
+    keep = coefs != 0
+    return mono.trim(monos[keep]), coefs[keep], keys[keep]

@@ -8,19 +8,15 @@ finite bound for the Motzkin polynomial, which has none.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from ..algebra import monomials as mono
-from ..algebra.products import Products
+from ..algebra.products import NormalForm, Products
 from ..algebra.terms import distinct_ids
 from ..conic.svec import triangle
 
-Normal = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
-
-def prune(bases: list[np.ndarray], support: np.ndarray, normal_form: Normal) -> list[np.ndarray]:
+def prune(bases: list[np.ndarray], support: np.ndarray, normal_form: NormalForm) -> list[np.ndarray]:
     """Masks of the basis rows that survive, one per block.
 
     Parameters

@@ -46,6 +46,10 @@ class Quotient(PickledByName):
         """Whether there is no rule."""
         return not self.power and self.zero.shape[0] == 0
 
+    def count_of_squares(self, ids: np.ndarray) -> int:
+        """How many of the variables have a square that is rewritten."""
+        return sum(1 for v in ids.tolist() if self.power.get(v, (3,))[0] == 2)
+
     def normal_form(self, monos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rewrite rows until no rule applies: coefficients (m,) and monomials (m, w); ``row = c * row'`` in
         the quotient."""

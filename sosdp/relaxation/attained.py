@@ -304,10 +304,8 @@ def _signs(
 
 def _polynomials(demand: Demand) -> list[Polynomial]:
     """Everything that is evaluated at a point."""
-    system = demand.system
-    entries = [p for m in system.matrices for p in m.reshape(-1).tolist()]
     in_expectation = [p for c in demand.in_expectation for p in c.polynomials()]
-    return [demand.parts[0], *system.equalities, *system.inequalities, *entries, *in_expectation]
+    return [demand.parts[0], *demand.system.polynomials, *in_expectation]
 
 
 def _looks_for_points(built: Built, polynomials: list[Polynomial]) -> bool:

@@ -23,6 +23,7 @@ from ..algebra.coefficients import to_float
 from ..algebra.polynomial import Polynomial, variable
 from ..conic.choose import INTERIOR_POINT_SIDE
 from ..conic.clock import otherwise, reserve
+from ..conic.exact.integers import rounded
 from ..model.expectation import ExpectationConstraint
 from ..reduction.bounds import VariableBounds
 from .assemble.identity import GramProgram, Identity
@@ -92,7 +93,7 @@ def _moved(demand: Demand, origin: Origin) -> Demand:
     ranges = dict(demand.bounds.ranges)
     for v in there & ranges.keys():
         low, high = ranges[v]
-        ranges[v] = _outwards(low, origin[v], -np.inf), _outwards(high, origin[v], np.inf)
+        ranges[v] = _outwards(low, origin[v], -1), _outwards(high, origin[v], 1)
     balls = tuple(ball for ball in demand.bounds.balls if not ball[0] & there)
     return replace(
         demand,
@@ -113,12 +114,12 @@ def _moved_constraint(constraint: ExpectationConstraint, origin: Origin) -> Expe
     return replace(constraint, body=body)
 
 
-def _outwards(end: float, centre: Fraction, where: float) -> float:
+def _outwards(end: float, centre: Fraction, direction: int) -> float:
     """An end of a range after the move, rounded outwards."""
-    return float(np.nextafter(float(Fraction(end) - centre), where)) if np.isfinite(end) else end
+    return rounded(Fraction(end) - centre, direction) if np.isfinite(end) else end
 
 
-def rounded(centre: float, width: float) -> Fraction:
+def shortened(centre: float, width: float) -> Fraction:
     """The centre to some digits of the width, so that data stay short."""
     least = max(width, abs(centre) * 2.0**-40, 1e-300)
     unit = Fraction(2) ** (int(np.floor(np.log2(least))) - _DIGITS)
@@ -146,11 +147,11 @@ def _centred(statement: Statement) -> Change:
         for v, (low, high) in demand.bounds.ranges.items():
             half, middle = abs(high - low) / 2, (low + high) / 2
             if math.isfinite(half) and most >= abs(middle) > _DISTANT * half:
-                distant[v] = rounded(middle, half)
+                distant[v] = shortened(middle, half)
             elif math.isfinite(low) != math.isfinite(high):  # one end is known: from there
                 end = low if math.isfinite(low) else high
                 if most >= abs(end) > _FAR_END and (end > 0) == math.isfinite(low):
-                    distant.setdefault(v, rounded(end, abs(end)))
+                    distant.setdefault(v, shortened(end, abs(end)))
         if not demand.movable or max(len(p.coefs) for p in demand.parts) > _MOST_TERMS:
             distant = {}
         origins.append({v: c for v, c in distant.items() if v not in demand.fixed})

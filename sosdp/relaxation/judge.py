@@ -19,6 +19,7 @@ from ..algebra.monomials import degrees
 from ..algebra.polynomial import Polynomial
 from ..conic.clock import otherwise, reserve
 from ..conic.eigenvalues import least_eigenvalue
+from ..conic.exact.integers import rounded
 from ..conic.judge import AGREE
 from ..conic.rigorous import UNIT
 from ..conic.svec import smat
@@ -137,10 +138,7 @@ def variation_of(built: Built, raw: RawSolution, value: float) -> float:
 def outwards(value: Fraction, sign: int) -> float | None:
     """A lower bound of the maximisation form as a float of what was asked, rounded outwards; None where no
     float is near it."""
-    result = near(value)
-    if value < result < math.inf:
-        result = math.nextafter(result, -math.inf)
-    return sign * result if math.isfinite(result) else None
+    return sign * rounded(value, -1) if math.isfinite(near(value)) else None
 
 
 def violation(built: Built, raw: RawSolution) -> float:

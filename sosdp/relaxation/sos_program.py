@@ -10,9 +10,8 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from ..algebra import monomials as mono
 from ..algebra.array import PolynomialArray
-from ..algebra.build import monomials, own_variables, polynomial, quadratic_form, variables
+from ..algebra.build import ids_of, monomials, own_variables, polynomial, quadratic_form, variables
 from ..algebra.coefficients import to_float
 from ..algebra.constraint import Equality, Inequality
 from ..algebra.pickled_by_name import PickledByName
@@ -58,7 +57,7 @@ class SosProgram(PickledByName):
         )
         if any(not isinstance(u, Polynomial) or len(u.coefs) != 1 or u.degree != 1 for u in flat):
             raise ValueError("unknowns must be variables, for example SosProgram(sd.variables('a b'))")
-        self.ids = np.array([int(u.variable_ids[0]) for u in flat], dtype=mono.MONOMIAL)
+        self.ids = ids_of(flat)
         if np.unique(self.ids).size != self.ids.size:
             raise ValueError("an unknown is listed twice")
         self.options = read_options("SosProgram", {**options}, ["build"], without=["redundant"])
@@ -200,7 +199,7 @@ class SosProgram(PickledByName):
 
     def _declare(self, name: str, count: int) -> Any:
         fresh = variables(name, count)
-        ids = np.array([int(v.variable_ids[0]) for v in fresh], dtype=mono.MONOMIAL)
+        ids = ids_of(fresh)
         if np.isin(ids, self.ids).any():
             raise ValueError(f"the program already has unknowns named {name}0, ...; choose another name")
         self.ids = np.concatenate([self.ids, ids])

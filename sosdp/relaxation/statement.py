@@ -337,9 +337,8 @@ def data_size(system: System, *more: Polynomial) -> float:
     """The size of variables at which terms of different degrees of a constraint, or of other polynomials,
     balance, the largest of all: those of a whole polynomial, and those in one variable alone, which may have
     a unit of its own."""
-    entries = [p for m in system.matrices for p in m.reshape(-1).tolist()]
     best = 0.0
-    for p in (*system.equalities, *system.inequalities, *entries, *more):
+    for p in (*system.polynomials, *more):
         degrees = (p.monos > 0).sum(axis=1)
         alone = np.where((p.monos == p.monos[:, -1:]) | (p.monos == 0), p.monos[:, -1:], -1).min(axis=1)
         sizes = np.array([abs(to_float(c)) for c in p.coefs.tolist()])

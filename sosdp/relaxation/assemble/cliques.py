@@ -54,7 +54,7 @@ def cliques_of(data: Data, degree: int, options: Options, quotient: Quotient, id
         return dense
 
     def side(clique: np.ndarray) -> int:
-        squares = sum(1 for v in clique.tolist() if quotient.power.get(v, (3,))[0] == 2)
+        squares = quotient.count_of_squares(clique)
         return monomial_count(clique.size - squares, squares, degree // 2)
 
     whole = side(ids)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...algebra import monomials as mono
-from ...algebra.build import own_variables
+from ...algebra.build import ids_of, own_variables
 from ...algebra.constraint import ForAll, coefficients_in
 from ...algebra.polynomial import Polynomial
 from .identity import NullSpace
@@ -53,7 +53,7 @@ def expand(constraint: ForAll, tag: str) -> tuple[np.ndarray, NullSpace]:
         # twice an entry on the diagonal counts as much as the two of one off it
         _add(matrix, row[at], column[at], t * (2 if row[at] == column[at] else 1))
         _add(matrix, row[base], column[base], t * (-2 if row[base] == column[base] else -1))
-    ids = np.array([int(t.variable_ids[0]) for t in free], dtype=mono.MONOMIAL)
+    ids = ids_of(free)
     power = mono.exponents(products, over)
     gaussian = np.array(
         [prod(0 if e % 2 else prod(range(1, e, 2)) for e in exponents) for exponents in power.tolist()],

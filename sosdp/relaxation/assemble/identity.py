@@ -87,6 +87,11 @@ class Block(PickledByName):
         """Side of the Gram matrix."""
         return self.basis.shape[0]
 
+    def part(self, rows: np.ndarray) -> Block:
+        """The principal part of these rows."""
+        entry = None if self.entry is None else self.entry[rows]
+        return replace(self, basis=self.basis[rows], entry=entry)
+
     @property
     def has_free_directions(self) -> bool:
         """Whether unknowns multiply null matrices of this block: then it is settled with exact conditions; a

@@ -144,10 +144,7 @@ def plan(
 def _linear_in(labels: np.ndarray, blocks: list[Block]) -> list[Block]:
     """The blocks with the elements of their bases that are linear in these variables."""
     kept = [np.isin(b.basis, labels).sum(axis=1) == 1 for b in blocks]
-    return [
-        replace(b, basis=b.basis[k], entry=None if b.entry is None else b.entry[k])
-        for b, k in zip(blocks, kept, strict=True)
-    ]
+    return [b.part(k) for b, k in zip(blocks, kept, strict=True)]
 
 
 def hierarchy(cliques: list[np.ndarray], exact: bool, options: Options) -> str:

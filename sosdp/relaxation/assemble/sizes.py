@@ -21,7 +21,7 @@ def check_sizes(system: System, degree: int, quotient: Quotient, cliques: list[n
     """Raise ProblemTooLarge, with the sizes, before anything is enumerated."""
     count = max(ids.size for ids in cliques)
     ids = next(c for c in cliques if c.size == count)
-    squares = sum(1 for v in ids.tolist() if quotient.power.get(v, (3,))[0] == 2)
+    squares = quotient.count_of_squares(ids)
     side = monomial_count(count - squares, squares, degree // 2)
     moments = monomial_count(count - squares, squares, degree)
     if side > LARGEST_SIDE:

@@ -21,9 +21,7 @@ def split_by_signs(
     """Blocks of equal sign classes, and the multiples of equalities that no sign flip changes."""
     pieces = []
     for block in blocks:
-        for members in split(signs.signature(block.basis)):
-            entry = None if block.entry is None else block.entry[members]
-            pieces.append(replace(block, basis=block.basis[members], entry=entry))
+        pieces += [block.part(members) for members in split(signs.signature(block.basis))]
     rows = []
     for equality in equalities:
         lead = np.broadcast_to(
@@ -67,8 +65,7 @@ def cut(identity: Identity, members: list[list[np.ndarray]]) -> Identity:
     blocks, entries = [], []
     for block, rows, groups in zip(identity.blocks, identity.slices(), members, strict=True):
         for group in groups:
-            entry = None if block.entry is None else block.entry[group]
-            blocks.append(replace(block, basis=block.basis[group], entry=entry))
+            blocks.append(block.part(group))
             row, column = triangle(group.size)
             entries.append(rows.start + position(group[row], group[column]))
     gram = sp.csr_matrix(identity.gram[np.concatenate([np.zeros(0, dtype=int), *entries])])

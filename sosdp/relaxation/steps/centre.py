@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from ..candidate import Candidate, State
 from ..certify.proof import CHECKED
-from ..change import Change, Origin, Units, build, rounded
+from ..change import Change, Origin, Units, build, shortened
 from ..judge import means
 from ..solve.solve import cubic_work, solve_program
 
@@ -82,7 +82,7 @@ def seen(candidate: Candidate) -> tuple[Change, Units] | None:
             least = unit - _SHRINK
             wanted = max(math.ceil(math.log2(4 * spread)) if spread > 0 else least, least)
             if mean and width > 0:
-                origin[v] = rounded(mean, width)
+                origin[v] = shortened(mean, width)
             exponents[v] = float(min(wanted, unit))
             worth = worth or distant or exponents[v] <= unit - _LESS
         origins.append(origin)
