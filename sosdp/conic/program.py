@@ -176,7 +176,6 @@ class ConicSolution:
     solver: str
     seconds: float
     message: str = ""
-    details: dict = field(default_factory=dict, repr=False)
     lower: float = -np.inf
     upper: float = np.inf
     reason: str = ""

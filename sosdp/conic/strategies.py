@@ -68,7 +68,7 @@ def bracket(
         return Bracket(-np.inf, np.inf, reason="the ray of infeasibility could not be proven")
     above = start = side
     if isinstance(inner, Restricted) and inner.changed:
-        above = _Side(inner.program, _answer(inner.program, solve), inner.errors, inner)
+        above = _restricted(inner, solve)
         # what is exact shows its face; a program whose entries were rounded shows none
         start = above if above.exact else start
     elif isinstance(inner, Restricted):
@@ -139,7 +139,7 @@ def _on_faces(best: Bracket, inner: Restricted | None, solve: Solve, relative: f
         narrow = False if seen is None else restrict(inner.whole, lifted(seen, inner))
         if not isinstance(narrow, Restricted):
             return EMPTY if narrow is True else best
-        above = _Side(narrow.program, _answer(narrow.program, solve), narrow.errors, narrow)
+        above = _restricted(narrow, solve)
         best = _closer(best, above, above, solve, relative)
         if best.agrees(relative):
             return best
@@ -154,7 +154,7 @@ def _exact_lower(program: ConicProgram, upper: float, solve: Solve, relative: fl
     inner = False if dual is None else restrict(dual)
     if not isinstance(inner, Restricted):
         return -np.inf
-    side = _Side(inner.program, _answer(inner.program, solve), inner.errors, inner)
+    side = _restricted(inner, solve)
     known = Bracket(program.constant - upper, np.inf)  # a guess of where to stop, no more
     result = _closer(known, side, side, solve, relative)
     if not result.agrees(relative):
@@ -237,6 +237,11 @@ class _Side:
             return self
         answer = solve(replace(program, b=b, q=q))
         return replace(self, answer=replace(answer, z=answer.z + dual_step * inside))
+
+
+def _restricted(inner: Restricted, solve: Solve) -> _Side:
+    """A program on a face with a solver's answer to it."""
+    return _Side(inner.program, _answer(inner.program, solve), inner.errors, inner)
 
 
 def _missing(best: Bracket) -> str:

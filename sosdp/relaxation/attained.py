@@ -25,9 +25,9 @@ from .assemble.identity import Identity, RawSolution
 from .candidate import Candidate
 from .change import Built, Origin
 from .descent import at, local_search, near
-from .finite import bodies, has_listed, is_listed, is_quantified, meets
+from .finite import bodies, has_listed, is_listed, meets
 from .jets import Jets
-from .judge import RESOLVED, SATISFIED, Theorem, is_far, means, tolerance
+from .judge import RESOLVED, SATISFIED, Theorem, is_distant, means, tolerance
 from .solve.solve import cubic_work
 from .statement import FEASIBLE, Demand
 
@@ -105,7 +105,7 @@ def is_full(candidate: Candidate) -> bool:
 
 
 def _feasible_near(demand: Demand, origin: Origin, start: dict[int, float]) -> Point | None:
-    if is_quantified(demand):
+    if demand.quantified:
         return None
     equal, least, matrices = bodies(demand)
 
@@ -152,7 +152,7 @@ def _has_end(_: Identity, demand: Demand) -> bool:
 
 def _has_near(demand: Demand, origin: Origin, start: dict[int, float]) -> bool:
     return _feasible_near(demand, origin, start) is not None or (
-        not is_quantified(demand) and _encloses(demand, start)
+        not demand.quantified and _encloses(demand, start)
     )
 
 
@@ -163,7 +163,7 @@ def shows_points(built: Built) -> bool:
     if is_listed(demand):
         return True
     free = not (demand.labels or any(demand.roots.values()))
-    free = free and not (is_quantified(demand) or bodies(demand)[2])
+    free = free and not (demand.quantified or bodies(demand)[2])
     return free and _looks_for_points(built, _polynomials(demand))
 
 
@@ -246,7 +246,7 @@ def _nearly_feasible(built: Built, x: Point) -> bool:
         if least < -SATISFIED * max(float(np.abs(matrix).max()), 1.0):
             return False
     given = {v: abs(near(c)) for v, c in built.change.point(x).items()}
-    return exact or not is_far(given, built.given.demands[0])
+    return exact or not is_distant(given, built.given.demands[0])
 
 
 def _is_semidefinite(matrix: np.ndarray, x: Point) -> bool:

@@ -18,6 +18,8 @@ from .change import Built
 from .judge import Theorem
 from .statement import Statement
 
+_PATIENCE = 10.0  # seconds at least
+
 
 @dataclass(frozen=True, eq=False)
 class Measured:
@@ -104,6 +106,12 @@ class Ran:
         return f"{self.name} ({self.solver}, {self.seconds:.2g} s): {self.status}{known}"
 
 
+def patience(raw: RawSolution, deadline: float) -> float:
+    """Seconds that another solver or a proof gets: some times what the first solver took, within the time
+    limit (``deadline`` of time.perf_counter); not positive where that is over."""
+    return min(max(_PATIENCE, 3 * raw.seconds), deadline - time.perf_counter())
+
+
 @dataclass(eq=False)
 class State:
     """A statement with what was found so far. ``started``: of ``time.perf_counter``; ``without``: names of
@@ -144,9 +152,8 @@ class State:
         return max(self.candidates, key=lambda c: c.worth)
 
     def patience(self) -> float:
-        """Seconds that another solver gets: some times what the first took, within the time limit."""
-        took = max(10.0, 3 * self.best.raw.seconds)
-        return max(min(took, self.deadline - time.perf_counter()), 0.01)
+        """Seconds that another solver gets."""
+        return max(patience(self.best.raw, self.deadline), 0.01)
 
     def stage(self, name: str, before: str = "") -> None:
         """A stage begins; the time since the last one belongs to ``before``."""

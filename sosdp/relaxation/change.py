@@ -21,7 +21,6 @@ import numpy as np
 from ..algebra import monomials as mono
 from ..algebra.coefficients import to_float
 from ..algebra.polynomial import Polynomial, variable
-from ..conic.choose import INTERIOR_POINT_SIDE
 from ..conic.clock import otherwise, reserve
 from ..conic.exact.integers import rounded
 from ..model.expectation import ExpectationConstraint
@@ -30,7 +29,8 @@ from .assemble.identity import GramProgram, Identity
 from .assemble.program_units import objective_sizes, program_scalings
 from .assemble.scaling import Scaling, find_scaling, power_of_two, scale
 from .assemble.stack import stack
-from .descent import MOVE, centre_of_forms, in_floats, low_points, moved_polynomial, near
+from .assemble.variable_units import has_large_block
+from .descent import MOVE, centre_of_forms, in_floats, low_points, moved_polynomial, near, terms_of, unit_of
 from .solve.solve import with_margin
 from .statement import PROOF, Demand, Statement, tallest
 
@@ -122,7 +122,7 @@ def _outwards(end: float, centre: Fraction, direction: int) -> float:
 def shortened(centre: float, width: float) -> Fraction:
     """The centre to some digits of the width, so that data stay short."""
     least = max(width, abs(centre) * 2.0**-40, 1e-300)
-    unit = Fraction(2) ** (int(np.floor(np.log2(least))) - _DIGITS)
+    unit = unit_of(least, _DIGITS)
     return round(Fraction(centre) / unit) * unit
 
 
@@ -207,14 +207,14 @@ def lighter(demand: Demand) -> tuple[Demand, Multiples]:
 def _divided(p: Polynomial, equations: tuple[Polynomial, ...]) -> tuple[Polynomial, dict[int, Polynomial]]:
     """The remainder of the division of the large terms of a polynomial by the equations, with the small
     ones, and the multipliers; monomials by degree, then by variables. Nothing where a large term stays."""
-    terms = _terms(p) if 1 < len(p.coefs) <= _MOST_TERMS else {}
+    terms = terms_of(p) if 1 < len(p.coefs) <= _MOST_TERMS else {}
     top = max(map(abs, terms.values()), default=0)
     tall = {m: c for m, c in terms.items() if abs(c) * _LIGHTER > top}
     if not 1 < len(tall) <= _MOST_TALL:
         return p, {}
 
     leads = [
-        (j, max(h, key=_order), h) for j, h in enumerate(map(_terms, equations)) if 1 < len(h) <= _MOST_TALL
+        (j, max(h, key=_order), h) for j, h in enumerate(map(terms_of, equations)) if 1 < len(h) <= _MOST_TALL
     ]
     used: dict[int, dict[tuple[int, ...], Fraction]] = {}
     done: set[tuple[int, ...]] = set()
@@ -248,11 +248,6 @@ def _order(m: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
 
 def _monomial(ids: tuple[int, ...]) -> Polynomial:
     return Polynomial.from_arrays(np.array([ids or (0,)], dtype=mono.MONOMIAL), np.ones(1, dtype=np.int64))
-
-
-def _terms(p: Polynomial) -> dict[tuple[int, ...], Any]:
-    rows = zip(p.monos.tolist(), p.coefs.tolist(), strict=True)
-    return {tuple(v for v in m if v): c for m, c in rows}
 
 
 @dataclass(frozen=True, eq=False)
@@ -386,7 +381,7 @@ def _units(
     variables and one factor. A tenth of what counts of the objective's coefficients is below four."""
     bounds = [d.bounds for d in statement.demands]
     single = statement.single
-    alone = single and (pieces[0].hermitian or max(pieces[0].solved_sides, default=0) > INTERIOR_POINT_SIDE)
+    alone = single and (pieces[0].hermitian or has_large_block(pieces[0]))
     alone = alone or statement.kind == PROOF or single and bool(known)
     known = known or [{}] * len(pieces)
     if alone:

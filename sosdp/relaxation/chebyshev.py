@@ -20,7 +20,7 @@ from ..conic.rigorous import UNIT
 from ..model.options import read_options
 from ..model.system import System
 from .assemble.sizes import check_sampled
-from .descent import near
+from .descent import near, terms_of
 from .pseudoexpectation import Result
 from .solve.sos_cone.points import chebyshev_products
 from .solve.sos_cone.unit_box import SampledBound
@@ -170,8 +170,7 @@ def _check_unit_box(system: System, ids: np.ndarray) -> None:
     other = len(system.equalities) + len(system.matrices) + len(system.foralls)
     for g in system.inequalities:
         exact = g.as_exact()
-        rows = zip(exact.monos.tolist(), exact.coefs.tolist(), strict=True)
-        result = {tuple(v for v in row if v): c for row, c in rows}
+        result = terms_of(exact)
         one = result.pop((), 0)
         variable = int(exact.variable_ids[0]) if len(exact.variable_ids) == 1 else 0
         if result == {(variable, variable): -one} and one > 0:

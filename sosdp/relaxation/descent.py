@@ -63,15 +63,15 @@ def centre_of_forms(p: Polynomial) -> dict[int, Fraction] | None:
     slopes = [form.diff(variable(v)) for v in ids]
     rows: dict[tuple[int, ...], list[float]] = {}
     for k, q in enumerate((*slopes, second)):
-        for m, c in zip(q.monos.tolist(), q.coefs.tolist(), strict=True):
-            rows.setdefault(tuple(v for v in m if v), [0.0] * (len(ids) + 1))[k] = near(c)
+        for m, c in terms_of(q).items():
+            rows.setdefault(m, [0.0] * (len(ids) + 1))[k] = near(c)
     table = np.array([*rows.values()])
     if not np.isfinite(table).all():
         return None
     centre = np.linalg.lstsq(table[:, :-1], -table[:, -1], rcond=1e-12)[0]
     if not np.isfinite(centre).all():
         return None
-    unit = Fraction(2) ** (math.floor(math.log2(np.abs(centre).max() or 1.0)) - _FINER)
+    unit = unit_of(float(np.abs(centre).max()) or 1.0, _FINER)
     simple = {v: Fraction(c).limit_denominator(_SIMPLE) for v, c in zip(ids, centre.tolist(), strict=True)}
     here = {
         v: s if abs(s - Fraction(c)) <= unit else round(Fraction(c) / unit) * unit
@@ -100,7 +100,7 @@ def _lowest(p: Polynomial, start: dict[int, Fraction]) -> dict[int, Fraction] | 
             return None
         if length <= _SMALL:
             break
-        unit = size * Fraction(2) ** (math.floor(math.log2(length)) - _DIGITS)
+        unit = size * unit_of(length, _DIGITS)
         here = {v: round((here[v] + size * Fraction(step[v])) / unit) * unit for v in here}
     return _shortest(p, here)
 
@@ -116,7 +116,7 @@ def _near_by(p: Polynomial, v: int, place: Fraction) -> dict[int, Fraction] | No
 
 def _with_digits(value: Fraction, size: float) -> Fraction:
     """A number to some digits of a size."""
-    unit = Fraction(2) ** (math.floor(math.log2(max(size, _LEAST))) - _FINER)
+    unit = unit_of(max(size, _LEAST), _FINER)
     return round(value / unit) * unit
 
 
@@ -216,6 +216,17 @@ def _held(every: list[Polynomial], equal: int, ids: list[int]) -> Any:
         jac=lambda x: np.asarray_chkfinite(held.slopes(x)),
         hess=lambda x, weights: np.asarray_chkfinite(held.bends(x, weights)),
     )
+
+
+def terms_of(p: Polynomial) -> dict[tuple[int, ...], Any]:
+    """Coefficients by the ids of the factors of their monomials."""
+    rows = zip(p.monos.tolist(), p.coefs.tolist(), strict=True)
+    return {tuple(v for v in m if v): c for m, c in rows}
+
+
+def unit_of(size: float, digits: int) -> Fraction:
+    """The power of two so many binary digits below a size."""
+    return Fraction(2) ** (math.floor(math.log2(size)) - digits)
 
 
 def near(value: Any) -> float:

@@ -36,11 +36,6 @@ def meets(equal: list[Polynomial], least: list[Polynomial], x: Point) -> bool:
     return all(at(h, x) == 0 for h in equal) and all(at(g, x) >= 0 for g in least)
 
 
-def is_quantified(demand: Demand) -> bool:
-    """Whether a constraint holds for all values of some variables: no point is shown to satisfy it here."""
-    return bool(demand.system.foralls) or any(c.kind == "forall" for c in demand.in_expectation)
-
-
 def _values(demand: Demand) -> dict[int, list[Fraction]]:
     """Of each variable of the set that a rule (x**2 = x) confines to fractions: these."""
     rules = find_quotient(demand.system.equalities).power if demand.roots else {}
@@ -55,7 +50,7 @@ def _values(demand: Demand) -> dict[int, list[Fraction]]:
 def is_listed(demand: Demand) -> bool:
     """Whether rules leave so few points that all of them are tried."""
     values, (equal, least, matrices) = _values(demand), bodies(demand)
-    if matrices or is_quantified(demand) or not set(demand.system.variable_ids.tolist()) <= values.keys():
+    if matrices or demand.quantified or not set(demand.system.variable_ids.tolist()) <= values.keys():
         return False
     return math.prod(map(len, values.values())) * sum(p.monos.size for p in (*equal, *least)) <= _LISTED
 

@@ -27,7 +27,7 @@ from .assemble.diagonal_dominance import least_eigenvalues, least_of_each
 from .assemble.identity import GramProgram, Identity, RawSolution, by_side, times, traces
 from .certify.bound import Certified, certify
 from .change import Built
-from .descent import at, low_points, near, variation
+from .descent import at, low_points, near, terms_of, variation
 from .statement import MEASURES, PROGRAM, Demand, data_size
 
 ENOUGH = AGREE  # relative distance of the two ends of a closed bracket; violation of moments that is none
@@ -227,9 +227,8 @@ def _missed_together(built: Built, raw: RawSolution, free: np.ndarray) -> float:
     for k in equations + limited:
         row = dict.fromkeys(result, Fraction(0))
         for j, demand in enumerate(built.statement.demands):
-            p = demand.parts[k + 1]
-            for m, c in zip(p.monos.tolist(), p.coefs.tolist(), strict=True):
-                key = (j, *(v for v in m if v))
+            for m, c in terms_of(demand.parts[k + 1]).items():
+                key = (j, *m)
                 if key not in result:
                     return 0.0  # it is rewritten
                 row[key] += Fraction(c)
@@ -400,7 +399,7 @@ def _low_columns(piece: Identity) -> tuple[dict[int, int], dict[frozenset[int], 
     return alone, {frozenset(row): k for k, row in enumerate(rows) if len(row) == 2}
 
 
-def is_wide(built: Built, raw: RawSolution) -> bool:
+def has_distant_moments(built: Built, raw: RawSolution) -> bool:
     """Whether second moments are so large, beside the data in the given units, or are not known of a variable
     without bounds, that a set may be empty and its constraints nearly met at infinity; of variables that no
     constraint has, beside those of the objective too: it may have no least value."""
@@ -435,12 +434,12 @@ def is_wide(built: Built, raw: RawSolution) -> bool:
                 alone = v in known and not (piece.columns[products] == v).any()
                 spread = 0.0 if alone else spread
             lengths[v] = math.hypot(mean + middle, spread)
-        if is_far(lengths, wanted, others):
+        if is_distant(lengths, wanted, others):
             return True
     return False
 
 
-def is_far(lengths: Mapping[int, float], given: Demand, others: Sequence[int] = ()) -> bool:
+def is_distant(lengths: Mapping[int, float], given: Demand, others: Sequence[int] = ()) -> bool:
     """Whether a variable is of a size at which constraints may nearly be met by an empty set, beside the
     data of the set as it was given; of those that no constraint has, beside the data of the objective too."""
     sizes = dict.fromkeys(others, data_size(given.system, given.parts[0])) if others else {}

@@ -24,7 +24,7 @@ from .judge import (
     ENOUGH,
     SATISFIED,
     compared_at_points,
-    is_wide,
+    has_distant_moments,
     own_misfit,
     shortfall,
     tolerance,
@@ -255,7 +255,7 @@ def closed(candidate: Candidate) -> Candidate:
         and abs(value - lower) <= enough
         and lowest > candidate.value - enough  # a point below the value contradicts it
     )
-    if by_moments and not is_wide(built, raw):
+    if by_moments and not has_distant_moments(built, raw):
         why = ""
         if proven is None and candidate.theorem is not None:
             agree = f"moments and multipliers that agree to {max(candidate.missed, 1e-16):.1g}"

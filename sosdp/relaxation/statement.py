@@ -217,14 +217,19 @@ class Demand:
         return replace(self, parts=(self.parts[0] * 0, self.parts[1]))
 
     @property
+    def quantified(self) -> bool:
+        """Whether a constraint holds for all values of some variables: no point is shown to satisfy it."""
+        return bool(self.system.foralls) or any(c.kind == "forall" for c in self.in_expectation)
+
+    @property
     def movable(self) -> bool:
         """Whether variables may be moved: given symmetries, for-alls, smaller cones, chosen bases, Groebner
         bases and term sparsity refer to the given ones."""
         o = self.options
         plain = o.symmetries is None and o.cone == "sos" and o.basis is None
         plain = plain and (o.quotient != "groebner" or not self.system.equalities)
-        foralls = self.system.foralls or any(c.kind == "forall" for c in self.in_expectation)
-        return plain and not (self.equations or foralls) and not o.sparsity.endswith(("term", "chordal"))
+        plain = plain and not o.sparsity.endswith(("term", "chordal"))
+        return plain and not (self.equations or self.quantified)
 
 
 @dataclass(frozen=True, eq=False)

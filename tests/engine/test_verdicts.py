@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import sosdp as sd
-from sosdp.relaxation import ladder
+from sosdp.relaxation import candidate, ladder
 from sosdp.relaxation.certify import without_optimum
 from sosdp.relaxation.certify.leading_form import is_unbounded_below
 from sosdp.relaxation.steps import exact, first
@@ -70,7 +70,7 @@ def test_past_the_time_limit_nothing_is_decided_by_floats(ask, status, monkeypat
     """Nor is a proof begun: these would be found at once."""
     monkeypatch.setattr(exact, "is_unbounded", lambda *given: True)
     monkeypatch.setattr(exact, "is_dual_infeasible", lambda *given: True)
-    monkeypatch.setattr(exact, "time", SimpleNamespace(perf_counter=lambda: 1e300))
+    monkeypatch.setattr(candidate, "time", SimpleNamespace(perf_counter=lambda: 1e300))
     result = ask(time_limit=100)
     assert result.status == "inaccurate" and LATE in result.reason
 

@@ -22,7 +22,7 @@ from ...conic.svec import triangle
 from ...reduction.bounds import VariableBounds
 from .entries import TINY
 from .identity import Identity
-from .variable_units import ends, is_wide, of_orbits, set_units, variable_exponents
+from .variable_units import ends, has_large_block, of_orbits, set_units, variable_exponents
 
 _SMALLEST = 2.0**-400
 
@@ -124,7 +124,7 @@ def is_scaled_alike(
     units = identity.derive(set_units, bounds)
     known: Any = identity.derived.get(find_scaling) or (b"", None, None)
     own = known[0] == of_orbits(identity, units.exponent.copy()).tobytes() and known[1] is bounds
-    if not own or known[2] is None or known[2].column is not scaling.column or is_wide(identity):
+    if not own or known[2] is None or known[2].column is not scaling.column or has_large_block(identity):
         return np.zeros(len(target), dtype=bool)
     smallest, largest = ends(target)
     exact = (smallest * known[3] > TINY) & (largest * known[4] < 1 / TINY) | known[2].trivial

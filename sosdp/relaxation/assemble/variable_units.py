@@ -93,7 +93,7 @@ def variable_exponents(identity: Identity, bounds: VariableBounds) -> np.ndarray
                 exponent[v] = 0.0
         polynomials = [(identity.columns, target), *identity.derive(constraint_terms)]
         exponent = _balanced(polynomials, exponent, units.open, _SPREAD)
-    if is_wide(identity):
+    if has_large_block(identity):
         # first-order methods suffer from moments of all sizes: a dense quartic of side 66 is lost without
         free = units.open & (exponent == 0)
         exponent[free] = _growth_exponent(identity, free)
@@ -229,6 +229,6 @@ def ends(coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(size > 0, size, 1.0).min(axis=-1, initial=1.0), size.max(axis=-1, initial=1.0)
 
 
-def is_wide(identity: Identity) -> bool:
+def has_large_block(identity: Identity) -> bool:
     """Whether a block is beyond what interior-point methods solve."""
     return max(identity.solved_sides, default=0) > INTERIOR_POINT_SIDE

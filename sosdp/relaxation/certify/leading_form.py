@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from ...algebra.polynomial import Polynomial
+from ..descent import terms_of
 
 _MOST_TERMS, _MOST_VARIABLES = 20_000, 300
 _BITS = 20  # of the entries of a direction
@@ -27,12 +28,7 @@ def is_unbounded_below(p: Polynomial) -> bool:
     degree = p.degree
     if degree < 1 or len(p.coefs) > _MOST_TERMS:
         return False
-    exact = p.as_exact()
-    width = (exact.monos > 0).sum(axis=1)
-    form = [
-        (tuple(i for i in row.tolist() if i), Fraction(c))
-        for row, c in zip(exact.monos[width == degree], exact.coefs[width == degree].tolist(), strict=True)
-    ]
+    form = [(ids, Fraction(c)) for ids, c in terms_of(p).items() if len(ids) == degree]
     return degree % 2 == 1 or any(
         sum(c * math.prod(at.get(i, 0) for i in ids) for ids, c in terms) < 0
         for terms, at in _directions(form, degree)

@@ -16,12 +16,12 @@ import numpy as np
 
 from ...conic.clock import left
 from ..assemble.identity import RawSolution, traces
-from ..candidate import Measured, State
+from ..candidate import Measured, State, patience
 from ..change import Built
 from ..judge import ENOUGH, Theorem, proven, tolerance
 from ..solve.solve import cubic_work
 from ..statement import BOUND, PROGRAM
-from ..steps.exact import exact_bound, patience
+from ..steps.exact import exact_bound
 from ..steps.inside import centre
 from .bound import Certified
 from .shift_constant import lift_constant

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..candidate import Candidate, State
+from ..candidate import Candidate, State, patience
 from ..statement import BOUND, FEASIBLE, PROGRAM
-from ..steps.exact import EMPTY, improvable, patience, unbounded, without_coefficients
+from ..steps.exact import EMPTY, improvable, unbounded, without_coefficients
 from .leading_form import is_unbounded_below
 from .multipliers import refute
 
@@ -50,7 +50,7 @@ def falling(candidate: Candidate) -> Candidate | None:
         return None
     if not is_unbounded_below(demand.parts[0]):
         return None
-    return replace(candidate, status="unbounded", reason=_no_bound(candidate), value=-np.inf, settled=True)
+    return _without_bound(candidate)
 
 
 def _refuted(state: State, candidate: Candidate) -> Candidate:
@@ -80,7 +80,7 @@ def _unbounded(state: State, candidate: Candidate) -> Candidate:
         return replace(candidate, status="infeasible", reason=EMPTY, settled=True)
     if not shown:
         return replace(candidate, reason=f"the solver claims that no bound exists; {text}")
-    return replace(candidate, status="unbounded", reason=_no_bound(candidate), value=-np.inf, settled=True)
+    return _without_bound(candidate)
 
 
 def _of_program(state: State, candidate: Candidate) -> Candidate:
@@ -110,14 +110,15 @@ def _has_coefficients(state: State) -> bool:
     )
 
 
-def _no_bound(candidate: Candidate) -> str:
+def _without_bound(candidate: Candidate) -> Candidate:
     statement = candidate.built.statement
     cone = statement.demands[0].options.cone
     certificate = "sum-of-squares certificate" if cone == "sos" else f"certificate with cone={cone!r}"
     cure = statement.demands[0].cure
     if statement.kind != BOUND:
         cure = "try a higher degree, bound the supports, or bound the masses"
-    return (
+    reason = (
         f"at this degree the relaxation is unbounded, which the problem need not be: no {certificate} of its "
         f"kind exists for any bound; {cure}"
     )
+    return replace(candidate, status="unbounded", reason=reason, value=-np.inf, settled=True)

@@ -9,7 +9,6 @@ proven to exist does.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -31,14 +30,13 @@ from ...conic.strategies import (
 )
 from ...conic.svec import SQRT2, triangle, unstored
 from ..assemble.identity import GramProgram, Identity, RawSolution
-from ..candidate import Candidate, State
+from ..candidate import Candidate, State, patience
 from ..certify.exact_data import ExactData, as_stated
 from ..change import Built, Change, build
 from ..descent import near
 from ..solve.forms import gram_form, moment_form
 from ..statement import Demand
 
-_PATIENCE = 10.0  # seconds that a proof gets at least
 _ROWS, _COLUMNS = 2500, 300  # larger programs are left alone: a minute
 _ROOT = np.array([SQRT2])
 UNPROVEN = "that could not be proven"
@@ -47,12 +45,6 @@ _MOMENTS = "moments satisfy every constraint, proven in exact arithmetic, perhap
 
 Proof = Callable[[ConicProgram, Solve, ExactData], Any]
 Form = Callable[[GramProgram], ConicProgram | None]
-
-
-def patience(raw: RawSolution, deadline: float = np.inf) -> float:
-    """Seconds that a proof gets: some times what the first solver took, within the time limit (``deadline``
-    of time.perf_counter); not positive where that is over."""
-    return min(max(_PATIENCE, 3 * raw.seconds), deadline - time.perf_counter())
 
 
 def exact(state: State) -> Candidate | None:
