@@ -142,9 +142,7 @@ def inner(left: Sequence[P], right: Sequence[P], kind: type[P]) -> P:
         halves = [inner(left[k], right[k], kind) for k in (slice(middle), slice(middle, None))]
         return total(halves, kind)
     a, b = Stack(left), Stack(right)
-    counts = np.array(pairs, dtype=np.int64)
-    offset = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-    owner = np.repeat(np.arange(counts.size), counts)
+    owner, offset = mono.unfolded(np.array(pairs, dtype=np.int64))
     row, column = np.divmod(offset, b.counts[owner])
     i, j = a.starts[owner] + row, b.starts[owner] + column
     for domain in domains([left, right], i.size):
@@ -228,9 +226,8 @@ def _product(
     checked: bool,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows, places of monomials and numbers of a matrix product, entry by entry."""
-    counts = stack.counts[columns]
-    entry = np.repeat(np.arange(rows.size), counts)
-    term = np.arange(entry.size) - np.repeat(np.cumsum(counts) - counts - stack.starts[columns], counts)
+    entry, term = mono.unfolded(stack.counts[columns])
+    term += stack.starts[columns][entry]
     width = int(place.max()) + 1
     code = rows[entry] * width + place[term]
     low = lows(weights)[entry] + lows(coefs)[term] if checked else None

@@ -285,15 +285,18 @@ def extend(rows: np.ndarray, last: np.ndarray, ids: np.ndarray) -> tuple[np.ndar
 
     Returns the new rows (same width: the leftmost column must still be free) and their own ``last``.
     """
-    counts = ids.size - last
-    total = int(counts.sum())
-    source = np.repeat(np.arange(rows.shape[0]), counts)
-    offset = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
+    source, offset = unfolded(ids.size - last)
     position = last[source] + offset
-    grown = np.empty((total, rows.shape[1]), dtype=MONOMIAL)
+    grown = np.empty((source.size, rows.shape[1]), dtype=MONOMIAL)
     grown[:, :-1] = rows[source, 1:]
     grown[:, -1] = ids[position]
     return grown, position
+
+
+def unfolded(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The place of every count, as often as it says, and beside it 0, 1, ... up to the count."""
+    source = np.repeat(np.arange(counts.size), counts)
+    return source, np.arange(source.size) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def exponents(monos: np.ndarray, ids: np.ndarray) -> np.ndarray:
@@ -315,9 +318,8 @@ def from_exponents(matrix: np.ndarray, ids: np.ndarray) -> np.ndarray:
     width = max(int(total.max(initial=0)), 1)
     monos = np.zeros((matrix.shape[0], width), dtype=MONOMIAL)
     flat = np.repeat(np.tile(np.asarray(ids, dtype=MONOMIAL), matrix.shape[0]), matrix.reshape(-1))
-    row = np.repeat(np.arange(matrix.shape[0]), total)
-    start = np.cumsum(total) - total
-    monos[row, width - total[row] + (np.arange(flat.size) - start[row])] = flat
+    row, place = unfolded(total)
+    monos[row, width - total[row] + place] = flat
     monos.sort(axis=1)
     return monos
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sosdp.algebra import monomials as mono
 from sosdp.algebra.coefficients import as_coefs, peak
 from sosdp.algebra.monomials import MONOMIAL
 from sosdp.algebra.words import Terms, Word, Words, times
@@ -159,9 +160,7 @@ class Tables:
         powers = np.array([power for _, power, _ in listed], dtype=np.int64)
         start = np.cumsum(counts) - counts
         which = place[entries.index]
-        length = counts[which]
-        source = np.repeat(np.arange(which.size), length)
-        inner = np.arange(source.size) - np.repeat(np.cumsum(length) - length, length)
+        source, inner = mono.unfolded(counts[which])
         at = start[which[source]] + inner
         rows = entries.rows[source]
         rows[:, 1 + party] = codes[at]

@@ -30,6 +30,12 @@ def position(i: np.ndarray, j: np.ndarray) -> np.ndarray:
     return np.asarray(large * (large + 1) // 2 + np.minimum(i, j))
 
 
+def diagonal(side: int) -> np.ndarray:
+    """Places of the diagonal in the vector form."""
+    k = np.arange(side)
+    return k * (k + 3) // 2
+
+
 @lru_cache(maxsize=256)
 def roots(side: int) -> np.ndarray:
     """What entries are multiplied by in the vector form: 1 on the diagonal, sqrt(2) off it."""

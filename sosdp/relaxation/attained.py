@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from flint import arb, arb_mat, ctx, fmpq
 from scipy.sparse import csgraph
 
+from ..algebra.monomials import degrees
 from ..algebra.polynomial import Polynomial, variable
 from ..conic.clock import otherwise, reserve
 from ..conic.exact.corrected import independent_columns
@@ -287,7 +288,7 @@ def _signs(
     symmetry hides points, which come in pairs, from the means."""
     if piece.hermitian or not known:
         return {}
-    two = np.flatnonzero((piece.columns > 0).sum(axis=1) == 2)
+    two = np.flatnonzero(degrees(piece.columns) == 2)
     v, w = piece.columns[two, -2:].reshape(-1, 2).T
     mean = np.array([known.get(k, (0.0,))[0] for k in range(int(piece.columns.max(initial=0)) + 1)])
     root = np.arange(1, mean.size)  # 0, no variable, joins what no covariance joins

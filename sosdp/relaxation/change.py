@@ -27,7 +27,7 @@ from ..model.expectation import ExpectationConstraint
 from ..reduction.bounds import VariableBounds
 from .assemble.identity import GramProgram, Identity
 from .assemble.program_units import objective_sizes, program_scalings
-from .assemble.scaling import Scaling, find_scaling, power_of_two, scale
+from .assemble.scaling import Scaling, find_scaling, power_of_two, row_sizes, scale
 from .assemble.stack import stack
 from .assemble.variable_units import has_large_block
 from .descent import MOVE, centre_of_forms, in_floats, low_points, moved_polynomial, near, terms_of, unit_of
@@ -412,8 +412,6 @@ def with_factor(
 def _unknown_factors(piece: Identity, scaling: Scaling) -> np.ndarray | None:
     """Factors of the unknowns, of the bound and of squares of expectations: their largest coefficients are
     then about one."""
-    unknown, largest = piece.unknown, np.zeros(piece.unknown.shape[0])
-    rows = np.repeat(np.arange(largest.size), np.diff(unknown.indptr))
-    np.maximum.at(largest, rows, np.abs(unknown.data) * scaling.column[unknown.indices])
+    largest = row_sizes(piece.unknown, np.ones(piece.unknown.shape[0]), scaling.column)
     factors = 1.0 / np.array([power_of_two(size) for size in largest.tolist()])
     return None if (factors == 1).all() else factors

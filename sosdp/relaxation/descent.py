@@ -53,7 +53,7 @@ def low_points(p: Polynomial) -> list[dict[int, Fraction]]:
 
 def centre_of_forms(p: Polynomial) -> dict[int, Fraction] | None:
     """Of q(x - c) with a highest form and a small second one the c; None where it is 0."""
-    ids, degree = p.variable_ids.tolist(), (p.monos > 0).sum(axis=1)
+    ids, degree = p.variable_ids.tolist(), degrees(p.monos)
     top = int(degree.max(initial=0))
     form, second = (
         Polynomial.from_arrays(p.monos[degree == d], p.coefs[degree == d]) for d in (top, top - 1)
@@ -146,7 +146,7 @@ def _centre_of_powers(p: Polynomial) -> dict[int, Fraction]:
 
 def _own_size(p: Polynomial) -> float:
     """The size of variables at which a polynomial first varies as much as it is at 0."""
-    level, degree = abs(near(p.constant)), (p.monos > 0).sum(axis=1)
+    level, degree = abs(near(p.constant)), degrees(p.monos)
     terms = [(abs(near(c)), d) for c, d in zip(p.coefs.tolist(), degree.tolist(), strict=True) if d]
     size = min(((level / c) ** (1 / d) for c, d in terms if level), default=data_size(System(), p))
     return min(max(size, _LEAST), 1 / _LEAST)

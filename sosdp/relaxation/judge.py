@@ -22,7 +22,7 @@ from ..conic.eigenvalues import least_eigenvalue
 from ..conic.exact.integers import rounded
 from ..conic.judge import AGREE
 from ..conic.rigorous import UNIT
-from ..conic.svec import smat
+from ..conic.svec import diagonal, smat
 from .assemble.diagonal_dominance import least_eigenvalues, least_of_each
 from .assemble.identity import GramProgram, Identity, RawSolution, by_side, times, traces
 from .certify.bound import Certified, certify
@@ -300,8 +300,7 @@ def own_misfit(built: Built, raw: RawSolution) -> float:
         worst = max(worst, float((np.abs(residual) / np.maximum(size, sums)).max(initial=0.0)))
         for block, rows in zip(piece.blocks, piece.slices(), strict=True):
             matrix = smat(gram[rows], block.side)
-            k = np.arange(block.side)
-            squares = piece.gram[rows][k * (k + 3) // 2]
+            squares = piece.gram[rows][diagonal(block.side)]
             terms = [
                 float(size[squares.indices[a:b]].min(initial=math.inf))
                 for a, b in zip(squares.indptr[:-1], squares.indptr[1:], strict=True)
@@ -418,7 +417,7 @@ def has_distant_moments(built: Built, raw: RawSolution) -> bool:
             continue  # there is no point
         if piece.hermitian:  # variables and conjugates: every product of two bounds one of them
             y = built.moments_of(raw.moments)[k]
-            lengths = dict(enumerate(np.sqrt(np.abs(y[(piece.columns > 0).sum(axis=1) == 2])).tolist()))
+            lengths = dict(enumerate(np.sqrt(np.abs(y[degrees(piece.columns) == 2])).tolist()))
             if not lengths:  # all of them are rewritten
                 lengths = dict(enumerate(demand.bounds.magnitude(np.unique(piece.columns)[:, None]).tolist()))
         inside = [] if piece.hermitian else demand.first.system.variable_ids.tolist()
@@ -430,7 +429,7 @@ def has_distant_moments(built: Built, raw: RawSolution) -> bool:
             if math.isinf(spread):  # its square is no column
                 if v in demand.fixed or all(map(math.isfinite, ranges.get(v, (math.inf,)))):
                     continue
-                products = (piece.columns > 0).sum(axis=1) > 1
+                products = degrees(piece.columns) > 1
                 alone = v in known and not (piece.columns[products] == v).any()
                 spread = 0.0 if alone else spread
             lengths[v] = math.hypot(mean + middle, spread)

@@ -25,6 +25,7 @@ import numpy as np
 
 from ..algebra.build import polynomial
 from ..algebra.coefficients import to_float
+from ..algebra.monomials import degrees
 from ..algebra.polynomial import Polynomial
 from ..model.expectation import ExpectationConstraint
 from ..model.options import Options
@@ -344,13 +345,13 @@ def data_size(system: System, *more: Polynomial) -> float:
     a unit of its own."""
     best = 0.0
     for p in (*system.polynomials, *more):
-        degrees = (p.monos > 0).sum(axis=1)
+        degree = degrees(p.monos)
         alone = np.where((p.monos == p.monos[:, -1:]) | (p.monos == 0), p.monos[:, -1:], -1).min(axis=1)
         sizes = np.array([abs(to_float(c)) for c in p.coefs.tolist()])
-        best = max(best, _balance(sizes, degrees))
+        best = max(best, _balance(sizes, degree))
         for v in np.unique(alone[alone > 0]).tolist():
-            own = (alone == v) | (degrees == 0)
-            best = max(best, _balance(sizes[own], degrees[own]))
+            own = (alone == v) | (degree == 0)
+            best = max(best, _balance(sizes[own], degree[own]))
     return best or 1.0
 
 

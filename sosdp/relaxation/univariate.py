@@ -26,7 +26,7 @@ _FINE = Fraction(1, 2**60)  # of the least value: how well it is enclosed
 
 def univariate(p: Polynomial) -> fmpq_poly:
     """A polynomial in one variable by its coefficients, the constant first."""
-    exponents = (p.monos > 0).sum(axis=1)
+    exponents = mono.degrees(p.monos)
     coefficients = [fmpq(0)] * (int(exponents.max(initial=0)) + 1)
     for k, c in zip(exponents.tolist(), p.coefs.tolist(), strict=True):
         coefficients[k] = fmpq(*c.as_integer_ratio())

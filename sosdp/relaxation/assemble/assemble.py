@@ -91,10 +91,8 @@ class Collector:
         left = mono.concatenate([e.multipliers for e in equalities])
         right = mono.concatenate([e.polynomial.monos for e in equalities])
         source = Coefficients.together([e.polynomial.coefs for e in equalities])
-        length = np.repeat(terms, counts)  # entries of each row
-        i = np.repeat(np.arange(left.shape[0]), length)
-        first = np.repeat(np.cumsum(terms) - terms, counts) - (np.cumsum(length) - length)
-        j = np.arange(i.size) + first[i]
+        i, j = mono.unfolded(np.repeat(terms, counts))  # entries of each row
+        j += np.repeat(np.cumsum(terms) - terms, counts)[i]
         self.values.append(source.floats[j])
         self.rows.append(i + self.height)
         self.monomials.add(left, i, right, j, mono.constant(1))

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from ...algebra import monomials as mono
 from ...conic.eigenvalues import least_eigenvalue
-from ...conic.svec import SQRT2, smat, svec_length, triangle
+from ...conic.svec import SQRT2, diagonal, smat, svec_length, triangle
 from .identity import ONE, Block, Identity, by_side, times
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ class Dominance:
 
     def scaled(self, identity: Identity, gram: np.ndarray) -> Dominance:
         """The same cones for an identity whose rows are divided by ``gram`` (entry (i, j) by s_i s_j)."""
-        diagonal = [gram[rows][_diagonal(b.side)] for b, rows in zip(identity.blocks, identity.slices())]
-        return replace(self, weight=self.weight * np.sqrt(np.concatenate([np.zeros(0), *diagonal])))
+        sizes = [gram[rows][diagonal(b.side)] for b, rows in zip(identity.blocks, identity.slices())]
+        return replace(self, weight=self.weight * np.sqrt(np.concatenate([np.zeros(0), *sizes])))
 
     def select(self, identity: Identity, blocks: list[int], orbits: np.ndarray) -> Dominance:
         """The cones of some of the blocks, with the orbits of their rows."""
@@ -156,33 +156,27 @@ def _all(pieces: list[tuple[sp.csr_matrix, tuple[int, ...]]]) -> sp.csr_matrix:
     return sp.csr_matrix(sp.block_diag([rows for rows, _ in pieces], format="csr"))
 
 
-def _diagonal(side: int) -> np.ndarray:
-    """Places of the diagonal in the vector form."""
-    k = np.arange(side)
-    return k * (k + 3) // 2
-
-
 def _pieces(cone: str, weight: np.ndarray, orbit: np.ndarray | None) -> tuple[sp.csr_matrix, tuple[int, ...]]:
     side = weight.size
     length = svec_length(side)
     if cone == "sos" or side == 1:
         return sp.eye_array(length, format="csr"), (side,)
-    diagonal = _diagonal(side)
+    places = diagonal(side)
     row, column = triangle(side)
     pairs = np.flatnonzero(row != column)
-    single = diagonal
+    single = places
     if orbit is not None:
         # pieces of one orbit may be moved onto the first of them: the answer is averaged over the group
         pairs = pairs[np.sort(np.unique(orbit[pairs], return_index=True)[1])]
-        single = diagonal[np.sort(np.unique(orbit[diagonal], return_index=True)[1])]
+        single = places[np.sort(np.unique(orbit[places], return_index=True)[1])]
     i, j = row[pairs], column[pairs]
     if cone == "sdsos":
-        place = np.stack([diagonal[i], pairs, diagonal[j]], axis=1).reshape(-1)
+        place = np.stack([places[i], pairs, places[j]], axis=1).reshape(-1)
         matrix = sp.csr_matrix((np.ones(place.size), place, np.arange(place.size + 1)), (place.size, length))
         return matrix, (2,) * pairs.size
     larger = np.maximum(weight[i], weight[j])
     a, b = weight[i] / larger, weight[j] / larger
-    place = np.stack([diagonal[i], pairs, diagonal[j]] * 2, axis=1).reshape(-1)
+    place = np.stack([places[i], pairs, places[j]] * 2, axis=1).reshape(-1)
     data = np.stack([a * a, SQRT2 * a * b, b * b, a * a, -SQRT2 * a * b, b * b], axis=1).reshape(-1)
     indices = np.concatenate([single, place])
     pointers = np.concatenate([np.arange(single.size), single.size + np.arange(0, place.size + 1, 3)])

@@ -27,7 +27,7 @@ from ...algebra import monomials as mono
 from ...algebra.pickled_by_name import PickledByName
 from ...algebra.polynomial import Polynomial
 from ...conic.program import Cones, check_status
-from ...conic.svec import svec_length
+from ...conic.svec import diagonal, svec_length
 from ...reduction.quotient import Quotient
 
 _SMALL = 20_000  # entries
@@ -323,7 +323,7 @@ def _diagonals(identity: Identity) -> tuple[np.ndarray, np.ndarray]:
     """Rows of ``gram`` on the diagonals of its matrices, and where each of these begins among them."""
     sides = np.array(identity.sides, dtype=int)
     every = zip(identity.slices(), identity.sides, strict=True)
-    places = [rows.start + np.arange(n) * (np.arange(n) + 3) // 2 for rows, n in every]
+    places = [rows.start + diagonal(n) for rows, n in every]
     return np.concatenate([*places, np.zeros(0, dtype=int)]), np.cumsum(sides) - sides
 
 

@@ -151,12 +151,12 @@ def _scaling(
         return None, *ends  # powers beyond what floats hold would not be exact
     # constraints: divide each block by its largest scaled coefficient
     if any(block.kind != "sos" for block in identity.blocks):
-        largest = _largest(_times(identity.gram, 1 / gram, column))
+        largest = row_sizes(identity.gram, 1 / gram, column)
         for block, rows in zip(identity.blocks, identity.slices(), strict=True):
             if block.kind != "sos":
                 gram[rows] *= power_of_two(float(largest[rows].max(initial=0.0)))
     if free.size:
-        top = _largest(_times(identity.free, 1 / free, column))
+        top = row_sizes(identity.free, 1 / free, column)
         free *= np.exp2(np.round(np.log2(np.where(top > 0, top, 1.0))))
     result = Scaling(column, gram, free, _scaled_bounds(bounds, exponent), exponent)
     return result if result.trivial or _is_exact(identity, result, ends) else None, *ends
@@ -193,9 +193,9 @@ def _times(matrix: sp.csr_matrix, row: np.ndarray, column: np.ndarray) -> sp.csr
     return sp.csr_matrix((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def _largest(matrix: sp.csr_matrix) -> np.ndarray:
-    """The largest absolute value of each row."""
-    result = np.zeros(matrix.shape[0])
+def row_sizes(matrix: sp.csr_matrix, row: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """The largest absolute value of each row of ``diag(row) @ matrix @ diag(column)``."""
+    matrix, result = _times(matrix, row, column), np.zeros(matrix.shape[0])
     filled = np.flatnonzero(np.diff(matrix.indptr))
     if filled.size:
         result[filled] = np.maximum.reduceat(np.abs(matrix.data), matrix.indptr[:-1][filled])

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 
 from ...conic.breakdown import OTHER_UNITS
 from ...conic.rigorous import UNIT, least_eigenvalue_bounds, norms, shift_to_positive_semidefinite
-from ...conic.svec import smat, svec, svec_length
+from ...conic.svec import diagonal, smat, svec, svec_length
 from ...reduction.bounds import VariableBounds
 from ..assemble.identity import Identity, Table, by_side, times
 from .free_directions import NullConditions, null_conditions
@@ -240,7 +240,7 @@ class Group:
         side, able = self.side, np.flatnonzero(self.ones >= 0)
         one, start = self.ones[able], able[:, None] * side**2
         rest = (one[:, None] + np.arange(1, side)) % side
-        entry, corner = self.rows[able, one * (one + 3) // 2], start[:, 0] + one * (side + 1)
+        entry, corner = self.rows[able, diagonal(side)[one]], start[:, 0] + one * (side + 1)
         body = start[:, :, None] + rest[:, :, None] * side + rest[:, None, :]
         return np.flatnonzero(self.ones < 0), entry, corner, start + rest * side + one[:, None], body
 

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from ...algebra import monomials as mono
 from ...conic.low_rank import LowRankPoint, staircase
+from ...conic.svec import diagonal
 from ...reduction.sparsity import merged, seconds, variable_cliques, work
 from ..answers import Question, answered
 from ..assemble.identity import RawSolution, unanswered
@@ -216,10 +217,10 @@ def _raw(built: Built, program: UnitBlocks, point: LowRankPoint, bound: float) -
     dual = point.dual / level[:, None, None]
     gram, free = np.zeros(piece.gram.shape[0]), np.zeros(piece.free.shape[0])
     for block, rows in zip(piece.blocks, piece.slices(), strict=True) if program.side == 1 else ():
-        variable, k = block.basis[:, -1], np.arange(block.side)
+        variable = block.basis[:, -1]
         at = program.place[np.minimum(np.searchsorted(program.ids, variable), program.ids.size - 1)]
         used = (variable > 0) | program.head  # without a row for 1 its entry is 0
-        gram[rows][k * (k + 3) // 2] = np.where(used, -dual[np.where(variable > 0, at, 0), 0, 0], 0.0)
+        gram[rows][diagonal(block.side)] = np.where(used, -dual[np.where(variable > 0, at, 0), 0, 0], 0.0)
     for equality, rows in zip(piece.equalities, piece.free_slices(), strict=True):
         i, j, factor = program.equations[equality.index]
         a, b = i % program.side, j % program.side

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ...algebra.monomials import degrees
 from ..assemble.identity import RawSolution
 from ..candidate import Candidate, State
 from ..change import Built, Change, build
@@ -88,5 +89,5 @@ def _moments(built: Built, v: int, x: Fraction, mass: Fraction) -> np.ndarray:
     """The moments of a point, in the units of the program."""
     (piece,), (scaling,) = built.pieces, built.scalings
     u = near(x - built.change.origins[0].get(v, 0))
-    moments = float(mass) * u ** (piece.columns > 0).sum(axis=1)
+    moments = float(mass) * u ** degrees(piece.columns)
     return moments / (scaling.column * (scaling.value * built.unit))
