@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from certificates.find.rounding import NotCertifiable
+from certificates.find.word_claims import Word
 from certificates.kernel_words import Problem
 
-Word = tuple[int, ...]
 Permutation = tuple[int, ...]  # of places of letters
 # word, other, f, u, v, c: word = c u v, c v u = f other
 Edge = tuple[Word, Word, Fraction, Word, Word, Fraction]

@@ -13,12 +13,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
-from math import ceil, floor, prod
+from math import ceil, prod
 from typing import Any
 
 import numpy as np
 
-from certificates.exact import binary, exact_number
+from certificates.exact import binary, exact_number, short_decimal
 from certificates.find.rounding import NotCertifiable
 from certificates.find.word_claims import BITS, Claimed, Terms, Word
 from certificates.find.word_classes import WordClasses, stages
@@ -26,6 +26,7 @@ from certificates.kernel import NotProven, within
 from certificates.kernel_words import ONE, WORK, Problem
 from certificates.proof import WordProof
 
+_GIVEN = Fraction(1, 10**12)  # of the best bound, for one in few digits
 Gram = list[list[Fraction]]
 # c p* h p, h the number k of a list of hypotheses, or 1: list, k, p, c
 Fact = tuple[str, int, Terms, Fraction]
@@ -331,7 +332,7 @@ class _Writer:
     def _written(self, low: Fraction, wanted: Fraction | None) -> WordProof:
         """The lines: facts, their sum, its images, commutators, and the claim with its bound."""
         claim, sign, refuted = self.claimed.claim, self.claimed.sign, self.claimed.refuted
-        best = Fraction(1) if refuted else _below(low)
+        best = Fraction(1) if refuted else short_decimal(low - max(abs(low), Fraction(1)) * _GIVEN, low)
         end = best if wanted is None or refuted else sign * wanted
         if low <= 0 if refuted else low < end:
             said = f"{float(sign * low):.12g}"
@@ -391,10 +392,3 @@ class _Script:
 def _cells(basis: list[Terms], gram: Gram, h: Terms) -> Iterable[tuple]:
     sides = range(len(basis))
     return ((gram[i][j], basis[i], h, basis[j]) for i in sides for j in sides if gram[i][j])
-
-
-def _below(value: Fraction) -> Fraction:
-    """The largest decimal of twelve digits that is no larger."""
-    places = 12 - len(str(abs(int(value))))
-    unit = Fraction(10) ** max(places, 1)
-    return Fraction(floor(value * unit)) / unit
