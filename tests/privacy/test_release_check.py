@@ -382,6 +382,9 @@ def test_a_certified_sensitivity_is_read():
         ({"upper": 0.3}, "the certificates prove"),
         ({"unit": "1e9"}, "drawn for the sensitivity"),
         ({"certificates": []}, "no certificate"),
+        ({"certificates": 5}, "no lists"),
+        ({"positions": 5}, "no lists"),
+        ({"positions": "ab", "certificates": "ab"}, "no lists"),
         ({"certificates": [{"format": "x"}]}, "proves nothing"),
     ):
         edited = copy.deepcopy(data)

@@ -311,6 +311,8 @@ def _certified(sensitivity: Any, laws: tuple[Law, ...], verify: Verify | None) -
         unit = read_exact(sensitivity["unit"], "unit")
     except (KeyError, TypeError) as error:
         raise ValueError(f"the sensitivity carries no certificate: {error} is missing") from error
+    if not (isinstance(positions, list | tuple) and isinstance(certificates, list | tuple)):
+        raise ValueError("the sensitivity carries no lists of positions and certificates")
     if not certificates or len(certificates) != len(positions) or unit <= 0:
         raise ValueError("the sensitivity carries no certificate for some position")
     if isinstance(claimed, bool) or not isinstance(claimed, int | float) or not math.isfinite(claimed):
