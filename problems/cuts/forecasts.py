@@ -82,7 +82,7 @@ def offline_budget(n: int, signal: float, density: float, *, rounds: int = 4, st
     """
     n, rounds, steps = integer(n, "n", 2), integer(rounds, "rounds"), integer(steps, "steps")
     signal = check_positive(signal, "signal")
-    between(density, "density", "(0, 1)")
+    density = float(between(density, "density", "(0, 1)"))
     growth = (5.0 * math.sqrt(n)) ** (1.0 / steps)
     variance = (0.8 * signal / growth) ** 2 - n * density * (1.0 - density)
     if variance <= 0.0:

@@ -88,7 +88,7 @@ def recommend(
     epsilon, edges = check_epsilon(epsilon), check_positive(edges, "edges")
     if delta:
         delta = check_delta(delta)
-    between(contrast, "contrast", "[0, 1]")
+    contrast = float(between(contrast, "contrast", "[0, 1]"))
     if queries is not None:
         queries = integer(queries, "queries")
     errors, seen = largest_errors(

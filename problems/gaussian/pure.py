@@ -15,7 +15,7 @@ from sosdp.conic.svec import smat, triangle
 from sosdp.laboratory.packing_problem import PackingProblem
 from sosdp.laboratory.packing_sampler import DyadicBoxes
 from sosdp.laboratory.packing_score import PackingScore
-from sosdp.privacy.calibrate import float_down
+from sosdp.privacy.calibrate import check_epsilon, float_down
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.exponential import pure_exponential
 from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
@@ -42,6 +42,7 @@ def plan_pure(task: MeanTask, epsilon: float) -> Plan:
     """
     if task.n // 2 > MOST:
         raise NotOffered(f"a draw has at most {2 * MOST + 1} records, got {task.n}")
+    epsilon = check_epsilon(epsilon)
     frame, each = frame_share(task, Fraction(epsilon), FRAME["cube"], pure=True)
     rest = Fraction(float_down(Fraction(epsilon) - frame))
     size = task.d * (task.d + 1) // 2

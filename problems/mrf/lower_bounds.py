@@ -48,7 +48,7 @@ def pure_records(log_graphs: float, epsilon: float, success: float, distance: fl
     log((M - 1) s / (1 - s)) / epsilon; with total variation v < 1 of one record also, for every c > 1/s,
     log((M - 1) (s - 1/c) / (1 - s)) / (c v epsilon), and the best of all is returned (0 where M = 1).
     """
-    between(success, "success", "(0, 1)")
+    success = float(between(success, "success", "(0, 1)"))
     if log_graphs <= 0.0:
         return 0.0
     others = log_graphs + math.log1p(-math.exp(-log_graphs))
@@ -68,7 +68,7 @@ def zcdp_records(log_graphs: float, rho: float, success: float, distance: float 
     Fano and group privacy: rho (n^2 v^2 + n v) >= s log M - log 2, v the total variation of one record; with
     v = 1 the sharper rho n^2 >= s log M - log 2. The larger of the two.
     """
-    between(success, "success", "(0, 1)")
+    success = float(between(success, "success", "(0, 1)"))
     information = success * log_graphs - math.log(2.0)
     if information <= 0.0:
         return 0.0
@@ -84,7 +84,7 @@ def approximate_records(log_graphs: float, epsilon: float, delta: float, success
     The largest n with e^(n epsilon) / (M - 1) * (1 - s) + delta (e^(n epsilon) - 1) / (e^epsilon - 1) < s is
     what remains impossible: (epsilon, delta) with delta > 0 escapes the p / epsilon of pure privacy.
     """
-    between(success, "success", "(0, 1)")
+    success = float(between(success, "success", "(0, 1)"))
     if log_graphs <= 0.0:
         return 0.0
     others = log_graphs + math.log1p(-math.exp(-log_graphs))

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.privacy.arguments import positive
+
 Sums = npt.NDArray[np.int64]
 Edges = tuple[tuple[int, int], ...]
 
@@ -71,7 +73,7 @@ def chow_liu(sums: Sums) -> tuple[Edges, int | float]:
 def correlated_pairs(sums: Sums, n: int, threshold: Fraction) -> tuple[Edges, Fraction]:
     """Pairs with |S_ij| > n tau, and the least distance of any |S_ij| to n tau, exact."""
     p = len(sums)
-    level = n * Fraction(threshold)
+    level = n * positive(threshold, "threshold")
     sizes = np.abs(sums)[np.triu_indices(p, 1)]
     # |S| > n tau for integers iff |S| > floor(n tau)
     above = np.triu(np.abs(sums) > math.floor(level), 1)

@@ -109,7 +109,7 @@ def vote_error(n: int, average_degree: float, gamma: float, wrong: float, epsilo
     The exact law of binomials plus discrete Laplace noise of scale 2 / epsilon, for labels that are
     independent of the voting edges and wrong equally on both sides; `wrong` in [0, 1/2]. O(n log n).
     """
-    between(wrong, "wrong", "[0, 0.5]")
+    wrong = float(between(wrong, "wrong", "[0, 0.5]"))
     probabilities, offset = _votes_law(integer(n, "n", 2), average_degree, gamma, wrong)
     values = np.arange(len(probabilities)) - offset
     scale = max(2.0 / check_epsilon(epsilon), 0.1)

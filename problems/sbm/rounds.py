@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from sosdp.privacy import randomness as noise
+from sosdp.privacy.arguments import integer, positive, settle
 from sosdp.privacy.calibrate import between, gaussian_sigma_tight, root_up
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_rule
 from sosdp.privacy.randomness.bits import RandomBits
@@ -39,9 +40,9 @@ class GaussianRounds:
     by_degree: bool = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.rounds, bool) or int(self.rounds) != self.rounds or self.rounds < 1:
-            raise ValueError(f"rounds must be an integer >= 1, got {self.rounds!r}")
-        between(self.share, "share", "(0, 1)")
+        settle(
+            self, rounds=integer(self.rounds, "rounds"), share=float(between(self.share, "share", "(0, 1)"))
+        )
 
     @property
     def queries(self) -> int:
@@ -62,6 +63,8 @@ class SplitRounds:
     again: tuple[int, int] = (0, 1)
 
     def __post_init__(self) -> None:
+        settle(self, parts=tuple(map(float, self.parts)))
+        settle(self, again=tuple(integer(part, "again", 0) for part in self.again))
         if not self.parts or not all(part > 0 for part in self.parts) or sum(self.parts) > 1 + 1e-12:
             raise ValueError(f"parts must be positive shares with a sum of at most 1, got {self.parts}")
         p, q = self.again
@@ -151,17 +154,17 @@ def gaussian_scale(epsilon: float, delta: float, queries: int) -> float:
     An edge moves a vector A z by sqrt(2), so `queries` of them together by sqrt(2 queries); the multiplier is
     proven for one query of that sensitivity and the root is rounded up.
     """
-    return scale_of(epsilon, delta, 2 * queries)
+    return scale_of(epsilon, delta, 2 * integer(queries, "queries"))
 
 
 def laplace_scale(epsilon: float | Fraction, weight: int = 1) -> Fraction:
     """Scale of the Laplace noise on counts, two of which an edge moves by `weight`: 2 weight / epsilon."""
-    return max(Fraction(2 * weight) / Fraction(epsilon), LEAST_SCALE)
+    return max(2 * integer(weight, "weight") / positive(epsilon, "epsilon"), LEAST_SCALE)
 
 
 def rounds_epsilon(epsilon: float, again: tuple[int, int]) -> Fraction:
     """What a round of the split plan may spend: epsilon (1 - p / q), exactly."""
-    return Fraction(epsilon) * (1 - Fraction(*again))
+    return positive(epsilon, "epsilon") * (1 - Fraction(*again))
 
 
 # ------------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from sosdp.estimator.planner import best
+from sosdp.privacy.arguments import integer
 from sosdp.privacy.calibrate import check_positive, gaussian_sigma_tight, one_of
 
 from .rounds import WORD, GaussianRounds, Plan, SplitRounds, public_words
@@ -203,13 +204,13 @@ def plan_rounds(
     kind: "gauss" (needs delta > 0), "split" (pure), or "auto" (the better forecast). A plan never depends
     on a graph. Below a second, and remembered. Raises ValueError for parameters out of range.
     """
-    _check(average_degree, gamma, epsilon)
+    average_degree, gamma, epsilon = _checked(average_degree, gamma, epsilon)
     one_of(kind, "the plan", ("auto", "gauss", "split"))
     if kind == "gauss" and not delta > 0:
         raise ValueError('the Gaussian plan needs delta > 0; use the plan "split" for pure privacy')
     if by_degree and (kind == "split" or not delta > 0):
         raise ValueError("balancing by noisy degrees needs the Gaussian plan and delta > 0")
-    given = int(n), float(average_degree), min(float(gamma), 1.0), float(epsilon), float(delta)
+    given = int(n), average_degree, min(gamma, 1.0), epsilon, float(delta)
     result = []
     if delta > 0 and kind != "split":
         result.append(_best(*given, _gaussian_plans(bool(by_degree))))
@@ -220,9 +221,9 @@ def plan_rounds(
     return min(result, key=lambda planned: -round(planned.exact, 2) if sure else _rank(planned))
 
 
-def _check(average_degree: float, gamma: float, epsilon: float) -> None:
-    for name, value in (("average_degree", average_degree), ("gamma", gamma), ("epsilon", epsilon)):
-        check_positive(value, name)
+def _checked(average_degree: float, gamma: float, epsilon: float) -> tuple[float, ...]:
+    named = (("average_degree", average_degree), ("gamma", gamma), ("epsilon", epsilon))
+    return tuple(check_positive(value, name) for name, value in named)
 
 
 def _rank(planned: PlannedRounds) -> tuple[float, float]:
@@ -282,7 +283,8 @@ def plan_groups(
     n: int, average_degree: float, gamma: float, communities: int, epsilon: float, delta: float
 ) -> PlannedRounds:
     """The best Gaussian plan for k equal communities, one round longer than the optimum."""
-    _check(average_degree, gamma, epsilon)
+    average_degree, gamma, epsilon = _checked(average_degree, gamma, epsilon)
+    n, communities = integer(n, "n"), integer(communities, "communities")
     if not delta > 0:
         raise ValueError("rounds for more than two communities need delta > 0")
 

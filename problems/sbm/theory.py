@@ -130,7 +130,7 @@ def required_slack(
     """
     rule = _rule(epsilon, delta)
     if chosen_decision(decision, epsilon) == "coin":
-        between(failure, "failure", "(0, 0.5]")
+        failure = float(between(failure, "failure", "(0, 0.5]"))
         return 2 * (tau0 + (1 + 2 * STATISTIC_ERROR) * accept_profile(epsilon, delta).reach(1 - failure))
     return 2 * (tau0 + rule.statistic_needed(failure))
 
@@ -166,7 +166,7 @@ def lower_bound_epsilon(
     n = integer(n, "n", 2)
     if n % 2:
         raise ValueError(f"the lower bound is for balanced labellings: n must be even, got {n}")
-    between(failure, "failure", "(0, 1)")
+    failure = float(between(failure, "failure", "(0, 1)"))
     zeta = 1 / n if error is None else float(error)
     if not 1 / n <= zeta < 0.5:
         raise ValueError(f"error must be in [1/n, 1/2), got {zeta}")

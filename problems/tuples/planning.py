@@ -127,12 +127,12 @@ def tuple_plan(n: int, d: int, k: int, epsilon: float, delta: float, *, known: K
     """
     n, d, k = integer(n, "n"), integer(d, "d"), integer(k, "k (n_clusters, n_components)")
     budget = tuple_budget(epsilon, delta, plateau=known.plateau, failure=known.failure, then=known.then)
-    separation, light = known.separation, light_share(k, known.least_weight)
+    light, separation = light_share(k, known.least_weight), known.separation
     reach = budget.rule.reach
     fewest = 3 * reach + 3
     smallest = math.ceil(4.0 / light)
     if separation is not None:
-        calibrate.check_positive(separation, "separation")
+        separation = calibrate.check_positive(separation, "separation")
     if known.tuples is None:
         wanted = [math.ceil(factor * reach) for factor in _MULTIPLES] + [fewest]
         roomy = [t for t in wanted if n // t >= 2 * smallest + d and t >= fewest]

@@ -52,13 +52,11 @@ def _question(arguments: Namespace, schema: Schema) -> Asked:
     name, column = arguments.name, arguments.column
     if column is None and name not in ("count", "table", "synthetic"):
         raise InputError(f"sosdp private {name}: --column is needed")
-    if arguments.delta is not None:
-        check_delta(arguments.delta)
     question = Table(
         arguments.input,
         schema,
         arguments.epsilon,
-        delta=arguments.delta,
+        delta=None if arguments.delta is None else check_delta(arguments.delta),
         adjacency=arguments.adjacency or ("replace" if name == "synthetic" else None),
         insecure_seed=arguments.insecure_seed,
     )

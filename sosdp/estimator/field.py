@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from inspect import Parameter
 from typing import Any, Literal
 
 import sosdp.privacy.calibrate as calibrate
-from sosdp.privacy.arguments import integer
+from sosdp.privacy.arguments import Number, finite, integer
 
-Check = Callable[[Any, str], object]
-"""(value, name) -> anything; raises ValueError for a value out of range."""
+Check = Callable[[Any, str], Any]
+"""(value, name) -> the value as estimators use it; raises ValueError for one out of range."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,8 @@ class Declared:
     Attributes
     ----------
     check
-        Refuses values out of range; None where the estimator checks it together with others.
+        Refuses values out of range, and returns numbers of Python's own; None where the estimator checks it
+        together with others.
     text
         What it is, in a sentence.
     default
@@ -88,40 +90,41 @@ def Fitted(
     return Result(part, make)
 
 
-def budget(value: Any, name: str) -> None:
-    """A finite epsilon > 0."""
-    calibrate.check_epsilon(value)
+def budget(value: Any, name: str) -> Number:
+    """A finite epsilon > 0, an exact rational rounded down."""
+    number = positive(value, name)
+    return calibrate.check_epsilon(number) if isinstance(number, Fraction) else number
 
 
-def privacy_delta(value: Any, name: str) -> None:
-    """0 < delta < 1."""
-    calibrate.check_delta(value)
+def privacy_delta(value: Any, name: str) -> float:
+    """0 < delta < 1, an exact rational rounded down."""
+    return calibrate.check_delta(value)
 
 
-def privacy_delta_or_zero(value: Any, name: str) -> None:
-    """0, or 0 < delta < 1."""
-    if value != 0:
-        calibrate.check_delta(value)
+def privacy_delta_or_zero(value: Any, name: str) -> Number:
+    """0, or 0 < delta < 1, an exact rational rounded down."""
+    return calibrate.check_delta(value) if value != 0 else finite(value, name)
 
 
-def positive(value: Any, name: str) -> None:
+def positive(value: Any, name: str) -> Number:
     """A finite number > 0."""
-    calibrate.check_positive(value, name)
+    return finite(value, name, "> 0")
 
 
-def nonnegative(value: Any, name: str) -> None:
+def nonnegative(value: Any, name: str) -> Number:
     """A finite number >= 0."""
-    calibrate.check_positive(value, name, zero=True)
-
-
-def finite(value: Any, name: str) -> None:
-    """A finite number."""
-    calibrate.check_positive(abs(float(value)), name, zero=True)
+    return finite(value, name, ">= 0")
 
 
 def within(interval: str) -> Check:
     """A number in an interval written as usual: ``(0, 1]``."""
-    return lambda value, name: calibrate.between(value, name, interval)
+
+    def check(value: Any, name: str) -> Number:
+        inside = calibrate.between(value, name, interval)
+        number = finite(value, name)
+        return number if number == inside else inside
+
+    return check
 
 
 share = within("(0, 1)")

@@ -12,9 +12,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Self, dataclass_transform
 
+import numpy as np
+
 from sosdp.estimator.field import Declared, Field, Fitted, Result
 from sosdp.extras import need
 from sosdp.model.option_names import did_you_mean
+from sosdp.privacy.inputs import plain
 from sosdp.show import html_table
 
 
@@ -57,10 +60,13 @@ class Parameters:
             cls.__doc__ = f"{inspect.cleandoc(cls.__doc__ or '')}\n\n{_table(cls._declared)}"
 
     def _check_parameters(self) -> None:
-        """Raise ValueError for a parameter out of range; more where parameters depend on each other."""
+        """Keep the parameters as their checks return them: a number of numpy as Python's own of its value.
+
+        ValueError for one out of range; more where parameters depend on each other.
+        """
         for name, declared in self._declared.items():
-            if declared.check is not None:
-                declared.check(getattr(self, name), name)
+            check = declared.check or _own
+            setattr(self, name, check(getattr(self, name), name))
 
     @classmethod
     def _get_param_names(cls) -> list[str]:
@@ -131,6 +137,11 @@ class Parameters:
             classifier_tags=classifier,
             regressor_tags=regressor,
         )
+
+
+def _own(value: Any, name: str) -> Any:
+    """A scalar of numpy as one of Python's own; everything else as it is."""
+    return plain(value) if isinstance(value, np.integer | np.floating | np.bool_) else value
 
 
 def _constructor(declared: dict[str, Declared]) -> Callable[..., None]:

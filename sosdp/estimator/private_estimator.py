@@ -207,7 +207,7 @@ class PrivateEstimator(FitFirst, Parameters):
         assert output is not None and program.solve is not None
         if isinstance(program.solve, Minimiser):
             program.solve.check(data)
-        centre = np.full(output.size, (output.low + output.high) / 2.0)
+        centre = np.full(output.size, (float(output.low) + float(output.high)) / 2.0)
         solve = program.solve
 
         def solved() -> tuple[np.ndarray, bool]:

@@ -20,7 +20,9 @@ from ..algebra.polynomial import Polynomial
 from ..algebra.variables import variable_id, variable_name
 from ..model.options import read_options
 from ..model.system import System
+from ..privacy.arguments import finite, integer, settle
 from ..privacy.guarantee.condition import held_for
+from ..privacy.guarantee.rounding import float_up
 from ..privacy.inputs import floats
 from ..privacy.scores.lifted import BracketScore
 from ..privacy.scores.score import Box, Lattice
@@ -74,7 +76,16 @@ class ScoreProgram:
     solver_options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "proof", held_for(self.proof, self))
+        settle(
+            self,
+            records=integer(self.records, "records"),
+            largest=finite(self.largest, "largest", "> 0"),
+            width=finite(self.width, "width", ">= 0"),
+            sensitivity=finite(self.sensitivity, "sensitivity", "> 0"),
+            low=finite(self.low, "low"),
+            high=finite(self.high, "high"),
+        )
+        settle(self, proof=held_for(self.proof, self))
         # here, not in the first solve: what goes wrong there is contained, since it might depend on the data
         read_options(
             "ScoreProgram: Relaxation.minimize", self.solver_options, ["solve"], more=("subject_to",)
@@ -112,7 +123,7 @@ class ScoreProgram:
         system, objective = self.build(data, candidate)
         solution = Relaxation(system, self.degree).minimize(objective, **self.solver_options)
         low = solution.certified_bound
-        high = float(self.largest)
+        high = float_up(Fraction(self.largest))
         for point in [] if self.witness is None else self.witness(data, candidate, solution):
             if low is not None and high - low <= self.width:
                 break  # as narrow as promised

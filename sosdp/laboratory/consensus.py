@@ -22,7 +22,7 @@ from sosdp.algebra.polynomial import Polynomial
 from sosdp.laboratory.domain import Domain, claimed_as
 from sosdp.laboratory.report import StabilityReport
 from sosdp.laboratory.tracing import stated
-from sosdp.privacy.arguments import integer, positive
+from sosdp.privacy.arguments import integer, positive, settle
 from sosdp.privacy.scores.consensus import Alternatives, ConsensusScore, Exponents, Test
 from sosdp.privacy.scores.levels import rational_base
 from sosdp.privacy.scores.partition import LazyPartition
@@ -91,7 +91,7 @@ class ConsensusProgram:
     def __post_init__(self) -> None:
         for name in ("records", "dimension", "need"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, integer(getattr(self, name), name))
+                settle(self, **{name: integer(getattr(self, name), name)})
         size = self.lattice.size
         if size is None or size > MOST_POINTS or self.lattice.dimension > MOST_PARAMETERS:
             raise ValueError(

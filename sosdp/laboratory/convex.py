@@ -25,7 +25,7 @@ from sosdp.laboratory.report import StabilityReport, Undecided
 from sosdp.laboratory.statistic import Bound, exactly
 from sosdp.laboratory.tracing import evaluate, stated, term
 from sosdp.model.system import System
-from sosdp.privacy.arguments import integer
+from sosdp.privacy.arguments import integer, settle
 from sosdp.privacy.calibrate import root_up
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.condition import Proof, all_fields, held_for
@@ -64,7 +64,7 @@ class ConvexLoss:
 
     def stability(self, *, records: int, claim: Any = None, degree: int | None = None) -> StabilityReport:
         """Curvature and Lipschitz constant hold for every n; the sensitivity is theirs at one."""
-        known = curvature(self, degree)
+        records, known = integer(records, "records", 1), curvature(self, degree)
         lower, pair = (Fraction(0), None) if known.kappa is None else self._attained(known, records)
         return StabilityReport(
             upper=None if known.missing else known.sensitivity(records),
@@ -83,7 +83,7 @@ class ConvexLoss:
         The distance of two points of the set, less the proven distance of each to its minimiser.
         """
         assert known.minimiser is not None
-        minimiser = replace(known.minimiser, records=integer(records, "records", 1))
+        minimiser = replace(known.minimiser, records=records)
         generator = random.Random(0)
         drawn = [tuple(v for part in self.parts for v in part.draw(generator)) for _ in range(DRAWN)]
         tried = list(dict.fromkeys(drawn))
@@ -130,7 +130,7 @@ class Curvature:
     proof: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "proof", held_for(self.proof, self))
+        settle(self, proof=held_for(self.proof, self))
 
     def sensitivity(self, records: int) -> Fraction:
         """A proven bound on the distance of neighbours' minimisers: lipschitz / (n kappa).

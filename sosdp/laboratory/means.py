@@ -19,7 +19,7 @@ from sosdp.laboratory.domain import AsProven, Domain, Record, claimed_as, shaped
 from sosdp.laboratory.report import StabilityReport
 from sosdp.laboratory.statistic import attained, bounded, symbols
 from sosdp.laboratory.tracing import as_polynomial, evaluate, fingerprint
-from sosdp.privacy.arguments import integer
+from sosdp.privacy.arguments import integer, settle
 
 INVERSE = "one_over_n"
 
@@ -54,7 +54,7 @@ class Means(AsProven):
     least: int = 2
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "least", integer(self.least, "least", 1))
+        settle(self, least=integer(self.least, "least", 1))
 
     @cached_property
     def traced(self) -> tuple[Polynomial, list[Polynomial], list[Polynomial], Polynomial]:

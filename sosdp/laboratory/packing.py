@@ -21,7 +21,7 @@ from sosdp.laboratory.packing_problem import CLIP, DIGITS, FeatureMap, PackingPr
 from sosdp.laboratory.packing_sampler import DyadicBoxes
 from sosdp.laboratory.packing_score import QUANTUM, PackingScore
 from sosdp.laboratory.tracing import stated
-from sosdp.privacy.arguments import integer, positive
+from sosdp.privacy.arguments import integer, positive, settle
 from sosdp.privacy.scores.score import Lattice
 
 Features = Callable[[list[Polynomial]], Sequence[Any]]
@@ -61,8 +61,10 @@ class PackingProgram:
 
     def __post_init__(self) -> None:
         for name in ("records", "dimension"):
-            object.__setattr__(self, name, integer(getattr(self, name), name))
-        reach, spread = float(positive(self.reach, "reach")), float(positive(self.spread, "spread"))
+            settle(self, **{name: integer(getattr(self, name), name)})
+        for name in ("reach", "spread"):
+            settle(self, **{name: float(positive(getattr(self, name), name))})
+        reach, spread = self.reach, self.spread
         features = self._traced(reach)
         if self.lattice.box is None:
             raise ValueError("a packing program takes a bounded lattice: give it a box")
@@ -78,7 +80,7 @@ class PackingProgram:
     @property
     def ends(self) -> tuple[float, float]:
         """Public bounds of a record's coordinates."""
-        return -float(self.reach), float(self.reach)
+        return -self.reach, self.reach
 
     @property
     def sampler(self) -> DyadicBoxes:

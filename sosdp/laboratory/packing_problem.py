@@ -16,7 +16,8 @@ import numpy as np
 from sosdp.conic.rigorous import UNIT, least_eigenvalue_bound
 from sosdp.conic.svec import roots, smat, triangle
 from sosdp.estimator.records import LARGEST_RECORD
-from sosdp.privacy.calibrate import between, one_of
+from sosdp.privacy.arguments import integer, positive, settle
+from sosdp.privacy.calibrate import one_of
 from sosdp.privacy.inputs import floats
 from sosdp.privacy.silence import no_warnings
 from sosdp.structured.packing import dual_parts
@@ -79,10 +80,13 @@ class PackingProblem:
         if not isinstance(self.features, FeatureMap) and self.features not in get_args(Named):
             raise ValueError(f"features={self.features!r}: choose 'identity' or 'covariance'")
         one_of(self.kind, "kind", get_args(Kind))
-        if not (isinstance(self.dimension, int) and self.dimension >= 1):
-            raise ValueError(f"dimension must be an integer >= 1, not {self.dimension!r}")
-        between(self.lam, "lam", "(0, inf)")
-        if not 0 < self.clip <= LARGEST_RECORD:
+        settle(
+            self,
+            dimension=integer(self.dimension, "dimension"),
+            lam=float(positive(self.lam, "lam")),
+            clip=float(positive(self.clip, "clip")),
+        )
+        if self.clip > LARGEST_RECORD:
             raise ValueError(f"clip must lie in (0, 2^40], got {self.clip!r}")
         if self.relative and (self.features != "covariance" or self.kind != "completion"):
             raise ValueError("relative=True is for completion scores of covariance features")

@@ -22,6 +22,7 @@ import numpy as np
 
 from sosdp.conic.svec import smat, svec
 from sosdp.laboratory.packing_problem import DIGITS, Cuts, PackingProblem, svec_of_outer
+from sosdp.privacy.arguments import integer
 from sosdp.privacy.guarantee.condition import Charged, Fact
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
 from sosdp.privacy.scores.levels import level_sensitivity
@@ -105,6 +106,7 @@ class PackingScore(ScoreFunction):
                 f"the lattice spacing {float(lattice.spacing):.3g} is too fine for so large a domain: more "
                 "than 2^51 steps from 0; make the radius smaller, or sigma larger"
             )
+        records = integer(records, "records")
         if records > MOST or not 1.0 / LAM <= problem.lam <= LAM:
             raise ValueError(
                 f"brackets are proven to be narrow for at most 2^22 records and lam in [2^-100, 2^100], got "

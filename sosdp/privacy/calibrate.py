@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from sosdp.privacy.guarantee.rounding import float_down, float_up
+from sosdp.privacy.guarantee.rounding import float_down, float_up, rational
 
 SMALLEST_SMOOTHING = 2.85
 """Least smoothing variance r^2 (squared grid units); error of at most 2^-80 a coordinate."""
@@ -79,20 +79,17 @@ def between(value: Any, name: str, interval: str) -> Fraction:
     at_end = (number == low and interval[0] == "[") or (number == high and interval[-1] == "]")
     if not (low < number < high or at_end):
         raise ValueError(f"{name} must lie in {interval}, got {shown(value)}")
-    return (
-        Fraction(int(number.numerator), int(number.denominator))
-        if isinstance(number, Fraction)
-        else Fraction(number)
-    )
+    return rational(number)
 
 
-def one_of(value: Any, name: str, words: Iterable[str]) -> None:
-    """Raise ValueError unless the value is one of these words."""
+def one_of(value: Any, name: str, words: Iterable[str]) -> str:
+    """The value; ValueError unless it is one of these words."""
     known = list(words)
     if not isinstance(value, str) or value not in known:
         two = " or ".join(f'"{word}"' for word in known)
         listed = two if len(known) == 2 else f"one of {', '.join(map(str, known))}"
         raise ValueError(f"{name} must be {listed}, got {shown(value)}")
+    return value
 
 
 def _budget(value: Any, name: str) -> float:
@@ -235,7 +232,7 @@ def ball(number: Fraction | float | int) -> Any:
     """The number as a python-flint ball at the current precision."""
     import flint
 
-    exact = Fraction(number)
+    exact = rational(number)
     return flint.arb(exact.numerator) / flint.arb(exact.denominator)
 
 
@@ -348,4 +345,4 @@ def root_up(number: Fraction) -> float:
 
 def range_rho(epsilon: float) -> float:
     """zCDP of an epsilon-DP mechanism whose privacy loss has range at most epsilon: epsilon^2 / 8."""
-    return float_up(Fraction(epsilon) ** 2 / 8)
+    return float_up(between(epsilon, "epsilon", "(0, inf)") ** 2 / 8)

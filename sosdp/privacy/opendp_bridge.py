@@ -20,6 +20,7 @@ import numpy.typing as npt
 import sosdp.privacy.calibrate as calibrate
 import sosdp.privacy.randomness as noise
 from sosdp.extras import need
+from sosdp.privacy.arguments import integer, positive
 from sosdp.privacy.guarantee.condition import Charged
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
@@ -131,7 +132,8 @@ def release_through(
             values.
     """
     array = floats(values)
-    sensitivity = calibrate.check_positive(sensitivity, "sensitivity")
+    sensitivity = calibrate.float_up(positive(sensitivity, "sensitivity"))
+    grid = float(positive(grid, "grid"))
     distance, norm = _grid_distance(measurement, sensitivity, grid, array.size)
     claims = _claims(measurement, measurement.map(distance))
     counts = noise.quantise(array, grid, low=low, high=high)
@@ -150,11 +152,7 @@ def release_through(
 
 
 def _steps(distance: Any) -> int:
-    if isinstance(distance, bool) or not isinstance(distance, int) or distance < 0:
-        raise ValueError(
-            f"the distance between data sets is a number of steps, an integer >= 0: {distance!r}"
-        )
-    return distance
+    return integer(distance, "the distance between data sets, a number of steps,", 0)
 
 
 def _measure(guarantee: Guarantee) -> tuple[Any, Callable[[Guarantee | None], Any]]:

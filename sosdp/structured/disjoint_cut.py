@@ -86,11 +86,12 @@ def bound_disjoint_cut(matrix: Any, *, gap: float, max_iterations: int = 1500) -
         raise ValueError("the matrix must be finite and symmetric, with a zero diagonal")
     if not gap > 0:
         raise ValueError(f"gap must be positive, got {gap}")
+    allowed = gap if isinstance(gap, Fraction) else Fraction(float(gap))
     with np.errstate(all="ignore"):
         sides = [_one_sign(sign * array, gap, max_iterations) for sign in (1.0, -1.0)]
     value, upper = max(side.value for side in sides), max(side.upper for side in sides)
     best = max(sides, key=lambda side: side.found)
-    certified = math.isfinite(upper) and Fraction(upper) - Fraction(value) <= Fraction(gap)
+    certified = math.isfinite(upper) and Fraction(upper) - Fraction(value) <= allowed
     return DisjointCut(best.found, value, upper, best.first, best.second, certified)
 
 

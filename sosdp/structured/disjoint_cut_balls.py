@@ -36,10 +36,11 @@ def settle_disjoint_cut(
     """
     if not gap > 0:
         raise ValueError(f"gap must be positive, got {gap}")
+    allowed = gap if isinstance(gap, Fraction) else Fraction(float(gap))
     array, bits = np.asarray(matrix, dtype=float), FIRST_BITS
     while True:
         with precision(bits):
-            sides = [_OneSign(sign * array, Fraction(gap)).bracket() for sign in (1.0, -1.0)]
+            sides = [_OneSign(sign * array, allowed).bracket() for sign in (1.0, -1.0)]
         if sides[0] is not None and sides[1] is not None:
             return max(sides[0][0], sides[1][0]), max(sides[0][1], sides[1][1])
         if last_bits is not None and bits >= last_bits:

@@ -14,6 +14,7 @@ Source: Jaggi 2013 (the step); integers: docs/proofs/mrf_frank_wolfe.md, section
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -67,6 +68,8 @@ class Regressions:
     group: int = 1
 
     def __post_init__(self) -> None:
+        for name in ("unit", "group"):  # integers of numpy would wrap around in the sensitivity
+            object.__setattr__(self, name, operator.index(getattr(self, name)))
         d, size = self.features.shape
         if self.codes.shape != (len(self.tables), size):
             raise ValueError(f"codes must be one row a table and one column a record, got {self.codes.shape}")

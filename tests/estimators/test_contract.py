@@ -206,3 +206,36 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, Any], list[dict[str, Any]], An
 )
 def test_parameters_out_of_range_are_refused(make, base, change, data):
     refuse((lambda: make(**{**base, **change}).fit(data), r"[a-z]{3}"))
+
+
+INTEGERS = (np.uint8, np.int8, np.int32, np.int64)
+FLOATS = (np.float32, np.longdouble, np.float64, np.float16)
+
+
+def in_numpy(value: Any, kinds: tuple[type, ...]) -> Any:
+    """The number in the first of these types that holds it; anything else as it is."""
+    if type(value) not in (int, float):
+        return value
+    for kind in kinds:
+        whole = issubclass(kind, np.integer)
+        if whole and not (value == int(value) and np.iinfo(kind).min <= value <= np.iinfo(kind).max):
+            continue
+        made = kind(value)
+        if whole or float(made) == value:
+            return made
+    return value
+
+
+@pytest.mark.parametrize("name", READY)
+def test_numbers_of_numpy_are_the_numbers_that_they_are(name):
+    (made, data), turn = READY[name], list(READY).index(name) % len(INTEGERS)
+    given = clone(made).set_params(insecure_seed=3)
+    numbers = {n: v for n, v in given.get_params(deep=False).items() if type(v) in (int, float)}
+    integers, floats = ((*kinds[turn:], *kinds[:turn]) for kinds in (INTEGERS, FLOATS))
+    changed = {
+        n: in_numpy(v, integers if type(v) is int else (*integers, *floats)) for n, v in numbers.items()
+    }
+    assert any(isinstance(v, np.generic) for v in changed.values())
+    wanted, seen = (clone(given).set_params(**params).fit(data) for params in (numbers, changed))
+    assert seen.release_ == wanted.release_ and seen.get_params() == wanted.get_params()
+    assert not any(isinstance(v, np.generic) for v in seen.get_params().values())

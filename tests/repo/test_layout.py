@@ -138,6 +138,37 @@ def test_pseudo_random_generators_stay_out_of_release_paths():
     assert wrong == []
 
 
+CHECKS = {
+    "between",
+    "check_delta",
+    "check_epsilon",
+    "check_level_sensitivity",
+    "check_positive",
+    "finite",
+    "integer",
+    "interval",
+    "nonnegative",
+    "positive",
+}
+"""Checks of public numbers: what they return is exact, what they were given may wrap around."""
+
+
+def unused_checks(source: Source) -> list[int]:
+    """Lines whose only statement is such a check, so that its result is thrown away."""
+    calls = [node.value for node in source.nodes(ast.Expr) if isinstance(node.value, ast.Call)]
+    names = [(call.lineno, getattr(call.func, "id", getattr(call.func, "attr", ""))) for call in calls]
+    return sorted(line for line, name in names if name in CHECKS)
+
+
+def test_what_a_check_of_a_public_number_returns_is_used():
+    places = [s for s in sources() if under(s.module, "sosdp", "problems", "certificates")]
+    assert {source.name: lines for source in places if (lines := unused_checks(source))} == {}
+    assert unused_checks(probe("integer(n, 'n')\ncalibrate.check_positive(x, 'x')\nn = integer(n, 'n')")) == [
+        1,
+        2,
+    ]
+
+
 def uses_of_keys(source: Source) -> list[int]:
     """Lines that take a key of monomials: ``.keys`` unless it is called as that of a dict, and others."""
     of_dicts = {id(node.func) for node in source.nodes(ast.Call) if not node.args}

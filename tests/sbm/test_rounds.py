@@ -164,6 +164,16 @@ def test_group_vote_loses_epsilon_on_all_graphs_with_four_vertices(k):
     assert loss(0.5) > 1.2 * epsilon
 
 
+def test_a_plan_has_the_noise_of_all_its_rounds():
+    """Numbers of small types of numpy wrapped around: 2 * 200 was 144."""
+    plan, wanted = GaussianRounds(np.uint8(200), np.float32(0.5)), GaussianRounds(200, 0.5)
+    assert plan == wanted and GaussianRounds(np.uint8(255), 0.5, by_degree=True).queries == 256
+    assert rounds.gaussian_scale(1.0, 1e-6, plan.queries) == rounds.gaussian_scale(1.0, 1e-6, 200)
+    assert rounds.laplace_scale(np.uint8(1), np.uint8(200)) == 400
+    again = SplitRounds((np.float32(0.5),), (np.uint8(1), np.uint8(2))).again
+    assert rounds.rounds_epsilon(np.uint8(255), again) == Fraction(255, 2)
+
+
 def test_geometric_law_from_folded_laplace():
     counts = rounds.geometric(np.arange(-5, 6))
     assert np.array_equal(counts, [4, 3, 2, 1, 0, 0, 1, 2, 3, 4, 5])  # P(j) = P(L = j) + P(L = -j - 1)

@@ -156,5 +156,5 @@ def _table(X: Any, sigma: Any, contamination: Any) -> tuple[np.ndarray, float, f
     rows = rows[:, None] if rows.ndim == 1 else rows
     if rows.ndim != 2 or min(rows.shape) < 1:
         raise ValueError(f"X must have shape (n, d) with n, d >= 1, got {np.shape(X)}")
-    between(contamination, "contamination", "[0, 0.5)")
-    return clean(rows, rows.shape[1]), check_positive(sigma, "sigma"), float(contamination)
+    contamination = float(between(contamination, "contamination", "[0, 0.5)"))
+    return clean(rows, rows.shape[1]), check_positive(sigma, "sigma"), contamination

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.privacy.arguments import integer, positive
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats
@@ -176,7 +177,14 @@ def published_coordinate_mean(
     records = numbers(X)
     if records.ndim != 2:
         raise ValueError(f"X must have shape (n, d), got {records.shape}")
-    search = Search(records.shape[0], records.shape[1], reach, Fraction(spacing), wrong, float(alpha))
+    search = Search(
+        records.shape[0],
+        records.shape[1],
+        integer(reach, "reach"),
+        positive(spacing, "spacing"),
+        integer(wrong, "wrong", 0),
+        float(positive(alpha, "alpha")),
+    )
     return pure_exponential(
         CoordinateScore(search, finer=2),
         records,

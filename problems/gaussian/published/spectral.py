@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.privacy.arguments import integer, positive
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats
@@ -156,7 +157,8 @@ def published_spectral_covariance(
     records = numbers(X)
     if records.ndim != 2 or min(records.shape) < 1:
         raise ValueError(f"X must have shape (n, d), got {records.shape}")
-    score = spectral_score(records.shape[1], records.shape[0], float(condition), int(steps))
+    steps = integer(steps, "steps")
+    score = spectral_score(records.shape[1], records.shape[0], float(positive(condition, "condition")), steps)
     result = pure_exponential(
         score,
         records,

@@ -19,6 +19,8 @@ from typing import Any, Literal
 import numpy as np
 
 from sosdp.estimator.planner import least
+from sosdp.privacy.arguments import integer
+from sosdp.privacy.calibrate import between, check_delta, check_epsilon
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats
 from sosdp.privacy.mechanisms.exponential import VolumeTheorem, truncated_exponential
@@ -88,6 +90,8 @@ def truncation(
     task: Task, n: int, epsilon: float, delta: float, eta: float = 0.1, widened: Fraction = Fraction(1)
 ) -> Truncation:
     """The numbers of Theorem 4.2 at n records, whether or not they suffice; lam is `widened` times usual."""
+    epsilon, delta = check_epsilon(epsilon), check_delta(delta)
+    n, eta = integer(n, "n"), float(between(eta, "eta", "(0, 1)"))
     lam = bound_of(task, n) * widened
     whole = Fraction(eta) * n
     T, b, t = math.floor(LAYER * whole), math.ceil(SAFE * whole), math.floor(INNER * whole)

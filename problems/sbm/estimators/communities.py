@@ -128,7 +128,7 @@ class CommunitiesRecovery(RecoveryEstimator):
             if self.delta != 0:
                 raise ValueError("edge flips are purely private: give delta = 0")
             return
-        check_delta(self.delta)
+        self.delta = check_delta(self.delta)
         if self.p_in is None or self.p_out is None or not 0 <= self.p_out < self.p_in <= 1:
             raise ValueError("the projection needs public probabilities 0 <= p_out < p_in <= 1")
 

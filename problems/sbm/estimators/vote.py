@@ -165,7 +165,7 @@ class VotingRecovery(ModelledRecovery):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.rough == "projection":
-            check_delta(self.delta)
+            self.delta = check_delta(self.delta)
         elif self.delta != 0:
             raise ValueError(
                 'the exponential mechanism is purely private: give delta = 0, or rough="projection"'

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from sosdp.privacy.arguments import integer, settle
+from sosdp.privacy.guarantee.rounding import rational
 
 Exact = int | Fraction
 
@@ -55,7 +56,7 @@ class Law:
             raise ValueError(f"law must be one of {', '.join(LAWS)}, got {self.name!r}")
         if len(self.numbers) != len(LAWS[self.name]):
             raise ValueError(f"{self.name} needs {', '.join(LAWS[self.name])}")
-        settle(self, numbers=tuple(Fraction(number) for number in self.numbers))
+        settle(self, numbers=tuple(map(rational, self.numbers)))
         settle(self, times=integer(self.times, "times"))
 
     def to_dict(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -231,4 +232,6 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, Fraction):
+        return value.numerator if value.denominator == 1 else str(value)
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

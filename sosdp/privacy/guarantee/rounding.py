@@ -9,6 +9,15 @@ import math
 import sys
 from collections.abc import Iterable
 from fractions import Fraction
+from typing import Any
+
+
+def rational(number: Any) -> Fraction:
+    """The number in Python's own integers: those of numpy, which a `Fraction` keeps, wrap around."""
+    exact = Fraction(number)
+    if type(exact.numerator) is int and type(exact.denominator) is int:
+        return exact
+    return Fraction(int(exact.numerator), int(exact.denominator))
 
 
 def float_up(number: Fraction) -> float:

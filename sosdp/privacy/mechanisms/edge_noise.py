@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import sosdp.privacy.randomness as noise
+from sosdp.privacy.arguments import integer
 from sosdp.privacy.calibrate import ball, check_epsilon, decide, least
 from sosdp.privacy.randomness.bits import RandomBits
 
@@ -122,7 +123,8 @@ def flipped_positions(count: int, rule: SkipRule, bits: RandomBits | None = None
     count: at most 2^45. Time and memory proportional to the number of positions. Source:
     docs/proofs/sbm_randomized_response.md.
     """
-    if not 0 <= count <= 1 << 45:
+    count = integer(count, "count", 0)
+    if count > 1 << 45:
         raise ValueError(f"count must be between 0 and 2^45, got {count}")
     pieces, last = [np.empty(0, dtype=np.int64)], -1
     while last < count:
@@ -150,7 +152,8 @@ def noisy_weights(
         ValueError: epsilon or unit out of range.
     """
     n = adjacency.shape[0]
-    drawn = noise.laplace(n * (n - 1) // 2, Fraction(unit) / Fraction(check_epsilon(epsilon)), 1, source=bits)
+    scale = integer(unit, "unit") / Fraction(check_epsilon(epsilon))
+    drawn = noise.laplace(n * (n - 1) // 2, scale, 1, source=bits)
     noisy = adjacency.toarray().astype(np.int64)
     start = 0
     for row in range(n - 1):

@@ -13,6 +13,7 @@ from itertools import product
 from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
+from sosdp.privacy.arguments import integer, settle
 from sosdp.privacy.guarantee.condition import Condition, Kind, kind_of
 from sosdp.privacy.guarantee.evidence import proven_by
 from sosdp.privacy.guarantee.release import Release
@@ -101,6 +102,9 @@ class VolumeTheorem:
     level: int
     statement: str
 
+    def __post_init__(self) -> None:
+        settle(self, level=integer(self.level, "level", 0))
+
 
 @dataclass(frozen=True)
 class TruncatedPlan:
@@ -174,7 +178,7 @@ def plan_truncated(
         ValueError: a budget out of range, or so small that it cannot pay for the truncated mass.
     """
     epsilon, delta = calibrate.check_epsilon(epsilon), calibrate.check_delta(delta)
-    calibrate.between(share, "share", "(0, 1)")
+    share = float(calibrate.between(share, "share", "(0, 1)"))
     half = Fraction(delta) / 2
     profile = accept_profile(epsilon * share, half)
     rest = Fraction(epsilon) - Fraction(profile.epsilon)
@@ -184,10 +188,7 @@ def plan_truncated(
         threshold = math.ceil(wanted / base.rate)
         if score.level0_count == 0:
             threshold += score.sensitivity * profile.length
-    if threshold < score.sensitivity:
-        raise ValueError(
-            f"the threshold must be at least the level's sensitivity {score.sensitivity}, got {threshold}"
-        )
+    threshold = integer(threshold, "threshold, at least the level's sensitivity,", score.sensitivity)
     return TruncatedPlan(
         threshold, base, profile, half, score.sensitivity, score.level0_count, float(epsilon), float(delta)
     )

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sosdp.privacy import calibrate
+from sosdp.privacy.arguments import finite, integer, positive
 from sosdp.privacy.ball_accounting import largest_rate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.release import Release
@@ -72,10 +73,14 @@ class IntegerQueries:
         dimension: int | None = None,
         insecure_seed: int | None = None,
     ) -> None:
-        if before is not None and (delta == 0.0 or before < 0):
-            raise ValueError("what is spent before a last ball is at least 0, and needs delta > 0")
+        n = integer(n, "n")
+        if before is not None:
+            before = Fraction(finite(before, "what is spent before a last ball", ">= 0"))
+            if delta == 0.0:
+                raise ValueError("a last ball needs delta > 0")
         if (before is None) != (dimension is None):
             raise ValueError("a last ball has a budget before it and a dimension, both public")
+        dimension = None if dimension is None else integer(dimension, "dimension")
         self.n, self.delta, self.before, self.dimension = n, delta, before, dimension
         self.epsilon = None if epsilon is None else calibrate.check_epsilon(epsilon)
         self._terms = Terms(
@@ -101,7 +106,7 @@ class IntegerQueries:
         P(t) ~ exp(-epsilon min(s, J) / 2), s the least number of values to replace so that t has that rank.
         Price: epsilon, or epsilon^2 / 8 of a zCDP budget. Only 2J - 1 of the sorted values are looked at.
         """
-        epsilon = Fraction(epsilon)
+        epsilon, low, high = positive(epsilon, "epsilon"), int(low), int(high)
         self._pay(order_price(epsilon, self.pure))
         ordered = np.sort(np.clip(np.asarray(values, dtype=np.int64), low, high))
         if ordered.shape != (self.n,) or not 1 <= rank <= self.n:
@@ -125,7 +130,7 @@ class IntegerQueries:
         |z_j| / D), and for "ball" and "orthant" rounded noise of density exp(-price |x| / D), D the distance
         of two points. Price: price. `sum_deviation` is the standard deviation of one entry.
         """
-        price = Fraction(price)
+        price, bound = positive(price, "price"), integer(bound, "bound")
         self._pay(price)
         rows = self._inside(counts, bound, shape)
         d = rows.shape[1]
@@ -148,7 +153,7 @@ class IntegerQueries:
         if self.before is None or self._closed:
             raise ValueError("a ball is the last question, of a budget with `before`")
         assert self.epsilon is not None and self.dimension is not None
-        self._closed = True
+        self._closed, bound = True, integer(bound, "bound")
         rows = self._inside(counts, bound, "ball")
         if rows.shape[1] != self.dimension:
             raise ValueError(f"the ball has {self.dimension} columns, got {rows.shape[1]}")
@@ -167,9 +172,9 @@ class IntegerQueries:
         it, v = 2 bound^4 / (2 price) (bound^4 / (2 price) for d = 1). Pure: the integers 99 S_ii, 140 S_ij
         get rounded noise of density exp(-price |x| / D), D their distance, and are divided last.
         """
+        price, bound = positive(price, "price"), integer(bound, "bound")
         if bound > LARGEST_SQUARES:
             raise ValueError(f"squares need a bound of at most 2^18, got {bound}")
-        price = Fraction(price)
         self._pay(price)
         rows = self._inside(counts, bound, "ball")
         d = rows.shape[1]
@@ -199,8 +204,6 @@ class IntegerQueries:
         return terms.seal(value, terms.guarantee(), self._bits, public=public)
 
     def _pay(self, price: Fraction) -> None:
-        if price <= 0:
-            raise ValueError(f"a question costs more than 0, got {price}")
         if self._closed:
             raise ValueError("the last question has been asked")
         if self.spent + price > self.budget:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy import randomness as noise
-from sosdp.privacy.arguments import integer
+from sosdp.privacy.arguments import finite, integer
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import root_down
@@ -97,7 +97,9 @@ def parity_weights(
 
     Source: Hardt, Ligett and McSherry 2012. Cost: rounds * p 2^p.
     """
-    negative = _negative(table, order, rounds)
+    order, rounds = integer(order, "order"), integer(rounds, "rounds")
+    step = float(finite(rate, "rate"))
+    negative = _negative(table, order)
     n, p = negative.shape
     if p > 20:
         raise ValueError(f"all 2^p states are listed: p <= 20, got {p}; see `parity_points`")
@@ -118,7 +120,7 @@ def parity_weights(
         measured.append((int(masks[chosen]), noisy))
         spectrum = np.zeros(1 << p)
         bounded = min(max(noisy, -n), n)
-        spectrum[masks[chosen]] = rate * (bounded - int(guesses[chosen])) / (2.0 * n)
+        spectrum[masks[chosen]] = step * (bounded - int(guesses[chosen])) / (2.0 * n)
         log_weights += walsh_hadamard(spectrum)
     final = _refitted(p, n, measured) if refit else total / rounds
     value = SyntheticSigns(_states(np.arange(1 << p), p), final, tuple(measured))
@@ -156,7 +158,8 @@ def parity_points(
 
     Source: Vietri, Tian, Bun, Steinke and Wu 2020 (sepFEM); Zhang et al. 2020, section 4.2.
     """
-    negative = _negative(table, order, rounds)
+    order, rounds = integer(order, "order"), integer(rounds, "rounds")
+    negative = _negative(table, order)
     n, p = negative.shape
     points = integer(points, "points")
     scale = calibrate.check_positive(perturbation, "perturbation")
@@ -200,13 +203,12 @@ def _perturbed(leader: Mapping[int, float], p: int, scale: float, bits: RandomBi
     return weights
 
 
-def _negative(table: Any, order: int, rounds: int) -> npt.NDArray[np.bool_]:
+def _negative(table: Any, order: int) -> npt.NDArray[np.bool_]:
     """(n, p): which entries are numbers below 0; ValueError for public facts."""
     signs = numbers(table)
     if signs.ndim != 2 or 0 in signs.shape or signs.shape[1] > 62:
         raise ValueError(f"table must be (n, p) with 1 <= p <= 62, got shape {signs.shape}")
-    integer(rounds, "rounds")
-    if integer(order, "order") > signs.shape[1]:
+    if order > signs.shape[1]:
         raise ValueError(f"order must be at most p = {signs.shape[1]}, got {order}")
     return signs < 0
 

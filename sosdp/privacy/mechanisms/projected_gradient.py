@@ -50,6 +50,7 @@ def private_projected_gradient(
     """
     iterations = integer(iterations, "iterations")
     radius = calibrate.check_positive(radius, "radius")
+    step = calibrate.check_positive(step, "step")
     rho = terms.rho
     if (rho is None) == (terms.epsilon is None):
         raise ValueError("give either rho, or epsilon and delta")

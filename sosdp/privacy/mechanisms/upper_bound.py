@@ -74,15 +74,15 @@ def upper_bound_rule(
         ValueError: numbers out of range.
     """
     epsilon = calibrate.check_epsilon(epsilon)
-    width = positive(gap, "gap")
-    calibrate.between(confidence, "confidence", "[0.5, 1)")
+    width, unit = positive(gap, "gap"), positive(grid, "grid")
+    confidence = float(calibrate.between(confidence, "confidence", "[0.5, 1)"))
     # both rounded up to the grid: ceilings differ by at most the ceiling of the difference
-    step = math.ceil((positive(sensitivity, "sensitivity") + width) / positive(grid, "grid"))
+    step = math.ceil((positive(sensitivity, "sensitivity") + width) / unit)
     units = Fraction(calibrate.float_up(Fraction(step) / Fraction(epsilon)))
     # the noise is symmetric: P(noise <= -j) = P(noise >= j), and j = margin + 1 is the first one that fails
     margin = tail_margin(float(units), 1.0 - confidence) - 1
     return UpperBoundRule(
-        step, units, margin, math.ceil(positive(largest, "largest") / grid), Fraction(grid), width, confidence
+        step, units, margin, math.ceil(positive(largest, "largest") / unit), unit, width, confidence
     )
 
 
@@ -132,17 +132,17 @@ def release_upper_bound(
     noisy = rule.count(bracket) + exact.discrete_laplace(rule.units, bits) + rule.margin
     bound = calibrate.float_up(min(max(noisy, 0), rule.largest) * rule.grid)
     reached = Condition(
-        f"condition: on every graph the solver certifies its value to within {float(gap):g} (where it "
+        f"condition: on every graph the solver certifies its value to within {float(rule.gap):g} (where it "
         "does not, the public largest value takes its place)"
     )
     return terms.seal(
-        {"bound": bound, "confidence": confidence},
+        {"bound": bound, "confidence": rule.confidence},
         terms.guarantee() if search_complete else terms.guarantee(reached),
         bits,
         public={
             "noise_scale": float(rule.units * rule.grid),
             "margin": float(rule.margin * rule.grid),
-            "gap": gap,
+            "gap": float(rule.gap),
         },
         private={"bracket": bracket},
     )

@@ -18,6 +18,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.privacy.guarantee.rounding import rational
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.randomness.exact import Interval, bernoulli_exp, decide_exp, exp_bounds
 from sosdp.privacy.randomness.tables import (
@@ -94,7 +95,7 @@ PRODUCTION = Design()
 @lru_cache(maxsize=64)
 def plan(law: str, units: float, design: Design = PRODUCTION) -> Direct | Cells:
     """Tables for a law at the parameter `units` (the float is taken exactly); 1-5 ms, 0.2 MB, cached."""
-    scale = Fraction(units)
+    scale = rational(units)
     if law == "laplace":
         return _laplace_plan(scale, design)
     return _rounded_plan(scale, design) if law == "rounded" else _discrete_plan(scale, design)

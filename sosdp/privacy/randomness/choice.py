@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.privacy.guarantee.rounding import rational
 from sosdp.privacy.randomness.bits import RandomBits, open_bits
 from sosdp.privacy.randomness.cells import float_exp
 from sosdp.privacy.randomness.exact import Interval, categorical_lazy, decide_exp, exp_bounds, random_below
@@ -48,7 +49,7 @@ def permute_and_flip(
         ValueError: levels not integers of one dimension, none, or a negative rate.
     """
     array = _integers(levels, 1)
-    exact = Fraction(rate)
+    exact = rational(rate)
     if exact < 0:
         raise ValueError(f"rate must be >= 0, got {rate!r}")
     bits = source or open_bits(insecure_seed)
@@ -82,7 +83,7 @@ def softmax_rows(
     Cost: 50 nanoseconds a candidate, 8 random bytes a row.
     """
     table = _integers(levels, 2)
-    exact = Fraction(rate)
+    exact = rational(rate)
     if table.shape[1] > MOST or exact <= 0:
         raise ValueError(f"at most {MOST} candidates and a rate > 0, got {table.shape[1]} and {rate!r}")
     bits = source or open_bits()

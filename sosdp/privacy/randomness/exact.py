@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate
 
+from sosdp.privacy.guarantee.rounding import rational
 from sosdp.privacy.randomness.bits import RandomBits
 
 Rational = int | float | Fraction
@@ -52,7 +53,7 @@ def shuffled(n: int, bits: RandomBits | None = None) -> list[int]:
 
 
 def _above_zero(value: Rational, name: str) -> Fraction:
-    exact = Fraction(value)
+    exact = rational(value)
     if exact <= 0:
         raise ValueError(f"{name} must be greater than 0, got {value!r}")
     return exact
@@ -64,7 +65,7 @@ def bernoulli(p: Rational, bits: RandomBits | None = None) -> bool:
     Raises:
         ValueError: p outside [0, 1].
     """
-    exact = Fraction(p)
+    exact = rational(p)
     if not 0 <= exact <= 1:
         raise ValueError(f"a probability must lie in [0, 1], got {p!r}")
     return random_below(exact.denominator, bits) < exact.numerator
@@ -76,7 +77,7 @@ def bernoulli_exp(x: Rational, bits: RandomBits | None = None) -> bool:
     Raises:
         ValueError: x < 0.
     """
-    exact = Fraction(x)
+    exact = rational(x)
     if exact < 0:
         raise ValueError(f"exp(-x) is a probability only for x >= 0, got {x!r}")
     bits = bits or RandomBits()
@@ -142,7 +143,7 @@ def categorical_levels(
 
     Cost: about 1 microsecond a level; the probability of a second pass at higher precision is below 2^-60.
     """
-    exact = Fraction(base)
+    exact = rational(base)
     if exact <= 1:
         raise ValueError(f"base must be greater than 1, got {base!r}")
     levels, counts = _positive_levels(levels_counts)
@@ -232,7 +233,7 @@ def permute_and_flip(levels: Sequence[int], rate: Rational, bits: RandomBits | N
     """
     if not levels:
         raise ValueError("at least one level is needed")
-    exact = Fraction(rate)
+    exact = rational(rate)
     bits = bits or RandomBits()
     highest = max(levels)
     heads = [i for i, level in enumerate(levels) if bernoulli_exp(exact * (highest - level), bits)]

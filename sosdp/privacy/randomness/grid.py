@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy.guarantee.rounding import float_up
+from sosdp.privacy.guarantee.rounding import float_up, rational
 
 Counts = npt.NDArray[np.int64]
 
@@ -30,7 +30,7 @@ def noise_units(scale: float | Fraction, grid: float | Fraction) -> float:
     for name, value in (("scale", scale), ("grid", grid)):
         if not 0 < value < math.inf:
             raise ValueError(f"{name} must be a finite number > 0, got {value!r}")
-    exact = Fraction(scale) / Fraction(grid)
+    exact = rational(scale) / rational(grid)
     if not SMALLEST_UNITS <= exact <= LARGEST_UNITS:
         raise ValueError(
             f"scale must be between 0.1 and 2^40 grid units, got {float(exact):.3g}: take a grid near "
@@ -52,6 +52,7 @@ def quantise(
         ValueError: the grid is not a power of two, the box is empty, not finite, or reaches beyond 2^61 grid
             points. Never depends on `values`.
     """
+    grid, low, high = float(grid), float(low), float(high)
     mantissa = math.frexp(grid)[0] if math.isfinite(grid) and grid > 0.0 else 0.0
     if mantissa != 0.5:
         raise ValueError(f"the grid must be a power of two, got {grid!r}")

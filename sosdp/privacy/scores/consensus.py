@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.privacy.arguments import integer
 from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction, whole_records
 
 Integers = npt.NDArray[np.int64]
@@ -99,7 +100,8 @@ class ConsensusScore(ScoreFunction):
         units: Sequence[float],
         ends: Sequence[tuple[int, int]],
     ) -> None:
-        if lattice.box is None or records < 1 or not 1 <= need <= records:
+        records, need = integer(records, "records"), integer(need, "need")
+        if lattice.box is None or not 1 <= need <= records:
             raise ValueError(
                 "a consensus score needs a bounded lattice, records >= 1 and 1 <= need <= records, got "
                 f"{records} records and need {need}"

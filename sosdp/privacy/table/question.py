@@ -22,6 +22,7 @@ from sosdp.privacy.guarantee.adjacency import (
     ONE_USER_REPLACED,
     Adjacency,
 )
+from sosdp.privacy.guarantee.rounding import rational
 from sosdp.privacy.inputs import as_float, plain
 from sosdp.privacy.schema import Column, Schema, SchemaError
 from sosdp.privacy.table.quantiles import Quantiles
@@ -191,7 +192,7 @@ def quantiles(schema: Schema, name: str, shares: Any, interval: str) -> Quantile
     result = []
     for share in shares if isinstance(shares, Iterable) and plain(shares) is None else (shares,):
         try:
-            fraction = Fraction(str(share) if isinstance(share, float | np.floating) else share)
+            fraction = rational(str(share) if isinstance(share, float | np.floating) else share)
         except (TypeError, ValueError, OverflowError, ZeroDivisionError):
             fraction = Fraction(-1)
         if not 0 <= fraction <= 1:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.privacy.arguments import integer
+from sosdp.privacy.arguments import integer, positive
 from sosdp.privacy.calibrate import between, check_positive
 from sosdp.privacy.guarantee.rounding import float_down, float_up, root_down
 from sosdp.privacy.inputs import choose
@@ -77,7 +77,7 @@ class FiniteList(Distinguisher):
         scores = [abs(data.count(q) - Fraction(guess(q))) for q in self.queries]
         # rounding to the grid lets neighbouring scores differ by one more grid unit
         levels = [-round(score * GRID) for score in scores]
-        return self.queries[choose(levels, root_down(8 * Fraction(rho)) / (2 * (GRID + 1)), bits)]
+        return self.queries[choose(levels, root_down(8 * positive(rho, "rho")) / (2 * (GRID + 1)), bits)]
 
 
 class NoisySigns(Distinguisher):
@@ -96,7 +96,7 @@ class NoisySigns(Distinguisher):
 
     def variance(self, rho: float) -> Fraction:
         """s^2 of each entry and step: steps / rho."""
-        return self.steps / Fraction(rho)
+        return self.steps / positive(rho, "rho")
 
     def select(
         self,
@@ -146,9 +146,8 @@ def plan_offline(rho: float, rounds: int, share: float = SELECT_SHARE) -> Offlin
         ValueError: numbers out of range.
     """
     rho, rounds = check_positive(rho, "rho"), integer(rounds, "rounds")
-    between(share, "share", "(0, 1)")
     each = Fraction(rho) / rounds
-    select = float_down(each * Fraction(share))
+    select = float_down(each * between(share, "share", "(0, 1)"))
     return OfflinePlan(rounds, select, float_down(each - Fraction(select)))
 
 

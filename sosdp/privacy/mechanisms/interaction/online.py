@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sosdp.privacy.arguments import integer, positive
+from sosdp.privacy.arguments import finite, integer, positive
 from sosdp.privacy.guarantee.condition import Condition
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.ledger import OneProcess
@@ -154,11 +154,12 @@ class OnlineInteraction(OneProcess):
         if self.exhausted:
             raise Exhausted(f"all {self.rounds.paid} paid rounds are spent: answer from the hypothesis")
         sensitivity = integer(sensitivity, "a query's sensitivity")
+        public = Fraction(finite(guess, "the guess"))
         self._check_process()
         self._ledger.advance(self._name, self.questions)
         self.questions += 1
         answer = self._read(query) + exact.discrete_laplace(self.rounds.scale * sensitivity, self._bits)
-        if abs(answer - guess) <= self.threshold * sensitivity:
+        if abs(answer - public) <= self.threshold * sensitivity:
             return Outcome(None)
         self.used += 1
         return Outcome(answer)

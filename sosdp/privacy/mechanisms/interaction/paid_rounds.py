@@ -18,7 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sosdp.privacy.arguments import integer
+from sosdp.privacy.arguments import integer, positive, settle
 from sosdp.privacy.calibrate import check_delta, check_epsilon, narrowed
 
 CALIBRATIONS = ("tight", "tight-rdp", "paper")
@@ -53,6 +53,10 @@ class PaidRounds:
     epsilon: float
     delta: float
     calibration: str
+
+    def __post_init__(self) -> None:
+        settle(self, scale=positive(self.scale, "scale"), paid=integer(self.paid, "paid"))
+        settle(self, epsilon=check_epsilon(self.epsilon), delta=check_delta(self.delta))
 
     def renyi(self, order: float) -> float:
         """Bound on the Rényi divergence of this order; infinite beyond the orders of Theorem B."""

@@ -20,6 +20,8 @@ from fractions import Fraction
 from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
+from sosdp.privacy.arguments import integer
+from sosdp.privacy.guarantee.rounding import float_down
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 
@@ -69,7 +71,7 @@ class AcceptRule:
         Raises:
             ValueError: failure outside (0, 1/2].
         """
-        calibrate.between(failure, "failure", "(0, 0.5]")
+        failure = float_down(calibrate.between(failure, "failure", "(0, 0.5]"))
         return self.threshold + tail_margin(self.units, failure) - 1
 
 
@@ -83,8 +85,7 @@ def accept_rule(epsilon: float, delta: float, sensitivity: int) -> AcceptRule:
     delta = calibrate.check_delta(delta)
     if delta > 0.5:
         raise ValueError(f"delta must be at most 1/2 for a stability release, got {delta}")
-    if isinstance(sensitivity, bool) or not isinstance(sensitivity, int) or sensitivity < 1:
-        raise ValueError(f"sensitivity must be an integer >= 1, got {sensitivity!r}")
+    sensitivity = integer(sensitivity, "sensitivity")
     wanted = Fraction(sensitivity) / Fraction(epsilon)
     if wanted > 2**40:
         raise ValueError(
@@ -152,7 +153,7 @@ class AcceptCurve:
 
     def reach(self, probability: float) -> int:
         """Least value of the statistic whose probability is at least `probability` (rising curves)."""
-        wanted = Fraction(probability)
+        wanted = calibrate.between(probability, "probability", "[0, 1]")
         return next(k for k, value in enumerate(self.values) if value >= wanted)
 
 
@@ -190,11 +191,7 @@ def decay_curve(
         ValueError: epsilon not > 0, delta or failure outside (0, 1), or a plateau < 0.
     """
     factor, share = _curve_arguments(epsilon, delta)
-    failure = Fraction(failure)
-    if not 0 < failure < 1 or plateau < 0:
-        raise ValueError(
-            f"failure must lie in (0, 1) and plateau be >= 0, got {float(failure)} and {plateau}"
-        )
+    failure, plateau = calibrate.between(failure, "failure", "(0, 1)"), integer(plateau, "plateau", 0)
     values = [_grid_down(1 - failure)] * (plateau + 1)
     while values[-1] > 0:
         last = values[-1]
@@ -205,9 +202,7 @@ def decay_curve(
 
 def _curve_arguments(epsilon: float, delta: float | Fraction) -> tuple[Fraction, Fraction]:
     epsilon = calibrate.check_epsilon(epsilon)
-    share = Fraction(delta)
-    if not 0 < share < 1:
-        raise ValueError(f"delta must lie in (0, 1): at delta = 0 nothing is ever accepted, got {delta}")
+    share = calibrate.between(delta, "delta (at 0 nothing is ever accepted)", "(0, 1)")
     if share < Fraction(1, 1 << 200):
         raise ValueError(f"delta = {float(share)} is below what the grid of 2^-256 resolves")
     if epsilon > 700.0 or epsilon < 1e-6:

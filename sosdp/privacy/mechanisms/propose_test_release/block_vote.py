@@ -46,7 +46,7 @@ def split_blocks(size: int, blocks: int, bits: RandomBits | None = None) -> list
     Raises:
         ValueError: fewer indices than blocks.
     """
-    blocks = integer(blocks, "blocks")
+    blocks, size = integer(blocks, "blocks"), integer(size, "size", 0)
     if size < blocks:
         raise ValueError(f"{blocks} blocks need at least as many records, got {size}")
     order, each = exact.shuffled(size, bits), size // blocks

@@ -62,6 +62,7 @@ def partition_sizes(n: int, epsilon: float, bad: float, beta: float) -> Partitio
     """
     n = integer(n, "n", 2)
     epsilon = calibrate.check_epsilon(epsilon)
+    bad, beta = (float(calibrate.between(p, "a failure", "(0, 1)")) for p in (bad, beta))
     for m in range(1, n // 2 + 1):
         # exact amplification: a vote of epsilon2 on a sample of m of n is epsilon / 2 on all
         vote = math.log1p(n / m * math.expm1(epsilon / 2.0)) * (1.0 - 1e-12)
@@ -82,7 +83,7 @@ def unpartitioned(table: TupleTable, sample: Sequence[int], ratio: Fraction | in
     Exact integers; n for a tuple with a repeated point or an unusable one. ratio > 2.
     """
     n, k = len(table), table.clusters
-    far_ratio = Fraction(ratio)
+    far_ratio = positive(ratio, "ratio")
     rows = np.array(sample, dtype=np.intp)
     cap = (1 << 53) - 1
     near = nearest_squared(table.points[rows], table.points, cap)
@@ -153,6 +154,7 @@ def noisy_centers(
         ValueError: epsilon > 1, k = 1, a ratio <= 6, or too few tuples.
     """
     k, d = table.clusters, table.dimension
+    epsilon, delta = calibrate.check_epsilon(epsilon), calibrate.check_delta(delta)
     far_ratio = _check_ratio(epsilon, k, ratio)
     sizes = partition_sizes(len(table), epsilon / 2.0, delta / 4.0, beta / 2.0)
     if len(table) < (enough := 2 * sizes.reach + 2):

@@ -21,6 +21,7 @@ import numpy as np
 
 from sosdp.model.gathering import gathering
 from sosdp.privacy.arguments import integer, positive
+from sosdp.privacy.calibrate import between
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.evidence import proven_by
@@ -88,8 +89,8 @@ def mean_sensitivity(blocks: int, reach: int) -> Fraction:
     Raises:
         ValueError: blocks < 3 reach + 3, or above 2^14.
     """
-    n, most = blocks, reach
-    if n < 3 * most + 3 or most < 0:
+    n, most = integer(blocks, "blocks"), integer(reach, "reach", 0)
+    if n < 3 * most + 3:
         raise ValueError(f"{n} tuples cannot carry a test of reach {most}: 3 reach + 3 are needed")
     if n > MOST_TUPLES:
         raise ValueError(f"at most {MOST_TUPLES} tuples, got {n}")
@@ -169,7 +170,7 @@ def noisy_mean(
         )
     # rounding the mean moves each of the k d coordinates by at most half a step on either side
     moved = moves * joint_radius(radius, spread) + rounding(k * d)
-    variance = moved**2 / (2 * Fraction(rho))
+    variance = moved**2 / (2 * positive(rho, "rho"))
     # drawn whatever happened, so that neither the randomness nor the time tells
     noise = [[exact.discrete_gaussian(variance, bits) for _ in range(d)] for _ in range(k)]
     order = exact.shuffled(k, bits) if average == "friends" else list(range(k))
@@ -275,10 +276,7 @@ def spread_of(spread: Fraction | float | None, clusters: int) -> Fraction:
     Raises:
         ValueError: outside [1, k].
     """
-    share = Fraction(1 if spread is None else spread)
-    if not 1 <= share <= clusters:
-        raise ValueError(f"spread must lie in [1, {clusters}], got {spread}")
-    return share
+    return between(1 if spread is None else spread, "spread", f"[1, {clusters}]")
 
 
 @gathering(Friendship, "friends")

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
-from sosdp.privacy.arguments import integer, positive
-from sosdp.privacy.calibrate import one_of, range_rho
+from sosdp.privacy.arguments import finite, integer, settle
+from sosdp.privacy.calibrate import between, one_of, range_rho
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.composition import halting
 from sosdp.privacy.guarantee.condition import Condition, Fact, Kind
@@ -67,8 +67,8 @@ class RadiusGrid:
     count: int
 
     def __post_init__(self) -> None:
-        positive(self.least, "least radius")
-        integer(self.count, "number of radii")
+        settle(self, least=finite(self.least, "least radius", "> 0"))
+        settle(self, count=integer(self.count, "number of radii"))
 
     def unit(self, group: int) -> Fraction:
         """Grid of the group's levels, in the units of the data."""
@@ -137,10 +137,11 @@ def tuple_budget(
         ValueError: numbers out of range.
     """
     epsilon, delta = calibrate.check_epsilon(epsilon), calibrate.check_delta(delta)
-    if not (0.0 < test < 1.0 and 0.0 < radius < 1.0 and 0.0 <= then < 1.0):
-        raise ValueError("shares must lie in (0, 1)")
+    test, radius = (float(between(share, "a share", "(0, 1)")) for share in (test, radius))
+    then = float(between(then, "the share of what follows", "[0, 1)"))
+    failure = float_down(between(failure, "failure", "(0, 1)"))
     epsilon_test, delta_test = epsilon * test, delta / 2.0
-    rule = agreement_rule(epsilon_test, delta_test, Fraction(failure), plateau)
+    rule = agreement_rule(epsilon_test, delta_test, failure, plateau)
     epsilon_then = float_down(Fraction(epsilon) - Fraction(epsilon_test))
     delta_then = float_down(Fraction(delta) - Fraction(delta_test))
     total = calibrate.zcdp_rho(epsilon_then, delta_then)
