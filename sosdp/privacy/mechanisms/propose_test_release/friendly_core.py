@@ -89,7 +89,7 @@ def mean_sensitivity(blocks: int, reach: int) -> Fraction:
     Raises:
         ValueError: blocks < 3 reach + 3, or above 2^14.
     """
-    n, most = integer(blocks, "blocks"), integer(reach, "reach", 0)
+    n, most = integer(blocks, "tuples"), integer(reach, "reach, a number of tuples,", 0)
     if n < 3 * most + 3:
         raise ValueError(f"{n} tuples cannot carry a test of reach {most}: 3 reach + 3 are needed")
     if n > MOST_TUPLES:
