@@ -244,7 +244,7 @@ CASES = {
         {"scale": 100, "paid": 5, "epsilon": 1, "threshold": 100, "sensitivity": 100, "guess": 100},
     ),
 }
-ELSEWHERE = {
+NOT_IN_THE_TABLE = {
     "SparseVector": "as above_threshold, and tests/privacy/test_arguments.py",
     "release_table": "a Table: its budget is one of Terms, its bounds are read by the schema",
     "release_tree": "the same",
@@ -282,18 +282,18 @@ def test_the_type_of_a_number_changes_nothing(name):
                 continue  # says that the values are exact
             changed = {**named, argument: number}
             try:
-                found = outcome(function, given, rest, changed)
+                released = outcome(function, given, rest, changed)
             except (TypeError, ValueError) as error:  # an integer is asked for; never because of a record
                 assert not isinstance(number, np.integer), (argument, number, error)
                 assert "an integer" in str(error), (argument, number, error)
                 continue
-            assert found == wanted, (argument, type(number))
+            assert released == wanted, (argument, type(number))
             seen += 1
     assert seen >= 7
 
 
 def test_every_mechanism_is_in_the_table():
-    assert {name.partition(",")[0] for name in CASES} | set(ELSEWHERE) == set(REGISTRY)
+    assert {name.partition(",")[0] for name in CASES} | set(NOT_IN_THE_TABLE) == set(REGISTRY)
 
 
 def test_a_budget_is_split_by_its_value():
