@@ -224,7 +224,9 @@ def test_symmetries_are_checked_exactly(letters):
     h = A[0] * B[0] + A[1] * B[1]
     swap = {A[0]: B[0], B[0]: A[0], A[1]: B[1], B[1]: A[1]}
     assert sd.minimize(h, symmetry=[swap]).bound == pytest.approx(-2, abs=1e-6)
-    assert sd.minimize(h, symmetry=[(1, 0, 3, 2)]).bound == pytest.approx(-2, abs=1e-6)
+    images = [1, 0, 3, 2]
+    for same in ([tuple(images)], images, np.array(images), np.array([images]), [[A[1], A[0], B[1], B[0]]]):
+        assert sd.minimize(h, symmetry=same).bound == pytest.approx(-2, abs=1e-6)
     x, _ = free()
     z, w = free("z w", hermitian=False)
     n = sd.operators("n", party="P", norm=1)

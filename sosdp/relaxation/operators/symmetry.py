@@ -3,12 +3,13 @@ already (`classes`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ...algebra.operator import OperatorPolynomial
 from ...reduction.permutation import orbit_numbers
 from ..assemble.identity import Identity
 from ..assemble.symmetry import Sites, Symmetry, diagonalised
@@ -22,9 +23,11 @@ def with_symmetry(statement: OperatorStatement, symmetry: Any) -> OperatorStatem
 
     Raises ValueError for what is no permutation of letters, or changes something.
     """
-    listed = [symmetry] if isinstance(symmetry, Mapping) else list(symmetry or ())
+    listed = [symmetry] if isinstance(symmetry, Mapping) else [] if symmetry is None else list(symmetry)
     if not listed:
         return statement
+    if not any(isinstance(g, Mapping | Sequence | np.ndarray) for g in listed):
+        listed = [listed]  # one permutation, by its images
     group = tuple(_checked(statement, _letters_of(statement, g)) for g in listed)
     orbit = orbit_numbers([g.image for g in group])
     largest = np.zeros(orbit.size)
@@ -33,16 +36,19 @@ def with_symmetry(statement: OperatorStatement, symmetry: Any) -> OperatorStatem
 
 
 def _letters_of(statement: OperatorStatement, given: Any) -> np.ndarray:
-    """A permutation of letters from a mapping of operators (or tuples of them), or from numbers."""
+    """A permutation of letters from a mapping of operators (or tuples of them), or from the images of all
+    letters in their order, operators or their numbers."""
     letters = statement.algebra.letters
     if not isinstance(given, Mapping):
         images = flat(given)
-        if len(images) != len(letters) or not all(isinstance(j, int | np.integer) for j in images):
+        if len(images) == len(letters) and all(isinstance(j, int | np.integer) for j in images):
+            return np.array(images)
+        if len(images) != len(letters) or not all(isinstance(p, OperatorPolynomial) for p in images):
             raise ValueError(
-                "a symmetry is a mapping {operator: image} or the numbers of the images of all "
-                f"{len(letters)} letters"
+                "a symmetry is a mapping {operator: image} or the images of all "
+                f"{len(letters)} letters, operators or their numbers"
             )
-        return np.array(images)
+        given = {statement.shown((i,)): p for i, p in enumerate(images)}
     image: dict[int, int] = {}
     for source, target in (pair for both in given.items() for pair in zip(*map(flat, both), strict=True)):
         u, v = (list(statement.local(p).items()) for p in (source, target))
