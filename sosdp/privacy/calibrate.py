@@ -75,7 +75,7 @@ def check_positive(value: Any, name: str, *, zero: bool = False) -> float:
 def between(value: Any, name: str, interval: str) -> Fraction:
     """The number as an exact rational; ValueError unless it lies in an interval, written as ``(0, 1]``."""
     low, high = map(float, interval[1:-1].split(","))
-    number = value if isinstance(value, Fraction) else _as_number(value, name)
+    number = value if isinstance(value, Fraction) else _exact(value, name)
     at_end = (number == low and interval[0] == "[") or (number == high and interval[-1] == "]")
     if not (low < number < high or at_end):
         raise ValueError(f"{name} must lie in {interval}, got {shown(value)}")
@@ -101,9 +101,17 @@ def _budget(value: Any, name: str) -> float:
     return number
 
 
+def _exact(value: Any, name: str) -> Fraction | float:
+    """The number as it is: of a decimal, or of more digits than a float has, no float is near enough."""
+    number = _as_number(value, name)
+    if math.isfinite(number) and hasattr(value, "as_integer_ratio"):
+        return Fraction(*map(int, value.as_integer_ratio()))
+    return number
+
+
 def _as_number(value: Any, name: str) -> float:
-    truth = isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b"
-    if truth or isinstance(value, str | bytes):
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    if isinstance(value, bool | str | bytes) or kind in ("b", "c"):
         raise ValueError(f"{name} must be a number, got {shown(value)}")
     try:
         return float(value)

@@ -4,8 +4,11 @@ import itertools
 import json
 import math
 from collections import defaultdict
+from decimal import Decimal
+from fractions import Fraction
 from unittest.mock import ANY
 
+import numpy as np
 import pytest
 
 from sosdp.privacy.guarantee import composition
@@ -176,6 +179,18 @@ def test_halting_charges_a_test_that_can_fail():
     free = composition.halting(pair(1.0, 0.0), then, condition=CONDITION)
     broken = [halting_law(count, epsilon, beta) for count in (2, 3)]
     assert audit.delta_between(*broken, 1.8) > (free.delta or 0.0)  # negative control: failure not charged
+
+
+def test_shares_are_what_they_are():
+    test = Guarantee(epsilon=1.0, delta=0.0, rho=0.5, adjacency=ONE_EDGE)
+    later = Guarantee(epsilon=1.0, delta=0.0, rho=0.5, adjacency=ONE_EDGE, assumptions=(CONDITION,))
+    for failure in (Fraction(1, 10**400), Decimal("1e-400"), np.longdouble("1e-400")):
+        both = composition.halting(test, later, condition=CONDITION, failure=failure)
+        assert both.delta > 0 and both.rho is None
+    rates = [Decimal(k) / 1000 for k in range(1, 1000)]
+    part = Guarantee(epsilon=1.0, delta=0.75, adjacency=ONE_EDGE)
+    assert all(Fraction(composition.subsample(part, q).delta) >= Fraction(q) * 3 / 4 for q in rates)
+    refuse((lambda: composition.subsample(part, np.complex128(0.01 + 0.9j)), "must be a number"))
 
 
 def test_halting_refusals():

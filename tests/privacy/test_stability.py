@@ -5,8 +5,10 @@ simplified.
 import math
 import warnings
 from collections.abc import Iterator
+from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import AcceptRule, accept_rule, tail_margin
@@ -115,6 +117,14 @@ def test_integer_statistic_needs_no_rounding_allowance() -> None:
     assert rule.accept.sensitivity == 1
     assert rule.count(3.0) == 3
     assert worst_delta(rule) <= 0.05
+
+
+def test_an_error_that_is_no_float_is_charged() -> None:
+    exact = Fraction(1, 2) + Fraction(1, 2**60)
+    for error in (exact, Decimal("0.50000000000000000001"), np.longdouble(0.5) + np.longdouble(2) ** -60):
+        rule = stability_rule(1.0, 1e-3, error=error, shift=1, grid=1)
+        assert rule.accept.sensitivity == 3 and rule.error > 0.5
+    assert stability_rule(1.0, 1e-3, error=0.25, shift=exact, grid=1).shift >= exact
 
 
 def test_noisy_statistic_is_covered_by_the_same_budget() -> None:

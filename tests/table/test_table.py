@@ -3,6 +3,7 @@
 import datetime
 import json
 import math
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -343,9 +344,10 @@ def test_the_last_day_is_refused_in_public_where_it_cannot_be_rounded():
 
 
 def test_a_question_shows_no_record():
-    assert repr(Table({"age": [31415]}, SCHEMA, 1.0).by("region").count().mean("age")) == (
-        "Table(count, mean(age), by region; epsilon 1, one record (add or remove))"
-    )
+    for epsilon in (1.0, Decimal("1")):
+        assert repr(Table({"age": [31415]}, SCHEMA, epsilon).by("region").count().mean("age")) == (
+            "Table(count, mean(age), by region; epsilon 1, one record (add or remove))"
+        )
 
 
 @pytest.mark.parametrize("high", [5, 1e20])

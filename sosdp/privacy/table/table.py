@@ -48,7 +48,7 @@ class Asked:
 
     def __repr__(self) -> str:
         groups = f", by {self.question.groups.column}" if self.question.groups else ""
-        given = self.budget or f"epsilon {self.terms.epsilon:g}, {self.question.unit.adjacency}"
+        given = self.budget or f"epsilon {self.terms.pure:g}, {self.question.unit.adjacency}"
         return f"Table({', '.join(self.question.names) or 'nothing asked'}{groups}; {given})"
 
     def _asking(self, statistic: Any) -> Asked:

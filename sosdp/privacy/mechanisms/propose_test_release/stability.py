@@ -22,9 +22,11 @@ from typing import Any
 import sosdp.privacy.calibrate as calibrate
 import sosdp.privacy.randomness as noise
 from sosdp.model.gathering import gathering
+from sosdp.privacy.arguments import finite
 from sosdp.privacy.guarantee.condition import Charged, Condition
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.guarantee.rounding import float_up
 from sosdp.privacy.inputs import number
 from sosdp.privacy.mechanisms.propose_test_release import acceptance as accept
 from sosdp.privacy.randomness import exact
@@ -108,8 +110,11 @@ def stability_rule(
     Raises:
         ValueError: budget out of range, shift < error, or a grid too coarse or too fine for the budget.
     """
-    error = calibrate.check_positive(error, "error", zero=True)
-    shift = calibrate.check_positive(shift, "shift", zero=True)
+    # bounds from above: what they bound is no less where they are no floats
+    error, shift = (
+        float_up(Fraction(finite(bound, name, ">= 0")))
+        for bound, name in ((error, "error"), (shift, "shift"))
+    )
     grid = calibrate.check_positive(grid, "grid")
     if shift < error:
         raise ValueError(
