@@ -30,8 +30,8 @@ from .proof import Proof as Proof
 from .proof import WordProof as WordProof
 from .read import load as load
 from .write.json import save as save
+from .write.picture import picture as picture
 from .write.tables import LabelledMatrix as LabelledMatrix
 from .write.tables import dual_tables as dual_tables
 from .write.tables import gram_table as gram_table
 from .write.tables import moment_table as moment_table
-from .write.tables import picture as picture

@@ -1,5 +1,4 @@
-"""Matrices with their monomials beside them: Gram matrices of proofs and duals (also as a picture, with the
-squares that they are sums of), moment matrices."""
+"""Matrices with their monomials beside them: Gram matrices of proofs and duals, moment matrices."""
 
 from __future__ import annotations
 
@@ -14,10 +13,7 @@ import numpy as np
 from certificates.exact import monos_of
 from certificates.identity import Identity, Multiplier
 from sosdp.algebra.polynomial import Polynomial
-from sosdp.extras import need
-from sosdp.plot.figures import BLUE, INK, VERMILION, figure, title
 
-LABELS = 24  # basis elements up to which the axes of a picture name them
 SHOWN = 40  # rows and columns of a table that is displayed; `entries` has them all
 
 
@@ -109,39 +105,3 @@ def dual_tables(pe: Any) -> list[LabelledMatrix]:
 def _has(value: Any, attribute: str, said: str) -> None:
     if not hasattr(value, attribute):
         raise TypeError(f"{said}, not of a {type(value).__name__}")
-
-
-def picture(multiplier: Multiplier | Identity) -> Any:
-    """A matplotlib figure: Gram matrix on the left, factor on the right (column k: square k, times sqrt(d)).
-
-    Blue is positive, orange negative; both panels have their own scale, symmetric about 0.  The factor is in
-    floating point and for the eye only: Q = F F^T, by eigenvectors, largest square first.  What is taken and
-    refused is that of `gram_table`.  Needs the extra 'sosdp[plot]'.
-    """
-    table = gram_table(multiplier)
-    need("matplotlib", "a picture")
-    from matplotlib.colors import LinearSegmentedColormap
-
-    colours = LinearSegmentedColormap.from_list("signs", [VERMILION, "white", BLUE])
-    gram = table.entries.astype(float)
-    values, vectors = np.linalg.eigh(gram)
-    kept = np.flatnonzero(values > 1e-12 * max(values[-1], 0.0))[::-1]
-    factor = vectors[:, kept] * np.sqrt(values[kept])
-    # the sign of a square's root is free: the largest entry is made positive
-    factor = factor * np.where(factor[np.abs(factor).argmax(axis=0), np.arange(kept.size)] < 0, -1.0, 1.0)
-    side = gram.shape[0]
-    fig, axes = figure(9.2, 4.4, columns=2, ratios=[side, max(kept.size, side / 3)])
-    panels = ((gram, "Gram matrix"), (factor, f"factor: {kept.size} squares"))
-    for ax, (matrix, caption) in zip(axes, panels, strict=True):
-        top = float(np.abs(matrix).max(initial=0.0)) or 1.0
-        image = ax.imshow(matrix, cmap=colours, vmin=-top, vmax=top, interpolation="nearest", aspect="equal")
-        ax.set_xticks([])
-        ax.set_yticks([])
-        if side <= LABELS:
-            ax.set_yticks(range(side), table.labels, fontsize=8, color=INK)
-        for spine in ax.spines.values():
-            spine.set_visible(True)
-        bar = fig.colorbar(image, ax=ax, shrink=0.8)
-        bar.ax.tick_params(labelsize=8, colors=INK)
-        title(ax, caption)
-    return fig
