@@ -25,6 +25,7 @@ from certificates.exact import (
     Rules,
     Terms,
     add_to,
+    binary,
     monomials_of,
     multiply,
     polynomial_of,
@@ -134,12 +135,11 @@ class Rounder:
         Raises NotCertifiable when some monomial cannot be matched or a Gram matrix is not positive
         semidefinite in floating point (the exact proof is left to the checker).
         """
-        scale = 1 << bits
         grams = [_dyadic(b.gram, bits) for b in self.blocks]
         cofactors: dict[int, Terms] = {}
         for j, polynomial in self.free:
             pairs = zip(monomials_of(polynomial.monos), polynomial.coefs.tolist(), strict=True)
-            rounded = {row: fmpq(round(float(c) * scale), scale) for row, c in pairs}
+            rounded = {row: rational(binary(float(c), bits)) for row, c in pairs}
             add_to(cofactors.setdefault(j, {}), rounded)
         rest = self.missing((self.contribution(k, gram) for k, gram in enumerate(grams)), cofactors)
         loose = next((row for row in rest if row not in self.places), None)
@@ -260,9 +260,8 @@ def linear(rounder: Rounder) -> Linear:
 
 def _dyadic(gram: np.ndarray, bits: int) -> Gram:
     """Floats (made symmetric), or an object array of rationals, rounded to so many binary places."""
-    scale = 1 << bits
-    numbers = gram * scale if gram.dtype == object else np.ldexp((gram + gram.T) / 2, bits)
-    return [[fmpq(round(v), scale) for v in row] for row in numbers.tolist()]
+    numbers = gram if gram.dtype == object else gram / 2 + gram.T / 2
+    return [[rational(binary(v, bits)) for v in row] for row in numbers.tolist()]
 
 
 def positive_in_floats(whole: Sequence[Sequence[int]]) -> bool:

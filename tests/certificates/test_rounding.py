@@ -262,3 +262,15 @@ def test_squares_of_a_multiplier_add_up():
         for j, q in enumerate(multiplier.basis):
             expected = expected + multiplier.matrix[i, j] * polynomial_of({(*p, *q): fmpq(1)})
     assert total.equals(expected)
+
+
+@pytest.mark.parametrize("kind", ["inequality", "equality"])
+def test_multipliers_near_the_largest_float_are_rounded(kind):
+    """No binary place can be added to 1e300 as a float: as a Gram matrix, and as a cofactor."""
+    if kind == "inequality":
+        statement = claim("sos", 10**300 * x**2 + 1)
+        proved(statement, Dual([block("sos", [[1, 0], [0, 1e300]], ONE, x)]), 60)
+    else:
+        statement = claim("lower_bound", x**2 + 10**300 * y, 0, equalities=(y - 1,))
+        cofactor = [(0, sd.polynomial(1e300))]
+        proved(statement, Dual([block("sos", [[1e300, 0], [0, 1]], ONE, x)], cofactor), 60)
