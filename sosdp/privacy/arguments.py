@@ -51,6 +51,11 @@ def positive(value: Any, name: str) -> Fraction:
     return Fraction(finite(value, name, "> 0"))
 
 
+def nonnegative(value: Any, name: str) -> Fraction:
+    """The public number as an exact rational; ValueError: not a finite number >= 0."""
+    return Fraction(finite(value, name, ">= 0"))
+
+
 def interval(low: Any, high: Any) -> tuple[Number, Number]:
     """The ends of a public interval; ValueError unless they are finite and low < high."""
     first, last = (finite(end, "an end of an interval low < high") for end in (low, high))

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sosdp.privacy.arguments import finite, integer, positive
+from sosdp.privacy.arguments import integer, nonnegative, positive
 from sosdp.privacy.calibrate import (
     LARGEST_COUNT_LOG2,
     SMALLEST_SMOOTHING,
@@ -102,7 +102,7 @@ def grid_gaussian(
         is not private.
     """
     sensitivity = float_up(positive(sensitivity, "sensitivity"))
-    largest = float_up(Fraction(finite(largest, "largest", ">= 0")))
+    largest = float_up(nonnegative(largest, "largest"))
     count = integer(count, "count")
     one_of(terms.calibration, "calibration", ("tight", "paper"))
     if law not in ("rounded", "discrete") or (terms.backend == "opendp" and law != "discrete"):

@@ -12,7 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from sosdp.privacy.arguments import finite, integer, positive
+from sosdp.privacy.arguments import integer, nonnegative, positive
 from sosdp.privacy.calibrate import ball, between, one_of, upper
 from sosdp.privacy.guarantee.adjacency import (
     ONE_RECORD_ADDED,
@@ -61,7 +61,7 @@ def split(total: float, parts: int | Sequence[float | Fraction]) -> tuple[float,
         weights = [Fraction(1)] * integer(parts, "parts")
     if not weights:
         raise ValueError("a budget is split into at least one part")
-    whole = Fraction(finite(total, "what is split", ">= 0")) / sum(weights)
+    whole = nonnegative(total, "what is split") / sum(weights)
     return tuple(float_down(whole * weight) for weight in weights)
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Protocol
 
-from sosdp.privacy.arguments import finite, positive
+from sosdp.privacy.arguments import nonnegative, positive
 from sosdp.privacy.calibrate import between, check_delta, zcdp_epsilon
 from sosdp.privacy.guarantee.loss import Part, PrivacyLoss
 from sosdp.privacy.guarantee.rounding import add_up, float_down, float_up
@@ -94,9 +93,7 @@ def group_delta(epsilon: float, delta: float, size: int) -> float:
 def check_renyi(pairs: Iterable[Iterable[float]]) -> tuple[tuple[float, float], ...]:
     """The pairs as floats in order, bounds rounded up and orders down, where the bounds hold, too; ValueError
     for an order that is no number above 1, or stands twice."""
-    exact = [
-        (positive(order, "an order"), Fraction(finite(bound, "a bound", ">= 0"))) for order, bound in pairs
-    ]
+    exact = [(positive(order, "an order"), nonnegative(bound, "a bound")) for order, bound in pairs]
     result = tuple(sorted((float_down(order), float_up(bound)) for order, bound in exact))
     if not result or any(order <= 1.0 for order, _ in result):
         raise ValueError("renyi needs pairs (order > 1, finite bound >= 0)")

@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
 
-from sosdp.privacy.arguments import finite, integer, positive, settle
+from sosdp.privacy.arguments import integer, nonnegative, positive, settle
 from sosdp.privacy.calibrate import between, one_of, zcdp_epsilon
 from sosdp.privacy.guarantee.adjacency import (
     ONE_EDGE,
@@ -94,7 +94,7 @@ class Guarantee:
         for name in ("epsilon", "delta", "rho"):
             number = getattr(self, name)
             if number is not None:
-                settle(self, **{name: float_up(Fraction(finite(number, name, ">= 0")))})  # a promise
+                settle(self, **{name: float_up(nonnegative(number, name))})  # a promise
         if self.delta is not None and self.delta >= 1.0:
             raise ValueError(f"delta must be below 1, got {self.delta}: at delta = 1 nothing is promised")
         if (self.epsilon is None) != (self.delta is None):

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sosdp.privacy import calibrate
-from sosdp.privacy.arguments import finite, integer, positive
+from sosdp.privacy.arguments import integer, nonnegative, positive
 from sosdp.privacy.ball_accounting import largest_rate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.release import Release
@@ -75,7 +75,7 @@ class IntegerQueries:
     ) -> None:
         n = integer(n, "n")
         if before is not None:
-            before = Fraction(finite(before, "what is spent before a last ball", ">= 0"))
+            before = nonnegative(before, "what is spent before a last ball")
             if delta == 0.0:
                 raise ValueError("a last ball needs delta > 0")
         if (before is None) != (dimension is None):

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import sosdp.privacy.calibrate as calibrate
 import sosdp.privacy.randomness as noise
 from sosdp.model.gathering import gathering
-from sosdp.privacy.arguments import finite, positive, settle
+from sosdp.privacy.arguments import finite, nonnegative, positive, settle
 from sosdp.privacy.grid_gaussian import grid_gaussian
 from sosdp.privacy.guarantee.condition import Charged, Condition, Fact, held_for, resting_on
 from sosdp.privacy.guarantee.evidence import proven_by
@@ -138,7 +138,7 @@ class StrongConvexProgram:
         `eta_max` is the certified distance to the minimiser that every run must reach; fixed before the data
         are seen.
         """
-        eta = Fraction(finite(eta_max, "eta_max", ">= 0"))
+        eta = nonnegative(eta_max, "eta_max")
         return calibrate.float_up(Fraction(self.sensitivity(mode)) + 2 * eta)
 
 
@@ -277,7 +277,7 @@ def release_symmetric(
         raise ValueError(f"a square matrix of side at least 2 is needed, got shape {values.shape}")
     n = values.shape[0]
     upper = np.triu(np.ones((n, n), dtype=bool), 1)  # a mask: an eighth of the memory of index arrays
-    eta = Fraction(finite(eta_max, "eta_max", ">= 0"))
+    eta = nonnegative(eta_max, "eta_max")
     exact = positive(sensitivity_frobenius, "sensitivity_frobenius")
     frobenius = exact + 2 * eta
     # |dX|_F^2 counts each pair twice and the diagonal never moves: the triangle moves by |dX|_F / sqrt 2.

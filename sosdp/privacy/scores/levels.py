@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
-from sosdp.privacy.arguments import finite, integer, positive
+from sosdp.privacy.arguments import integer, nonnegative, positive
 
 BITS = 40
 
@@ -113,5 +113,5 @@ def level_sensitivity(sensitivity: Fraction, width: Fraction, quantum: Fraction)
     Raises:
         ValueError: a negative width, or sensitivity or quantum not > 0.
     """
-    moved = positive(sensitivity, "the sensitivity") + Fraction(finite(width, "the width", ">= 0"))
+    moved = positive(sensitivity, "the sensitivity") + nonnegative(width, "the width")
     return math.ceil(moved / positive(quantum, "the quantum"))

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.privacy.arguments import finite, positive
+from sosdp.privacy.arguments import nonnegative, positive
 from sosdp.privacy.guarantee.condition import Charged, Condition, Fact, resting_on
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
 from sosdp.privacy.scores.levels import level_of, level_sensitivity
@@ -69,7 +69,7 @@ class BracketScore(ScoreFunction):
         if not proof.strip():
             raise ValueError("no sensitivity proof: say in a sentence why neighbours' scores are close")
         delta, most = positive(sensitivity, "sensitivity"), positive(largest, "largest")
-        xi = Fraction(finite(width, "width", ">= 0"))
+        xi = nonnegative(width, "width")
         if integral:
             if quantum is not None or delta.denominator != 1 or not 0 <= xi < 1:
                 raise ValueError("an integral score takes an integer sensitivity, width < 1 and no quantum")

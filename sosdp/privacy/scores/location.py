@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.privacy.arguments import finite, integer
+from sosdp.privacy.arguments import integer, nonnegative
 from sosdp.privacy.calibrate import between, least
 from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction, whole_records
 
@@ -152,7 +152,7 @@ class LocationScore(ScoreFunction):
             raise ValueError(f"directions must be non-zero integer vectors of length {d}")
         if lattice.box is not None and refine * max(abs(end) for pair in lattice.box for end in pair) > 2**53:
             raise ValueError("the lattice has more than 2^53 data units a side: take a coarser spacing")
-        slack = Fraction(finite(slack, "slack", ">= 0"))
+        slack = nonnegative(slack, "slack")
         n = len(weights)
         first = weights.index(next(w for w in weights if w)) + 1
         last = n - next(i for i, w in enumerate(reversed(weights)) if w)

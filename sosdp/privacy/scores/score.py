@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy.arguments import finite, integer, positive, settle
+from sosdp.privacy.arguments import finite, integer, nonnegative, positive, settle
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
 from sosdp.privacy.inputs import floats
 
@@ -85,7 +85,7 @@ class Lattice:
 def cube(spacing: Fraction | float, radius: Fraction | float, dimension: int) -> Lattice:
     """The lattice of multiples of `spacing` in [-radius, radius]^dimension."""
     step, dimension = positive(spacing, "spacing"), integer(dimension, "dimension")
-    reach = math.floor(Fraction(finite(radius, "radius", ">= 0")) / step)
+    reach = math.floor(nonnegative(radius, "radius") / step)
     return Lattice(step, dimension, ((-reach, reach),) * dimension)
 
 

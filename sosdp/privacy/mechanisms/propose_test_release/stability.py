@@ -22,7 +22,7 @@ from typing import Any
 import sosdp.privacy.calibrate as calibrate
 import sosdp.privacy.randomness as noise
 from sosdp.model.gathering import gathering
-from sosdp.privacy.arguments import finite
+from sosdp.privacy.arguments import nonnegative
 from sosdp.privacy.guarantee.condition import Charged, Condition
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
@@ -112,8 +112,7 @@ def stability_rule(
     """
     # bounds from above: what they bound is no less where they are no floats
     error, shift = (
-        float_up(Fraction(finite(bound, name, ">= 0")))
-        for bound, name in ((error, "error"), (shift, "shift"))
+        float_up(nonnegative(bound, name)) for bound, name in ((error, "error"), (shift, "shift"))
     )
     grid = calibrate.check_positive(grid, "grid")
     if shift < error:
