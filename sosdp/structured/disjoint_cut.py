@@ -84,15 +84,20 @@ def bound_disjoint_cut(matrix: Any, *, gap: float, max_iterations: int = 1500) -
         raise ValueError(f"needs a square matrix of side at least 2, got shape {array.shape}")
     if not np.isfinite(array).all() or (array != array.T).any() or array.diagonal().any():
         raise ValueError("the matrix must be finite and symmetric, with a zero diagonal")
-    if not gap > 0:
-        raise ValueError(f"gap must be positive, got {gap}")
-    allowed = gap if isinstance(gap, Fraction) else Fraction(float(gap))
+    allowed = exact_gap(gap)
     with np.errstate(all="ignore"):
         sides = [_one_sign(sign * array, gap, max_iterations) for sign in (1.0, -1.0)]
     value, upper = max(side.value for side in sides), max(side.upper for side in sides)
     best = max(sides, key=lambda side: side.found)
     certified = math.isfinite(upper) and Fraction(upper) - Fraction(value) <= allowed
     return DisjointCut(best.found, value, upper, best.first, best.second, certified)
+
+
+def exact_gap(gap: float | Fraction) -> Fraction:
+    """The gap asked for; ValueError unless it is positive."""
+    if not gap > 0:
+        raise ValueError(f"gap must be positive, got {gap}")
+    return gap if isinstance(gap, Fraction) else Fraction(float(gap))
 
 
 def _one_sign(matrix: np.ndarray, gap: float, max_iterations: int) -> DisjointCut:

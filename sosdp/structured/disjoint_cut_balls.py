@@ -17,6 +17,7 @@ import numpy as np
 from sosdp.conic.multiprecision import fraction_of, is_positive_definite, precision
 
 from .ball_path import FIRST_BITS, diagonal, exact, follow_path
+from .disjoint_cut import exact_gap
 
 
 def settle_disjoint_cut(
@@ -34,9 +35,7 @@ def settle_disjoint_cut(
 
     Cost: a second at n = 12, minutes at n = 60; it grows with n^3 and depends on the matrix.
     """
-    if not gap > 0:
-        raise ValueError(f"gap must be positive, got {gap}")
-    allowed = gap if isinstance(gap, Fraction) else Fraction(float(gap))
+    allowed = exact_gap(gap)
     array, bits = np.asarray(matrix, dtype=float), FIRST_BITS
     while True:
         with precision(bits):
