@@ -77,7 +77,7 @@ def cliques_of(data: Data, degree: int, options: Options, quotient: Quotient, id
         result = merged(result, lambda k: work(k + 1))
         return Cliques(result) if _OVERLAP * seconds([side(c) for c in result]) < time else dense
     if options.cone == "sos" and time <= LONGEST:
-        solves = 1 if system.equalities or system.inequalities or system.matrices else _SOLVES
+        solves = 1 if len(system) or data.in_expectation else _SOLVES
         lighter = solves * 3 * seconds([side(c) for c in result]) + _POINT <= solves * time
         return Cliques([ids], faster=lighter)
     return Cliques(result, exact=False)
