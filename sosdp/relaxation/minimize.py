@@ -310,9 +310,9 @@ def prove_sos(
     and
 
     zeros
-        Points where ``p`` vanishes, shape (k, variables of p in the order of ``result.variables``), rational:
-        without a system, Gram matrices are then sought on the face they leave, where a sum of squares with
-        zeros can be proven. ``"auto"`` tries points with entries -1, 0 and 1; None switches it off.
+        Points where ``p`` is claimed to vanish, shape (k, variables of p in the order of
+        ``result.variables``), rational. They are checked exactly (ValueError), and nothing else depends on
+        them: the faces that zeros leave are found without.
     exactly
         What proves answers that the first solver leaves open (``sosdp.prove_sos`` gives it).
     """

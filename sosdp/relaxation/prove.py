@@ -14,7 +14,6 @@ import scipy.sparse as sp
 from ..algebra.polynomial import Polynomial
 from ..model.options import SolveOptions, read_options
 from ..progress import shown
-from ..reduction.facial import find_zeros
 from .answers import Question, answered
 from .assemble.identity import GramProgram, Identity
 from .ladder import STEPS, State, run
@@ -44,7 +43,7 @@ def prove_sum_of_squares(
         (p,), relaxation.system, relaxation.degree, relaxation.options, closed=False, reduced=False
     )
     if not (zeros is None or isinstance(zeros, str)):
-        find_zeros(p, zeros)  # refuses what is no zero
+        _check_zeros(p, zeros)
     # first all moments, from which a refutation is read; then, on the boundary, what the identity leaves
     smaller = replace(demand, reduced=True)
     wanted = Question("sos", p, relaxation.system, relaxation.degree, cone=demand.options.cone)
@@ -66,6 +65,19 @@ def prove_sum_of_squares(
     if answer.status == "unknown" and smaller.identity.sides != demand.identity.sides:
         answer = solved(last)
     return answer
+
+
+def _check_zeros(p: Polynomial, points: Any) -> None:
+    """Raise ValueError unless p, with the binary numbers that its floats are, is zero at these points."""
+    exact = p.as_exact()
+    for row in points:
+        point = [Fraction(str(v)) for v in np.atleast_1d(row)]
+        if len(point) != (count := len(exact.variables)):
+            raise ValueError(
+                f"zeros need one column a variable of the polynomial ({count}), not {len(point)}"
+            )
+        if exact.evaluate(dict(zip(exact.variables, point, strict=True))) != 0:
+            raise ValueError(f"the polynomial is not zero at {tuple(map(str, point))}")
 
 
 def _without_bound(identity: Identity) -> GramProgram:

@@ -157,7 +157,6 @@ class PseudoExpectation(Result, PickledByName):
     cone: str = "sos"
     inside: Inside | None = field(default=None, repr=False)
     centre: Centre | None = field(default=None, repr=False)
-    zeros: Any = field(default="auto", repr=False)  # of a polynomial that is to be proven: see ``prove_sos``
 
     def __repr__(self) -> str:
         return f"PseudoExpectation({self.status}, {self._solved()}: {self._summary()})"
