@@ -10,6 +10,7 @@ from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from xml.etree import ElementTree
 
 from sosdp.cli.output import InputError, one_line
 from sosdp.extras import need
@@ -117,7 +118,11 @@ def _whole(source: str, read: Callable[[str], Any], kind: str) -> GraphInput:
 
 
 def _graphml(source: str) -> Any:
-    return need("networkx", "a GraphML file").read_graphml(source)
+    """The graph; None where an edge ends in no vertex of the file, for networkx adds one."""
+    graph = need("networkx", "a GraphML file").read_graphml(source)
+    first = ElementTree.parse(source).find("{*}graph")
+    declared = () if first is None else first.iterfind("{*}node")
+    return graph if set(graph) == {node.get("id") for node in declared} else None
 
 
 def _gml(source: str) -> Any:

@@ -126,6 +126,17 @@ def test_formats_that_state_their_vertices(tmp_path):
     refuse((lambda: read_graph(str(tmp_path / "b.npz")), "square", InputFileError))
 
 
+@pytest.mark.parametrize("edge", ['source="a" target="secret"', 'target="a"', 'source="secret" target="a"'])
+def test_no_edge_adds_a_vertex(tmp_path, edge):
+    """Vertices are public where the file lists them: one edge made another one, and its name was printed."""
+    usual = '<graphml><graph><node id="a"/><node id="b"/><edge source="a" target="b"/>{}</graph></graphml>'
+    assert read_graph(written(tmp_path, "a.graphml", usual.format(""))).nodes == ("a", "b")
+    path = written(tmp_path, "b.graphml", usual.format(f"<edge {edge}/>"))
+    refuse((lambda: read_graph(path), "not readable as GraphML of a simple graph", InputFileError))
+    path = written(tmp_path, "c.gml", 'graph [ node [ id 1 label "a" ] edge [ source 1 target 2 ] ]')
+    refuse((lambda: read_graph(path), "not readable as GML of a simple graph", InputFileError))
+
+
 def test_gml_without_labels_names_vertices_by_their_ids(tmp_path):
     path = tmp_path / "a.gml"
     path.write_text("graph [ node [ id 3 ] node [ id 7 ] edge [ source 3 target 7 ] ]")
