@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
 
 from .budgets import Budget
 from .columns import Columns
@@ -22,6 +21,7 @@ from .means import skewed
 from .planning import MeanTask, Plan, enough, frame_share, order_seconds, too_few
 from .whitening import (
     COARSE_SLACK,
+    HEAPS,
     Moments,
     Whitening,
     consistency,
@@ -29,18 +29,16 @@ from .whitening import (
     entry_deviation,
     radius_price,
     schedule,
+    without_heaps,
 )
 from .whole_means import count_bound, count_noise
 
 COARSE = Fraction(3, 10)  # of what the frame leaves
 MEAN_SLACK = 0.25  # a^2 / C^2 of the last question where the mean is wanted too
 FRAME = 0.06  # of the budget
-HEAPS = Fraction(4, 100)  # of what the frame leaves, as those below
-CLIP, COUNT = Fraction(15, 100), Fraction(6, 100)  # where all records count
+CLIP, COUNT = Fraction(15, 100), Fraction(6, 100)  # of that, where all records count
 MOST_BEYOND = 3  # at most one over so many records beyond the outer end
 UNNOTICED = 0.2  # of the noise of their count: rows beyond that a plan expects
-DISTANT = 128.0  # scales from the centre
-SURE = 1e4  # one over the chance that noise alone makes a column one of mostly one value
 THIN = 0.1  # variance of a column in squares of its scale
 LARGEST = 50  # columns
 MOST_PRIVATE = 0.5  # error of pure noise beyond which nothing is said
@@ -132,10 +130,8 @@ def private_gaussian(
     queries = budget.queries(task.n, insecure_seed)
     frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)
     y = frame.into(entries)
-    frame = replace(
-        frame, degenerate=frame.degenerate | _heaps(queries, y, columns, task, plan.spent["heaps"])
-    )
-    y = np.where(frame.degenerate, 0.0, y)  # its scale is that of a heap: beside it the others would be lost
+    frame = without_heaps(frame, queries, y, columns, task.contamination, plan.spent["heaps"])
+    y = np.where(frame.degenerate, 0.0, y)
     whitening = Whitening(queries, y, task.contamination, frame.degenerate | columns.tight)
     whitening.coarse(plan.spent["coarse"], plan.steps)
     slack = MEAN_SLACK if mean else COARSE_SLACK
@@ -169,19 +165,6 @@ def private_gaussian(
         "covariance": NORMAL if task.contamination else EVERY_ROW,
     }
     return queries.seal(value, mechanism=NAMES[mean], public=public)
-
-
-def _heaps(
-    queries: IntegerQueries, y: np.ndarray, columns: Columns, task: MeanTask, price: Fraction
-) -> np.ndarray:
-    """(d,) bool: columns of which more lie many scales away than wrong rows explain, by a count of each."""
-    result = np.zeros(task.d, dtype=bool)
-    for j in columns.robust:
-        each = price / columns.robust.size
-        most = count_noise(each, queries.pure) + count_noise(each, queries.pure, SURE)
-        bound = count_bound(queries, np.abs(y[:, j]) > DISTANT, each)
-        result[j] = bound > task.contamination * task.n + most
-    return result
 
 
 def _covariance(

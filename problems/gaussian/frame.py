@@ -23,6 +23,7 @@ DROPPED = 11  # lowest bits of a float that the grid without bounds leaves out
 LOG_DROPPED = 14  # and the logarithmic part of the grid of a bounded column
 SMALLEST = 2.0**-100
 NATS = 15.0  # log-probability that prices the far part of a grid out, twice that without bounds
+WRONG = 0.1  # share of records, promised or not, above the quantile of a scale
 TOP = 22.0  # twice the nats that keep a scale's quantile away from the empty top
 ALMOST_ONE_VALUE = STEPS  # a scale within a factor 2 of the bottom of its grid
 
@@ -65,7 +66,7 @@ def each_epsilon(price: Fraction, count: int, pure: bool) -> Fraction:
 def scale_quantile(n: int, epsilon_each: float, contamination: float) -> float:
     """The quantile of |x - median| that is released: wrong rows and the empty top of the grid stay above."""
     room = min(0.4, max(0.15, TOP / (n * epsilon_each)))
-    return 1.0 - max(0.1, contamination) - room
+    return 1.0 - max(WRONG, contamination) - room
 
 
 def release_frame(

@@ -25,7 +25,7 @@ from sosdp.privacy.mechanisms.integer_queries import IntegerQueries, sum_deviati
 from .budgets import Budget
 from .columns import Columns
 from .fold import combined, image, integers, norms
-from .frame import Frame, frame_dict, log_quantile, radius_quantile, release_frame
+from .frame import WRONG, Frame, frame_dict, log_quantile, radius_quantile, release_frame
 from .planning import MeanTask, Plan, last_deviation, noise_tails
 from .regression_planning import HELD, SCALES, left_for_polish, leverage_quantile, slope_of
 from .whitening import (
@@ -37,6 +37,7 @@ from .whitening import (
     noise_norm,
     radius_price,
     rank_epsilon,
+    without_heaps,
 )
 
 WIDEST = 8.0
@@ -121,8 +122,10 @@ def private_regression(
     ball = None if "sum" in plan.spent else plan.spent
     queries = budget.queries(task.n, insecure_seed, ball=ball, dimension=task.d)
     frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)
-    kept = np.flatnonzero(~frame.degenerate[:-1])
     y = frame.into(entries)
+    wrong = max(WRONG, task.contamination)
+    frame = without_heaps(frame, queries, y, columns, wrong, plan.spent["heaps"])
+    kept = np.flatnonzero(~frame.degenerate[:-1])
     if likelihood is not None:  # its target stays in its own units
         frame = Frame(np.append(frame.centre[:-1], 0.0), np.append(frame.scale[:-1], 1.0), frame.degenerate)
         y[:, -1] = entries[:, -1]

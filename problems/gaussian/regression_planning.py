@@ -25,7 +25,7 @@ from .planning import (
     last_deviation,
     too_few,
 )
-from .whitening import entry_deviation, noise_norm, radius_price, schedule
+from .whitening import HEAPS, entry_deviation, noise_norm, radius_price, schedule
 
 BEFORE = tuple(Fraction(part, 100) for part in (30, 45, 60, 70))  # of zCDP, for all but the last question
 FRAME = 0.10  # of that
@@ -114,12 +114,13 @@ def _with_share(task: MeanTask, budget: Budget, before: Fraction, law: Law | Non
     frame, each = frame_share(task, before, FRAME, pure=pure)
     rest = before - frame
     steps, reach = schedule(n, d + 1, rest * COARSE, pure)
-    spent = {"frame": frame, "coarse": rest * COARSE, "polish": rest * POLISH}
+    heaps = rest * HEAPS * bool(task.robust)
+    spent = {"frame": frame, "heaps": heaps, "coarse": rest * COARSE, "polish": rest * POLISH}
     spent["interval"] = before - sum(spent.values(), Fraction(0))
     if not task.interval:
         spent["polish"], spent["interval"] = spent["polish"] + spent["interval"], Fraction(0)
     questions = law.questions if law else SCALES
-    polish = float(left_for_polish(n, spent, frame + spent["coarse"], questions, pure))
+    polish = float(left_for_polish(n, spent, frame + heaps + spent["coarse"], questions, pure))
     if not steps or polish <= 0:
         raise too_few(n, "records", n + 1)
     if not budget.delta:
@@ -138,10 +139,10 @@ def _with_share(task: MeanTask, budget: Budget, before: Fraction, law: Law | Non
 def left_for_polish(
     n: int, spent: dict[str, Fraction], used: Fraction, questions: int, pure: bool
 ) -> Fraction:
-    """What frame, coarse steps and polish leave after `used`, the order statistic of the leverage and so many
-    questions at its price. Frame and coarse steps use their shares at most: what is left then is left in
-    every history."""
-    parts = sum((spent[name] for name in ("frame", "coarse", "polish")), Fraction(0))
+    """What frame, counts, coarse steps and polish leave after `used`, the order statistic of the leverage and
+    so many questions at its price. Those before use their shares at most: what is left then is left in every
+    history."""
+    parts = sum((spent[name] for name in ("frame", "heaps", "coarse", "polish")), Fraction(0))
     return parts - used - (1 + questions) * radius_price(n, pure)
 
 

@@ -11,7 +11,7 @@ Privacy: docs/proofs/gaussian_whitening.md, docs/proofs/gaussian_pure.md
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
@@ -22,12 +22,17 @@ from scipy.special import ndtri
 
 from sosdp.privacy.mechanisms.integer_queries import IntegerQueries, order_price, squares_deviation
 
+from .columns import Columns
 from .fold import combined, image, integers, norms, shortened, whole_rows
-from .frame import STEPS, each_epsilon, log_quantile, radius_quantile
+from .frame import STEPS, Frame, each_epsilon, log_quantile, radius_quantile
+from .whole_means import count_bound, count_noise
 
 UNITS = 1 << 18  # squares of 2^20 records stay below 2^56
 FARTHEST = 1e7  # scales of the frame, at which entries are clipped
 LEAST_WEIGHT = 0.3
+HEAPS = Fraction(4, 100)  # of what the frame leaves, for counts of distant records
+DISTANT = 128.0  # scales from the centre
+SURE = 1e4  # one over the chance that noise alone makes a column one of mostly one value
 MOST_STEPS = 16
 REACH = 1e6  # condition of the correlations that the schedule aims at
 CLEAR = 3.0  # an eigenvalue is seen from so many norms of the noise on
@@ -65,6 +70,27 @@ def noise_norm(d: int, deviation: float) -> float:
 def entry_deviation(n: int, d: int, squared_radius: float, price: float, pure: bool) -> float:
     """Deviation of a diagonal entry of the average of squares of n rows of d entries in a ball."""
     return squares_deviation(d, price, pure=pure) * squared_radius / n
+
+
+def without_heaps(
+    frame: Frame,
+    queries: IntegerQueries,
+    y: np.ndarray,
+    columns: Columns,
+    wrong: float,
+    price: Fraction,
+) -> Frame:
+    """The frame of records y (n, d), degenerate also where more than a share of them are distant.
+
+    A count of each column. Such a scale is that of a heap, and beside it the other columns would be lost.
+    """
+    degenerate = frame.degenerate.copy()
+    for j in columns.robust:
+        each = price / columns.robust.size
+        most = count_noise(each, queries.pure) + count_noise(each, queries.pure, SURE)
+        bound = count_bound(queries, np.abs(y[:, j]) > DISTANT, each)
+        degenerate[j] |= bound > wrong * queries.n + most
+    return replace(frame, degenerate=degenerate)
 
 
 @lru_cache(maxsize=256)

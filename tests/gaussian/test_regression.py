@@ -12,6 +12,7 @@ import pytest
 from problems.gaussian import (
     NotOffered,
     PrivateLinearRegression,
+    PrivateLogisticRegression,
     TooFewRecords,
     budgets,
     regression,
@@ -37,7 +38,9 @@ def small_plan(columns, kind: str) -> Plan:
     each = Fraction(1, 50 if kind == "pure" else 5)
     frame = 2 * int((~columns.tight).sum()) * order_price(each, kind == "pure")
     rest = BEFORE - frame
-    spent = {"frame": frame, "coarse": rest / 2, "polish": rest * 35 / 100, "interval": rest * 15 / 100}
+    heaps = rest * 4 / 100 * bool((~columns.tight).any())
+    spent = {"frame": frame, "heaps": heaps, "coarse": rest / 2, "polish": rest * 35 / 100}
+    spent["interval"] = rest - heaps - spent["coarse"] - spent["polish"]
     if kind != "ball":
         spent["sum"] = Fraction(1, 4)
     return Plan("one step", each, spent, 0.0, 0.0, 0.0, steps=2)
@@ -197,6 +200,24 @@ def test_a_column_of_one_value_is_left_out_and_the_rate_stays():
     assert 0.2 < (part.noise_scale_ / full)[[0, 1, 3]].max() < 5.0
     constant = model.fit(X, np.full(20000, 3.0))
     assert constant.left_out_.all() and constant.intercept_ == pytest.approx(3.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(("made", "budget"), [
+    (PrivateLinearRegression, {"epsilon": 1.0, "delta": 1e-6}),
+    (PrivateLinearRegression, {"epsilon": 4.0}),
+    (PrivateLogisticRegression, {"epsilon": 1.0, "delta": 1e-6}),
+])  # fmt: skip
+def test_an_indicator_without_bounds_does_not_lose_the_others(made, budget):
+    """Its scale may lie anywhere between its two values: coefficients of 1e30 were seen, and the others 0."""
+    for run in range(2):
+        X, _, b = linear(20000, run, np.ones(4))
+        X[:, 3] = np.random.default_rng(run).random(20000) < 0.26
+        y = X @ (b := 0.5 * b) + np.random.default_rng(run + 9).logistic(size=20000)
+        y = y if made is PrivateLinearRegression else y > np.median(y)
+        model = made(bounds=None, contamination=0.0, insecure_seed=run, **budget).fit(X, y)
+        low, high = model.interval_.T
+        assert np.all(np.abs(np.ravel(model.coef_) - b) < 1.5 * (high - low), where=~model.left_out_)
+        assert model.seen_.tolist() == [True] * 3 + [not model.left_out_[3]] and not model.left_out_[:3].any()
 
 
 def test_indicators_with_their_bounds():
