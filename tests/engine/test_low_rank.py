@@ -255,6 +255,19 @@ def test_least_eigenvalues_are_bounded_from_below(seed):
     assert shifted_least_eigenvalue(bad, -1.0) == sparse_least_eigenvalue(sp.csr_array(bad), -1.0) == -np.inf
 
 
+def test_a_factor_of_a_singular_matrix_proves_no_positive_eigenvalue():
+    """Laplacians have least eigenvalue 0; shifted by less than rounding, half of them have a factor."""
+    bounds = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        weights = sp.random_array((30, 30), density=0.1, rng=rng)
+        weights.data = np.rint(weights.data * 1e6) + 1
+        weights = weights + weights.T + sp.diags_array([np.ones(29), np.ones(29)], offsets=[1, -1])
+        laplacian = sp.csr_array(sp.diags_array(weights.sum(axis=0)) - weights)
+        bounds.append(sparse_least_eigenvalue(laplacian, 1e-12))
+    assert -np.inf < max(bounds) <= 0
+
+
 @pytest.mark.slow
 def test_hundreds_of_vertices_and_of_frames():
     result = sd.minimize(*cut(500), 2)
