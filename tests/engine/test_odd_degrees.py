@@ -116,6 +116,15 @@ def test_a_multiple_of_the_unknown_is_bounded_by_what_it_is(level):
         assert result.status == "optimal" and -1 / level - 1e-6 <= result.certified_bound <= -1 / level
 
 
+@pytest.mark.parametrize("level", [F(1, 2), 2, 3])
+def test_a_multiple_of_the_unknown_where_other_units_prove_it(level):
+    """1e5 y - level c >= 0 on 1e5 y >= (x/1000)^2 >= 9/100: the dual vector is one in the given units."""
+    c, z = sd.variables("c z")
+    where = [10**5 * z >= F(1, 10**6) * x**2, x >= 300, x <= 20000]
+    answer = sd.SosProgram([c]).require(10**5 * z - level * c, where, 2).maximize(c)
+    assert answer.certified_bound is not None and answer.certified_bound <= F(9, 100) / level
+
+
 def test_the_constants_of_a_program_that_fixes_a_quotient_are_charged():
     """Multiples c g: the moment of g is 1/c. The least value is 0, at x = -13; 5e-15 was certified."""
     g = sd.polynomial("g")
