@@ -165,15 +165,12 @@ def instances() -> Iterator[tuple[str, Callable[..., Program], tuple[Any, ...]]]
 
 
 def measured(make: Callable[..., Program], arguments: tuple[Any, ...], setting: str) -> dict[str, Any]:
-    """Bounds, solver and CPU seconds of the better of two runs."""
-
+    """Bounds, solver and CPU seconds of the best of four runs, or of as many as take a second."""
     p, constraints, degree = make(*arguments)
     system, seconds = sd.System(constraints), []
-    for _ in range(2):
+    while len(seconds) < 4 and sum(seconds) < 1:
         result, spent = timed(sd.minimize, p, system, degree, time_limit=LIMIT, **SETTINGS[setting])
         seconds.append(spent)
-        if seconds[0] > 1:
-            break
     proven = result.certified_bound
     return {"seconds": min(seconds), "bound": result.bound, "proven": proven, "solver": result.solver}
 
