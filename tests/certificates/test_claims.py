@@ -247,3 +247,19 @@ def test_a_constant_hides_no_optimum(constant):
     result = certificates.extract(sd.minimize(x**4 - 4 * x**2 + y**4 + constant, [x**2 + y**2 <= 9]))
     assert result.exact(bound=constant - 4).bound == constant - 4
     assert certificates.extract(sd.minimize(x**2 - 2 * x + y**2 + constant)).exact().bound == constant - 1
+
+
+def test_a_matrix_is_fixed_by_multipliers_whose_kernel_is_a_line():
+    """[[1, x, y], [x, 1, z], [y, z, 1]] >= 0 has x <= 1, attained wherever y = z; z = 1 as well at one point."""
+    one, names = [["1", []]], [[["1", [[k, 1]]]] for k in range(3)]
+    u, v, w = names
+    matrix = [[one, u, v], [u, one, w], [v, w, one]]
+    for objective, bound, gram, unique in (
+        (u, "1", [["1/2", "-1/2", "0"], ["-1/2", "1/2", "0"], ["0", "0", "0"]], False),
+        ([*u, *w], "2", [["1/2", "-1/2", "0"], ["-1/2", "1", "-1/2"], ["0", "-1/2", "1/2"]], True),
+    ):
+        claim = {"kind": "upper_bound", "objective": objective, "bound": bound, "psd": [matrix]}
+        claim |= {"attained_at": ["1"] * 3, "unique": True}
+        block = {"kind": "psd", "index": [0], "basis": [[], [], []], "entry": [0, 1, 2], "gram": gram}
+        verdict = check_certificate(certificate(claim, [block], "xyz"))
+        assert bool(verdict) == unique and ("only one optimal value" in verdict.reason) != unique
