@@ -167,7 +167,8 @@ def instances() -> Iterator[tuple[str, Callable[..., Program], tuple[Any, ...]]]
 def measured(make: Callable[..., Program], arguments: tuple[Any, ...], setting: str) -> dict[str, Any]:
     """Bounds, solver and CPU seconds of the best of four runs, or of as many as take a second."""
     p, constraints, degree = make(*arguments)
-    system, seconds = sd.System(constraints), []
+    system = sd.System(constraints)
+    seconds: list[float] = []
     while len(seconds) < 4 and sum(seconds) < 1:
         result, spent = timed(sd.minimize, p, system, degree, time_limit=LIMIT, **SETTINGS[setting])
         seconds.append(spent)
