@@ -311,8 +311,10 @@ def _polynomials(demand: Demand) -> list[Polynomial]:
 
 def _looks_for_points(built: Built, polynomials: list[Polynomial]) -> bool:
     """Whether points are looked for at all."""
-    short = max(len(q.coefs) for q in polynomials) <= _MOST_TERMS and len(polynomials) <= _MOST_CONSTRAINTS
-    return short and built.statement.demands[0].valued
+    demand = built.statement.demands[0]
+    count = 1 + len(demand.system) + len(demand.in_expectation)
+    short = max(len(q.coefs) for q in polynomials) <= _MOST_TERMS and count <= _MOST_CONSTRAINTS
+    return short and demand.valued
 
 
 def _rounded(demand: Demand, u: Mapping[int, float | Fraction]) -> Point:

@@ -297,3 +297,14 @@ def test_a_cost_that_may_be_off_is_no_zero_cost():
     program, z = conic([0], [[-1]], [10], Cones(0, 1)), np.zeros(1)
     assert lower_bound(program, z) == 0
     assert lower_bound(program, z, off=np.array([1e-3])) <= -0.01
+
+
+def test_a_matrix_of_many_entries_is_one_constraint():
+    """Points were not looked for beside more than a hundred entries: five more steps, in ten times as long."""
+    rng = np.random.default_rng(0)
+    unknowns = sd.variables("u", 5)
+    slopes = rng.integers(-9, 10, (5, 15, 15))
+    matrix = 40 * np.eye(15, dtype=int) + sum(u * (a + a.T) for u, a in zip(unknowns, slopes, strict=True))
+    result = sd.feasible([sd.PSD(matrix), sum(unknowns) >= F(1, 100)], 1)
+    assert result.status == "optimal" and [step.name for step in result.steps] == ["first"]
+    assert "a point satisfies every constraint" in result.reason
