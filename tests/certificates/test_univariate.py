@@ -98,7 +98,8 @@ def test_squares_on_an_interval(on, degree):
     p = sum((v * x**k for k, v in enumerate(c)), 0 * x)
     ends = [F(v) for v in {"1": (-1, 1), "3": (-3, 5), "4": ("-2/3", "2/3")}[on[0]]]
     points = [ends[0] + (ends[1] - ends[0]) * F(k, 4000) for k in range(4001)]
-    least = min(sum(a * v**k for k, a in enumerate(c)) for v in points)
+    values = (fmpq_poly(c)(fmpq(v.numerator, v.denominator)) for v in points)
+    least = min(F(int(v.p), int(v.q)) for v in values)
     room = F(1, 100) * max(1, abs(least))
     claim = Claim("lower_bound", (p,), least - room, inequalities=(x + 100, interval))
     proof = univariate_proof(claim)
