@@ -93,7 +93,8 @@ def Fitted(
 def budget(value: Any, name: str) -> Number:
     """A finite epsilon > 0, an exact rational rounded down."""
     number = positive(value, name)
-    return calibrate.check_epsilon(number) if isinstance(number, Fraction) else number
+    down = calibrate.check_epsilon(number)
+    return down if isinstance(number, Fraction) else number
 
 
 def privacy_delta(value: Any, name: str) -> float:

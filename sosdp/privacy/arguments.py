@@ -8,6 +8,7 @@ dataclasses keep what their checks returned (`settle`). Where it matters: docs/p
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -66,9 +67,11 @@ def interval(low: Any, high: Any) -> tuple[Number, Number]:
 
 def integer(value: Any, name: str, least: int = 1) -> int:
     """The public number as a Python integer; ValueError: not an integer, or below `least`."""
-    if isinstance(value, bool | np.ndarray) or not hasattr(value, "__index__") or value.__index__() < least:
+    known = hasattr(value, "__index__") and not isinstance(value, bool | np.bool_ | np.ndarray)
+    whole = operator.index(value) if known else None  # once: what is compared is what is used
+    if whole is None or whole < least:
         raise ValueError(f"{name} must be an integer >= {least}, got {shown(value)}")
-    return int(value)
+    return whole
 
 
 def settle(made: Any, **checked: Any) -> None:

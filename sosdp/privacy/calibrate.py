@@ -37,7 +37,7 @@ def shown(value: Any) -> str:
 
 
 def check_epsilon(epsilon: Any) -> float:
-    """`epsilon` as a float, an exact rational rounded down.
+    """`epsilon` as a float, rounded down.
 
     Raises:
         ValueError: not a finite number > 0.
@@ -49,7 +49,7 @@ def check_epsilon(epsilon: Any) -> float:
 
 
 def check_delta(delta: Any) -> float:
-    """`delta` as a float, an exact rational rounded down.
+    """`delta` as a float, rounded down.
 
     Raises:
         ValueError: not a number strictly between 0 and 1.
@@ -61,12 +61,12 @@ def check_delta(delta: Any) -> float:
 
 
 def check_positive(value: Any, name: str, *, zero: bool = False) -> float:
-    """`value` as a finite float > 0 (>= 0 with `zero`).
+    """`value` as a finite float > 0 (>= 0 with `zero`), rounded down.
 
     Raises:
         ValueError: otherwise, naming the argument.
     """
-    number = _as_number(value, name)
+    number = _budget(value, name)
     if not (math.isfinite(number) and (number > 0.0 or (zero and number == 0.0))):
         raise ValueError(f"{name} must be a finite number {'>= 0' if zero else '> 0'}, got {shown(value)}")
     return number
@@ -93,12 +93,8 @@ def one_of(value: Any, name: str, words: Iterable[str]) -> str:
 
 
 def _budget(value: Any, name: str) -> float:
-    if isinstance(value, Fraction):
-        return float_down(value)
-    number = _as_number(value, name)
-    if isinstance(value, int) and number > value:
-        return math.nextafter(number, 0.0)
-    return number
+    number = value if isinstance(value, Fraction) else _exact(value, name)
+    return float_down(number) if isinstance(number, Fraction) else number
 
 
 def _exact(value: Any, name: str) -> Fraction | float:
@@ -287,9 +283,10 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     """
     from scipy.optimize import minimize_scalar
 
-    rho, delta = check_positive(rho, "rho", zero=True), check_delta(delta)
+    rho, delta = float_up(between(rho, "rho", "[0, inf)")), check_delta(delta)
     if rho == 0.0:
         return 0.0
+    rho = max(rho, 1e-300)  # the search for an order divides by it
 
     def bound(log_excess: float) -> float:
         return _zcdp_bound(rho, delta, log_excess)

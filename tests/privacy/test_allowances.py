@@ -5,6 +5,7 @@ The table of mutants is tests/mutants/privacy.toml: without its allowance each o
 
 import itertools
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import flint
@@ -17,8 +18,10 @@ from sosdp.laboratory.packing_problem import PackingProblem
 from sosdp.laboratory.packing_score import QUANTUM, SPREAD, WIDTH, PackingScore
 from sosdp.privacy.grid_gaussian import grid_gaussian
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.budget import Budget
 from sosdp.privacy.guarantee.forms import group_delta, renyi_epsilon
 from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.privacy.guarantee.loss import Part, PrivacyLoss
 from sosdp.privacy.mechanisms import bounded_average, report_noisy_max
 from sosdp.privacy.mechanisms.basic.average import RESOLUTION, whole_vector
 from sosdp.privacy.mechanisms.basic.histogram import calibration
@@ -99,6 +102,23 @@ def test_group_delta_is_rounded_up():
 
         claimed = group_delta(epsilon, delta, size)
         assert exactly(lambda t=truth, c=claimed: t() - calibrate.ball(c)) <= 0
+    assert group_delta(0.1, 5e-324, 2) == 3 * 5e-324  # 2.1 of the least float
+    assert group_delta(0.0, 1e-20, 10**12) == pytest.approx(1e-8)
+
+
+@pytest.mark.parametrize("law", ["parameters", "gaussian", "laplace"])
+def test_a_numeric_loss_is_no_smaller_than_its_parts(law):
+    for number in (Fraction(1, 3), Fraction(2, 3), Decimal("0.1"), Decimal("0.7")):
+        given = {"parameters": (number, number)}.get(law, (number, number, number))
+        held = Part(law, given).numbers
+        assert all(a >= b for a, b in zip(held[1:], given[1:], strict=True))
+        assert held[0] >= number if law == "parameters" else held[0] <= number
+    assert Part("parameters", (Fraction(1, 10**400), 0)).numbers == (5e-324, 0.0)
+    for times in (1, 2, 3):
+        for k in range(1, 400, 7):
+            epsilon = k * 1e-4
+            loss = PrivacyLoss((Part("parameters", (epsilon, 0.0), times),))
+            assert Fraction(loss.epsilon(0.0)) >= times * Fraction(epsilon)
 
 
 def test_multipliers_and_bases_are_proven_not_guessed():
@@ -116,6 +136,11 @@ def test_multipliers_and_bases_are_proven_not_guessed():
 
 def test_claims_of_fractions():
     assert Fraction(Guarantee(epsilon=Fraction(1, 3), delta=0.0).epsilon) >= Fraction(1, 3)
+    assert calibrate.zcdp_epsilon(Fraction(1, 10**400), 0.1) > 0.0
+    for exact in (Fraction(1, 10), Fraction(2, 3), Decimal("0.1"), Decimal("0.7"), 2**53 + 3):
+        down = calibrate.check_positive(exact, "rho")
+        assert calibrate.check_epsilon(exact) == down <= exact < math.nextafter(down, math.inf)
+        assert Fraction(Budget(rho=exact, adjacency=ONE_RECORD_REPLACED).total.rho) <= exact
 
 
 # -- brackets of covariance scores ---------------------------------------------------------------------------

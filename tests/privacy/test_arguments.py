@@ -7,13 +7,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from sosdp.estimator.field import budget
 from sosdp.privacy.arguments import finite, integer, interval, positive
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.mechanisms import above_threshold, interior_point, private_quantile
 from sosdp.privacy.mechanisms.basic.columns import private_mean
 from sosdp.privacy.mechanisms.basic.sparse_vector import SparseVector
-from sosdp.privacy.mechanisms.output_perturbation import ProjectionProgram, StrongConvexProgram
+from sosdp.privacy.mechanisms.output_perturbation import (
+    ProjectionProgram,
+    StrongConvexProgram,
+    release_symmetric,
+    release_vector,
+)
 from sosdp.privacy.scores.levels import level_sensitivity, rational_base
 from sosdp.privacy.scores.lifted import BracketScore
 from sosdp.privacy.scores.score import cube
@@ -112,6 +118,9 @@ def test_a_check_returns_an_exact_number_of_python():
             assert number == 100 and type(number) in (int, float, Fraction)
             assert type(Fraction(number).numerator) is int
     assert type(integer(np.uint8(3), "x")) is int
+    odd = type("Odd", (int,), {"__index__": lambda self: 5, "__int__": lambda self: -5})
+    refuse((lambda: integer(odd(0), "x"), "x must be an integer >= 1"))
+    assert integer(odd(3), "x") == 3 and type(integer(odd(3), "x")) is int
     held = finite(Fraction(np.int64(1), np.int64(3)), "x")
     assert (type(held.numerator), type(held.denominator)) == (int, int)
     assert finite(np.float32(0.1), "x") == Fraction(float(np.float32(0.1)))
@@ -120,3 +129,22 @@ def test_a_check_returns_an_exact_number_of_python():
     refuse(
         *each(lambda value: finite(value, "x", ">= 0"), (-1, np.int8(-1)), "x must be a finite number >= 0")
     )
+
+
+def test_public_numbers_beyond_float64_are_refused_by_a_value_error():
+    made = {"epsilon": 1.0, "delta": 1e-6, "adjacency": "one edge"}
+    refuse(
+        *each(
+            lambda box: release_vector([1.0], sensitivity=1, **box, **made),
+            ({"low": -(10**400), "high": 1}, {"low": 0, "high": 10**400}),
+            "beyond the range of float64",
+        ),
+        (
+            lambda: release_symmetric(
+                np.eye(2), sensitivity_frobenius=1, eta_max=0, certified_eta=0, diagonal=10**400, **made
+            ),
+            "beyond the range of float64",
+        ),
+        (lambda: budget(10**400, "epsilon"), "epsilon must be a number"),
+    )
+    assert budget(3, "epsilon") == 3 and budget(Fraction(1, 3), "epsilon") <= Fraction(1, 3)

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from sosdp.privacy.arguments import nonnegative, positive
-from sosdp.privacy.calibrate import between, check_delta, zcdp_epsilon
+from sosdp.privacy.calibrate import ball, between, check_delta, upper, zcdp_epsilon
 from sosdp.privacy.guarantee.loss import Part, PrivacyLoss
 from sosdp.privacy.guarantee.rounding import add_up, float_down, float_up
 
@@ -79,12 +79,18 @@ def renyi_epsilon(order: float, bound: float, delta: float) -> float:
 
 
 def group_delta(epsilon: float, delta: float, size: int) -> float:
-    """delta (1 + e^epsilon + ... + e^((size - 1) epsilon)), with an allowance for float64."""
-    if delta > 0.0 and (size - 1) * epsilon > 700.0:
+    """delta (1 + e^epsilon + ... + e^((size - 1) epsilon)), rounded up."""
+    if delta == 0.0:
+        return 0.0
+    if (size - 1) * epsilon > 700.0:
         raise ValueError(
             f"for a group of {size} the delta is beyond e^700 times {delta:.3g}: nothing is promised"
         )
-    total = delta * math.fsum(math.exp(k * epsilon if delta else 0.0) for k in range(size)) * (1.0 + 1e-12)
+
+    def several() -> Any:
+        return (size * ball(epsilon)).expm1() / ball(epsilon).expm1() if epsilon else ball(size)
+
+    total = float_up(upper(lambda: ball(delta) * several()))
     if total >= 1.0:
         raise ValueError(f"for a group of {size} the delta reaches {total:.3g} >= 1: nothing is promised")
     return total

@@ -14,6 +14,7 @@ from typing import Any
 from sosdp.extras import need
 from sosdp.privacy.arguments import integer, settle
 from sosdp.privacy.calibrate import between, check_positive, one_of
+from sosdp.privacy.guarantee.rounding import float_up
 
 _NUMBERS = {
     "parameters": ("epsilon", "delta"),
@@ -60,7 +61,12 @@ class Part:
                     )
             settle(self, numbers=(first, second))
             return
-        numbers = tuple(check_positive(number, f"{self.law}: a number", zero=True) for number in self.numbers)
+        said = f"{self.law}: a number"
+        down = [check_positive(number, said, zero=True) for number in self.numbers]
+        numbers = tuple(  # rounded so that the loss is no smaller
+            low if name == "scale" else float_up(between(number, said, "[0, inf)"))
+            for name, low, number in zip(_NUMBERS[self.law], down, self.numbers, strict=True)
+        )
         settle(self, numbers=numbers)
         if self.law == "parameters":
             if numbers[1] >= 1.0:
@@ -104,8 +110,10 @@ class PrivacyLoss:
         settle(self, interval=float(between(self.interval, "interval", "(0, 0.1]")))
 
     def epsilon(self, delta: float) -> float:
-        """Least epsilon proven at this delta (float64, pessimistic discretisation); infinite if none."""
-        return float(self._distribution().get_epsilon_for_delta(delta))
+        """Least epsilon proven at this delta (pessimistic discretisation, with an allowance for float64);
+        infinite if none."""
+        found = float(self._distribution().get_epsilon_for_delta(delta))
+        return found + 1e-12 * (1.0 + found)
 
     def delta(self, epsilon: float) -> float:
         """Least delta proven at this epsilon (float64, pessimistic discretisation)."""

@@ -25,6 +25,7 @@ from sosdp.privacy.grid_gaussian import grid_gaussian
 from sosdp.privacy.guarantee.condition import Charged, Condition, Fact, held_for, resting_on
 from sosdp.privacy.guarantee.evidence import proven_by
 from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.guarantee.rounding import float_down, float_up
 from sosdp.privacy.inputs import floats
 from sosdp.privacy.terms import Terms, on_terms
 
@@ -118,13 +119,11 @@ class StrongConvexProgram:
         bounds = []
         if self.alpha is not None:
             root = calibrate.root_up(2 * Fraction(self.alpha) / kappa)
-            bounds.append(
-                root if self.fixed_set else calibrate.float_up(Fraction(root) + Fraction(self.radius or 0.0))
-            )
+            bounds.append(root if self.fixed_set else float_up(Fraction(root) + Fraction(self.radius or 0.0)))
         if self.oscillation is not None:
             bounds.append(calibrate.root_up(Fraction(self.oscillation) / kappa))
         if self.lipschitz is not None:
-            bounds.append(calibrate.float_up(Fraction(self.lipschitz) / kappa))
+            bounds.append(float_up(Fraction(self.lipschitz) / kappa))
         return bounds
 
     def near(self) -> str:
@@ -139,7 +138,7 @@ class StrongConvexProgram:
         are seen.
         """
         eta = nonnegative(eta_max, "eta_max")
-        return calibrate.float_up(Fraction(self.sensitivity(mode)) + 2 * eta)
+        return float_up(Fraction(self.sensitivity(mode)) + 2 * eta)
 
 
 @dataclass(frozen=True)
@@ -180,7 +179,7 @@ class ProjectionProgram(StrongConvexProgram):
         width = Fraction(self.high) - Fraction(self.low)
         bounds = [calibrate.root_up(Fraction(self.shift_l1) * width), *super()._tight_bounds()]
         if self.shift_frobenius is not None:
-            bounds.append(calibrate.float_up(Fraction(self.shift_frobenius)))
+            bounds.append(float_up(Fraction(self.shift_frobenius)))
         return bounds
 
 
@@ -285,8 +284,8 @@ def release_symmetric(
     # before it is known whether it is needed: a bad shape must raise on all data sets alike
     substitute = np.broadcast_to(np.asarray(known.fallback, dtype=np.float64), (n, n))
     # NaN and None count as failed; nothing is raised, for that would tell about the data.
-    failed = certified_eta is None or not certified_eta <= calibrate.float_down(eta)
-    facts = _solver_assumptions(float(eta), calibrate.float_up(exact), solver_complete)
+    failed = certified_eta is None or not certified_eta <= float_down(eta)
+    facts = _solver_assumptions(float(eta), float_up(exact), solver_complete)
     vector = release_vector(
         replace(terms, public={**terms.public, "n": n}).assuming(*facts),
         (substitute if failed else values)[upper],
@@ -303,7 +302,7 @@ def release_symmetric(
     counts = np.zeros((n, n), dtype=np.int64)
     counts[upper] = noisy.counts
     counts += counts.T
-    diagonal = float(finite(known.diagonal, "diagonal"))
+    diagonal = float_up(Fraction(finite(known.diagonal, "diagonal")))
     reach = abs(diagonal)
     np.fill_diagonal(counts, noise.quantise(diagonal, noisy.grid, low=-reach, high=reach))
     return vector.postprocess(NoisyArray(counts, noisy.grid, noisy.scale))
@@ -332,12 +331,12 @@ def release_vector(
         ValueError: public arguments out of range; never because of the entries.
     """
     array = floats(values)
-    low, high = float(finite(low, "low")), float(finite(high, "high"))
+    low, high = float_down(Fraction(finite(low, "low"))), float_up(Fraction(finite(high, "high")))
     if low > high:
         raise ValueError(f"the public box needs low <= high, got [{low}, {high}]")
     plan = grid_gaussian(
         terms,
-        sensitivity=calibrate.float_up(positive(sensitivity, "sensitivity")),
+        sensitivity=float_up(positive(sensitivity, "sensitivity")),
         count=array.size,
         largest=max(abs(low), abs(high)),
         law="discrete" if terms.backend == "opendp" else "rounded",
