@@ -112,8 +112,8 @@ class PrivacyLoss:
     def epsilon(self, delta: float) -> float:
         """Least epsilon proven at this delta (pessimistic discretisation, with an allowance for float64);
         infinite if none."""
-        found = float(self._distribution().get_epsilon_for_delta(delta))
-        return found + 1e-12 * (1.0 + found)
+        least = float(self._distribution().get_epsilon_for_delta(delta))
+        return least + 1e-12 * (1.0 + least)
 
     def delta(self, epsilon: float) -> float:
         """Least delta proven at this epsilon (float64, pessimistic discretisation)."""
