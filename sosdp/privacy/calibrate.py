@@ -93,8 +93,8 @@ def one_of(value: Any, name: str, words: Iterable[str]) -> str:
 
 
 def _budget(value: Any, name: str) -> float:
-    number = value if isinstance(value, Fraction) else _exact(value, name)
-    return float_down(number) if isinstance(number, Fraction) else number
+    given = value if isinstance(value, Fraction) else _exact(value, name)
+    return float_down(given) if isinstance(given, Fraction) else given
 
 
 def _exact(value: Any, name: str) -> Fraction | float:
