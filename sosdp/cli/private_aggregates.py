@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from argparse import Namespace
 from typing import Any
 
@@ -11,11 +12,12 @@ from sosdp.privacy.calibrate import check_delta
 from sosdp.privacy.files import InputFileError
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rows import readable
-from sosdp.privacy.schema import Schema, SchemaError
+from sosdp.privacy.schema import Schema, SchemaError, day
 from sosdp.privacy.table import Asked, Table
 from sosdp.privacy.table.answers import ENTRIES
 
 QUARTILES = "0.25,0.5,0.75"
+_DATE = re.compile(r"\d{4}-\d\d-\d\d.*")
 SHOWN, FEW = 1000, 20  # rows for people: of answers, and of a synthetic table
 
 
@@ -105,12 +107,17 @@ def _bins(arguments: Namespace) -> Any:
     text, edges = arguments.bins, arguments.name == "histogram"
     if text.strip().isdecimal():
         return int(text)
-    forms = "a number, or edges such as 0,18,65" if edges else "a whole number such as 16"
+    forms = (
+        "a number, or edges such as 0,18,65, or 2020-01-01,2030-01-01"
+        if edges
+        else "a whole number such as 16"
+    )
     problem = InputError(f"sosdp private {arguments.name}: --bins: {forms}")
     if not edges:
         raise problem
     try:
-        return [float(part) for part in text.split(",")]
+        parts = [part.strip() for part in text.split(",")]
+        return [day(part) if _DATE.fullmatch(part) else float(part) for part in parts]
     except ValueError:
         raise problem from None
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import operator
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -30,7 +31,7 @@ def finite(value: Any, name: str, sign: str = "") -> Number:
     Raises:
         ValueError: no finite number, a truth value, or one of another sign.
     """
-    exact = None if isinstance(value, np.longdouble) else number(value)
+    exact = None if isinstance(value, np.longdouble | Decimal) else number(value)
     if exact is None and not isinstance(value, str | bytes):
         with contextlib.suppress(TypeError, ValueError, OverflowError, AttributeError):
             exact = Fraction(*value.as_integer_ratio())  # a decimal, or more digits than a float has

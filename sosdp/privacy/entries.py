@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from decimal import Decimal
 from inspect import getattr_static
 from operator import methodcaller
 from typing import Any
@@ -25,8 +24,7 @@ def listed(values: Any, unread: Callable[[Any], Any] | None = None) -> Any:
     """The entries of a column, or the rows of a frame: an array where the types are numpy's, else a list.
 
     Entries that a type of pandas, polars or Arrow calls missing are NaN or pandas' NA, times without one of
-    them NaT; what Python cannot hold, as texts that are not UTF-8, is NaN. Masked entries are None. Decimal
-    numbers of Arrow are integers where they are whole.
+    them NaT; what Python cannot hold, as texts that are not UTF-8, is NaN. Masked entries are None.
 
     Args:
         unread: what becomes of a column of Arrow whose type is none of numbers, truths, texts, dates and
@@ -121,8 +119,6 @@ def _of_arrow(column: Any, unread: Callable[[Any], Any] | None) -> Any:
         return [names[place] for place in places.tolist()]
     kind, numbers = column.type, are_numbers(column.type)
     signed = types.is_floating(kind) or types.is_date(kind) or types.is_timestamp(kind)  # NaN, NaT
-    if types.is_decimal(kind):
-        return [_read(entry, _shortest) for entry in column.to_pylist()]
     if signed or (numbers and not column.null_count):
         return column.to_numpy(zero_copy_only=False)
     if types.is_string(kind) or types.is_large_string(kind):
@@ -139,11 +135,6 @@ def are_numbers(kind: Any) -> bool:
     return any(
         is_one(kind) for is_one in (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
     )
-
-
-def _shortest(entry: Decimal) -> int | float:
-    """A whole number as an integer, another one as the nearest float."""
-    return int(entry) if entry == int(entry) else float(entry)
 
 
 def _read(entry: Any, read: Callable[[Any], Any]) -> Any:

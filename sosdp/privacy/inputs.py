@@ -14,6 +14,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -29,6 +30,9 @@ from sosdp.privacy.silence import no_warnings
 LONGEST = 1 << 12
 """Integers of more bits count as infinite: no arithmetic on one record may take the machine."""
 
+MOST_DIGITS = 1200
+"""Decimal numbers of more digits, before or after the mark, count as the nearest float."""
+
 DEEPEST = 8
 """What is nested deeper is no number and no key."""
 
@@ -39,8 +43,9 @@ DEEPEST = 8
 def plain(value: Any) -> Any:
     """The value as a bool, int, float, str or bytes of Python itself, or None for every other kind of object.
 
-    numpy's scalars and arrays of no dimension are what they hold; masked entries, times, complex numbers and
-    longer arrays are None. Never raises, and calls no method of a subclass.
+    numpy's scalars and arrays of no dimension are what they hold, decimal numbers integers where they are
+    whole, else the nearest float; masked entries, times, complex numbers and longer arrays are None. Never
+    raises, and calls no method of a subclass.
     """
     kind = type(value)
     if kind is float or kind is int or kind is bool or kind is str or kind is bytes or value is None:
@@ -60,6 +65,11 @@ def plain(value: Any) -> Any:
         return str.__str__(value)
     if issubclass(kind, bytes):
         return bytes.__add__(b"", value)
+    if issubclass(kind, Decimal):
+        exact = _decimal(value)
+        if isinstance(exact, Fraction):  # float() of one may overflow
+            return exact.numerator if exact.denominator == 1 else Decimal.__float__(value)
+        return exact
     if issubclass(kind, np.bool_):
         return bool(np.generic.item(value))
     if issubclass(kind, np.integer) and not issubclass(kind, np.timedelta64):
@@ -77,7 +87,9 @@ def number(value: Any) -> Fraction | float | None:
     # a class may have a metaclass with code of its own, which `issubclass` of an abstract base would run
     if any(base is Fraction for base in type.__dict__["__mro__"].__get__(type(value))):
         return _fraction(value)
-    result = plain(value)
+    result = _decimal(value) if issubclass(type(value), Decimal) else plain(value)
+    if type(result) is Fraction:
+        return result
     if type(result) is float:
         return None if result != result else result if math.isinf(result) else Fraction(result)
     if type(result) is int or type(result) is bool:
@@ -96,6 +108,16 @@ def _fraction(value: Any) -> Fraction | float | None:
     if max(part.bit_length() for part in parts) > LONGEST:
         return math.inf if parts[0] > 0 else -math.inf
     return Fraction(parts[0], parts[1])
+
+
+def _decimal(value: Decimal) -> Fraction | float:
+    """A `Decimal` exactly, or where it has too many digits or none as a float."""
+    if Decimal.is_nan(value):  # a signalling one raises where it is converted
+        return math.nan
+    digits, exponent = Decimal.as_tuple(value)[1:]
+    if not isinstance(exponent, int) or max(len(digits), abs(exponent)) > MOST_DIGITS:
+        return Decimal.__float__(value)
+    return Fraction(*Decimal.as_integer_ratio(value))
 
 
 def as_float(value: Any) -> float:

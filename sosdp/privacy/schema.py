@@ -47,6 +47,11 @@ def days(time: dates.datetime) -> float:
     return (time - epoch) / dates.timedelta(1)
 
 
+def day(value: Any) -> float:
+    """Days since 1970 of a public date or its ISO text; ValueError for what is none."""
+    return days(dates.datetime.fromisoformat("" if isinstance(value, int) else str(value)))
+
+
 def _spelled(text: str) -> Decimal | str:
     """The number that a text spells, exactly; the text where it spells none.
 
@@ -223,7 +228,7 @@ def _bound(value: Any, kind: str, place: str, inwards: Callable[[float], int]) -
     value = value if plain(value) is None else plain(value)
     if kind == "date":
         try:
-            return days(dates.datetime.fromisoformat("" if isinstance(value, int) else str(value)))
+            return day(value)
         except ValueError:
             raise SchemaError(f"{place}: a date such as 2030-01-01 is expected") from None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):

@@ -83,6 +83,8 @@ def test_groups_histograms_and_dates(files, capsys):
     assert [row["bin"] for row in rows("histogram", "t.csv", "--column", "region")] == ["N", "S"]
     bins = rows("histogram", "t.csv", "--column", "age", "--bins", "0,18,65")
     assert [row["bin"] for row in bins] == [[0, 18], [18, 65], [65, 120]]
+    born = rows("histogram", "t.csv", "--column", "born", "--bins", "1950-01-01,2000-01-01")
+    assert [row["bin"][0] for row in born] == ["1900-01-01", "1950-01-01", "2000-01-01"]
     assert abs(bins[0]["value"] - sum(k % 90 < 18 for k in range(2000))) < 12
     table = rows("table", "t.csv", "--by", "region")
     assert {row["statistic"] for row in table} == {"count", "mean", "quantile"}

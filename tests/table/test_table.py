@@ -173,6 +173,32 @@ def test_every_entry_is_in_a_bin(people):
     )
 
 
+def test_edges_of_dates_are_dates():
+    """Texts and dates were refused, though the answer has them: only days since 1970 were edges."""
+    born = {"type": "date", "low": "2000-01-01", "high": "2010-01-01"}
+    days = [datetime.date(2000, 6, 1), datetime.date(2001, 1, 1), datetime.date(2003, 1, 1)]
+    table = Table({"born": days}, {**SCHEMA, "columns": {"born": born}}, 1e9)
+    edges = ["2001-01-01", "2003-01-01"]
+    kinds = [edges, [11323, 12053], [*map(datetime.date.fromisoformat, edges)], [*map(np.datetime64, edges)]]
+    for given in kinds:
+        rows = table.histogram("born", given).release().value["rows"]
+        assert [row["value"] for row in rows] == [1, 1, 1]
+        assert rows[1]["bin"] == edges
+    with pytest.raises(ValueError, match="such as 2030-01-01"):
+        table.histogram("born", ["spring", "summer"])
+
+
+def test_columns_whose_type_the_schema_does_not_read_are_refused():
+    """All of their entries were missing, and nothing said so."""
+    pay = {**SCHEMA, "columns": {"pay": {"type": "number", "low": 0, "high": 9}}}
+    for kind in ("timedelta64[s]", "datetime64[D]", "complex128"):
+        table = Table({"pay": np.ones(3).astype("int64").astype(kind)}, pay, 1.0).count("pay")
+        with pytest.raises(TypeError, match="'pay' has type"):
+            table.release()
+    decimals = Table({"pay": [Decimal("1.5"), Decimal(7), Decimal("NaN")]}, pay, 1e9).count("pay").sum("pay")
+    assert [row["value"] for row in decimals.release().value["rows"]] == [2, pytest.approx(8.5)]
+
+
 def test_quantiles_near_the_ends_are_those_that_were_asked(people):
     rows = Table(people, SCHEMA, 1.0).quantiles("age", [0.9995, 1 / 3]).release().value["rows"]
     assert [row["quantile"] for row in rows] == [0.9995, 1 / 3]
@@ -256,6 +282,7 @@ def test_without_intervals_quantiles_have_the_whole_budget(people):
         ),
         (lambda t: t.quantiles("age", [0.5]).quantiles("age", [0.25, 0.5]), ValueError, "twice"),
         (lambda t: t.histogram("age", 3).histogram("age", 3), ValueError, "twice"),
+        (lambda t: t.by("region", "age"), ValueError, "a list of keys"),
         (lambda t: t.by("age"), SchemaError, "categories"),
         (
             lambda t: t.by("city").count().release(),

@@ -5,6 +5,7 @@ Proof: docs/proofs/tables.md
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dates
 import math
 from collections.abc import Iterable, Sequence
@@ -24,7 +25,7 @@ from sosdp.privacy.guarantee.adjacency import (
 )
 from sosdp.privacy.guarantee.rounding import rational
 from sosdp.privacy.inputs import as_float, plain
-from sosdp.privacy.schema import Column, Schema, SchemaError
+from sosdp.privacy.schema import Column, Schema, SchemaError, day
 from sosdp.privacy.table.quantiles import Quantiles
 from sosdp.privacy.table.statistics import Count, Histogram, Mean, SampledMean, Statistic, Sum
 
@@ -208,9 +209,10 @@ def histogram(schema: Schema, name: str, bins: int | Sequence[float] | None = No
 
     Args:
         bins: how many of equal width between the bounds (by default BINS), or their edges, in ascending
-            order. Where the bounds reach further than the edges, two bins more hold what lies between, so
-            every entry is in a bin. Of a column of integers so many at most, each with as many whole numbers
-            (the last with what is left); by default one for every number where they are at most FEW.
+            order (of dates: dates, their ISO texts, or days since 1970). Where the bounds reach further than
+            the edges, two bins more hold what lies between, so every entry is in a bin. Of a column of
+            integers so many at most, each with as many whole numbers (the last with what is left); by
+            default one for every number where they are at most FEW.
 
     Raises:
         ValueError: edges that do not ascend, or bins for categories.
@@ -235,16 +237,26 @@ def histogram(schema: Schema, name: str, bins: int | Sequence[float] | None = No
             return Histogram(column, edges=tuple(map(int, [*starts, end])))
         edges = np.linspace(low, high, count + 1).tolist() if high > low else [low, high]
     else:
-        edges = list(map(as_float, bins)) if given is None and isinstance(bins, Iterable) else []
+        read = _edge if column.type == "date" else as_float
+        edges = list(map(read, bins)) if given is None and isinstance(bins, Iterable) else []
     ascending = all(a < b for a, b in zip(edges, edges[1:], strict=False)) or (
         low == high and len(edges) == 2
     )
     if len(edges) < 2 or not ascending or not all(map(math.isfinite, edges)):
-        raise ValueError("bins: a number, or at least two finite edges in ascending order")
+        such = " such as 2030-01-01" if column.type == "date" else ""
+        raise ValueError(f"bins: a number, or at least two finite edges{such} in ascending order")
     below, above = ([low] if low < edges[0] else []), ([high] if edges[-1] < high else [])
     edges = [*below, *edges, *above]
     whole = column.type == "integer" and all(map(float.is_integer, edges))
     return Histogram(column, edges=tuple(map(int, edges) if whole else edges))
+
+
+def _edge(value: Any) -> float:
+    """An edge of a bin of dates in days since 1970, NaN for what is none."""
+    number = as_float(value)
+    with contextlib.suppress(ValueError):
+        return day(value) if math.isnan(number) else number
+    return math.nan
 
 
 def groups(schema: Schema, name: str, keys: Iterable[Any] | None) -> Groups:
@@ -256,6 +268,8 @@ def groups(schema: Schema, name: str, keys: Iterable[Any] | None) -> Groups:
             column of numbers without keys.
     """
     column = next((column for column in schema.columns if column.name == name), None)
+    if isinstance(keys, str | bytes):
+        raise ValueError(f"keys: a list of keys of column {name!r} is expected; groups are of one column")
     listed = None if keys is None else tuple(str(key).strip() for key in keys)
     if listed is not None and (not listed or len(set(listed)) < len(listed)):
         raise ValueError("keys must be distinct, and at least one")

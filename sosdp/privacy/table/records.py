@@ -178,12 +178,24 @@ def _frame(frame: Any, question: Question) -> Iterator[Chunk]:
     names, wanted = [str(label) for label in labels], _wanted(question)
     places = places_of("the table", "columns", names, wanted)
     taken = {name: _listed(name, frame[labels[place]]) for name, place in zip(wanted, places, strict=True)}
+    for column in question.columns:
+        _check_type(taken[column.name], column)
     first = next(iter(frame.values()), ()) if isinstance(frame, Mapping) else frame
     require_computed(first)
     lengths = {len(column) for column in taken.values() or (first,)}
     if len(lengths) > 1:
         raise ValueError("the columns of a table have one length")
     yield from _columns(taken, lengths.pop(), question)
+
+
+def _check_type(values: Any, column: Column) -> None:
+    """TypeError where the public type of a column is one whose entries the schema's type would not read."""
+    kind = getattr(getattr(values, "dtype", None), "kind", "O")
+    if kind in "mc" or (kind == "M" and column.type != "date"):
+        raise TypeError(
+            f"column {column.name!r} has type {values.dtype}, of which the schema's type {column.type!r} "
+            "reads no entry: state the type date, or recode publicly (times: seconds as numbers)"
+        )
 
 
 def _columns(taken: Mapping[str, Any], count: int, question: Question) -> Iterator[Chunk]:
