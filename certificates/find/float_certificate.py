@@ -32,7 +32,7 @@ from sosdp.relaxation.solve.solve import cubic_work
 
 INNER = 1e-2  # relative slack at which a point inside the cone is looked for
 BEYOND_DOUBLES = 1e-10  # slacks below it are proven in higher precision at once
-BITS = (20, 34, 53)
+BITS = (20, 34, 53, 106)  # the last for numbers in units that are far apart
 FEW_BITS = (0, 1, 2, 3, 4, 6, 8, 10)
 _DIGITS = 1e-15  # of the value
 _NEAR = (1e-7, 1e-6)  # a short fraction this near to the value is tried before any slack
@@ -129,7 +129,7 @@ class FloatCertificate(PickledByName):
         is and can be proven; else the smallest slack of 1e-7 ... 1e-3 that works.  slack: relative to
         max(min(1, size), |value|), size that of the objective, whose constant is left out of the value where
         it is large beside all else; the bound is the shortest decimal in the outer half of the slack.
-        bits: binary places, by default 20, 34, 53 in turn.  Raises NotCertifiable with the reason in words.
+        bits: binary places, by default 20, 34, 53, 106 in turn.  Raises NotCertifiable with the reason.
         Cost: one more solve (two at worst), about as long as the first, and milliseconds.
         """
         if bound is not None and slack is not None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from flint import fmpq
@@ -40,6 +40,7 @@ from sosdp.conic.exact.integers import as_floats
 from sosdp.relaxation.duals import DualData, GramBlock
 
 Gram = list[list[fmpq]]
+Found = TypeVar("Found")
 
 
 class CertificateError(Exception):
@@ -65,7 +66,7 @@ def checked(claim: Claim, multipliers: Iterable[Multiplier]) -> Proof:
     return proof
 
 
-def first(way: Callable[[Any], Proof], options: Sequence[Any], said: str = "") -> Proof:
+def first(way: Callable[[Any], Found], options: Sequence[Any], said: str = "") -> Found:
     """The proof of the first option that has one; NotCertifiable with what stopped the last, and which."""
     for option in options:
         try:

@@ -18,14 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from certificates.exact import binary, exact_number, short_decimal
-from certificates.find.rounding import NotCertifiable
+from certificates.exact import binary, exact_number, nice_fraction, short_decimal
+from certificates.find.rounding import NotCertifiable, first
 from certificates.find.word_claims import BITS, Claimed, Terms, Word
 from certificates.find.word_classes import WordClasses, stages
-from certificates.kernel import NotProven, within
+from certificates.kernel import NotProven, rank, within
 from certificates.kernel_words import ONE, WORK, Problem
 from certificates.proof import WordProof
 
+_FEW_BITS = 8  # which often meet short fractions in singular Gram matrices
 _GIVEN = Fraction(1, 10**12)  # of the best bound, for one in few digits
 Gram = list[list[Fraction]]
 # c p* h p, h the number k of a list of hypotheses, or 1: list, k, p, c
@@ -39,7 +40,8 @@ class WordCertificate:
     result: Any = field(repr=False)
 
     def exact(self, bound: Any = None) -> WordProof:
-        """An exact proof of the best bound that rounding leaves, or of `bound` (int, Fraction or text).
+        """An exact proof of a short fraction near the value, of the best bound that rounding leaves, or of
+        `bound` (int, Fraction or text).
 
         Raises NotCertifiable where there are no multipliers, or rounding them leaves no proof.
         """
@@ -47,17 +49,24 @@ class WordCertificate:
         if not result.blocks or not np.isfinite(result.gamma) or result.status in ("unbounded", "failed"):
             raise NotCertifiable(f"there are no multipliers to round: {result.reason or result.status}")
         wanted = None if bound is None else exact_number(bound)
-        try:
-            with within(2 * WORK):  # the claim is read for the search, and again for the lines
-                return _Writer(Claimed(result.stated, result.status == "infeasible"), result).proof(wanted)
-        except NotProven as error:
-            raise NotCertifiable(f"the kernel does not take it: {error}") from error
+        size, refuted = max(1.0, abs(result.bound)), result.status == "infeasible"
+        short = nice_fraction(result.bound, 1e-7 * size) if wanted is None and not refuted else wanted
+
+        def at(end: Fraction | None, bits: int) -> WordProof:
+            try:
+                with within(2 * WORK):  # the claim is read for the search, and again for the lines
+                    return _Writer(Claimed(result.stated, refuted), result, bits).proof(end)
+            except NotProven as error:
+                raise NotCertifiable(f"the kernel does not take it: {error}") from error
+
+        few = [(short, _FEW_BITS)] if short is not None else []
+        return first(lambda option: at(*option), [*few, (wanted, BITS)])
 
 
 class _Writer:
     """Lines of one proof as they are found."""
 
-    def __init__(self, claimed: Claimed, result: Any) -> None:
+    def __init__(self, claimed: Claimed, result: Any, bits: int) -> None:
         self.claimed, self.problem = claimed, claimed.problem
         self.stated, self.blocks, self.multipliers = result.stated, result.blocks, result.multipliers
         place = claimed.place
@@ -68,7 +77,7 @@ class _Writer:
         self.sizes = {self.claimed.place[k]: math.log2(n) for k, n in norms if 0 < n < math.inf}
         words = {self.claimed.word(w) for block in self.blocks for w in block.words}
         # a rounded entry costs as much as the norms of two words
-        self.bits = BITS + 2 * max([0, *(self._size(w) for w in words)])
+        self.bits = bits + 2 * max([0, *(self._size(w) for w in words)])
         self.rest: dict[Word, Fraction] = {}
         self.summands: list[tuple[Fraction, list]] = []  # weights and the lines that make facts
         self.adjoined: list[list] = []
@@ -221,7 +230,7 @@ class _Writer:
         units, lowest, size = self._measured(basis, np.array(gram, dtype=float))
         need = len(gram) * 4e-16 * max(size, 1e-30) - lowest
         cost = Fraction(0)
-        if need > 0:
+        if need > 0 and rank(gram) is None:
             for k, (((w, _),), unit) in enumerate(zip(basis, units.tolist(), strict=True)):
                 least = Fraction(need) / Fraction(unit) ** 2
                 e = Fraction(ceil(least * 2 ** (self.bits + 12)), 2 ** (self.bits + 12))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from flint import fmpq
 
+import certificates
 import sosdp as sd
 from certificates.exact import Rules, monomials_of, monos_of, multiply, polynomial_of, short_decimal, terms_of
 from certificates.find.facial import Faces
@@ -274,3 +275,10 @@ def test_multipliers_near_the_largest_float_are_rounded(kind):
         statement = claim("lower_bound", x**2 + 10**300 * y, 0, equalities=(y - 1,))
         cofactor = [(0, sd.polynomial(1e300))]
         proved(statement, Dual([block("sos", [[1e300, 0], [0, 1]], ONE, x)], cofactor), 60)
+
+
+def test_numbers_are_rounded_in_units_that_are_far_apart():
+    x, y = sd.variables("x y")
+    box = sd.System(x >= -1e6, x <= 1e6, y >= -1e-6, y <= 1e-6)
+    proof = certificates.extract(sd.minimize(x * y, box, products="schmudgen")).exact()
+    assert -1 - 1e-6 <= float(proof.bound) <= -1

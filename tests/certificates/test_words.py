@@ -140,6 +140,14 @@ def test_proofs_are_near_the_certified_bound_and_valid(name):
         assert sign * (float(proof.bound) - result.bound) < 1e-6
 
 
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [("nothing", 0), ("on_ball", "-3/4"), ("norms", "-1/4"), ("trace", -4), ("unbounded", "-1/2")],
+)
+def test_a_short_bound_is_proven_as_it_is(name, end):
+    assert solved(name)[1].bound == Fraction(end)
+
+
 def test_a_bound_of_ones_own_is_proven_or_refused():
     result = certificates.extract(solved("chsh")[0])
     assert result.exact("2829/1000").bound == Fraction(2829, 1000)
@@ -197,14 +205,13 @@ def test_norms_near_the_largest_float_end_in_an_outcome():
 
 
 def test_letters_without_norm_and_squares_without_inside_are_refused():
-    x, y = sd.operators("x y")
+    x, y = sd.operators("x", party="P"), sd.operators("y", party="Q")
+    form = (x**2 - y**2 * Fraction(1, 3)) ** 2  # rounding misses the only Gram matrix
     refuse(
-        (
-            lambda: certificates.extract(sd.minimize((x - y) ** 2, level=1)).exact(),
-            None,
-            certificates.NotCertifiable,
-        )
+        (lambda: certificates.extract(sd.minimize(form, level=2)).exact(), None, certificates.NotCertifiable)
     )
+    form = (x**2 - y**2) ** 2  # and meets this one
+    assert certificates.extract(sd.minimize(form, level=2)).exact().bound == 0
 
 
 # ------------------------------------------------------------------------------------- brute force
