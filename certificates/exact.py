@@ -6,6 +6,7 @@ A monomial is the ascending tuple of its variable ids with repetitions, () being
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
@@ -232,7 +233,7 @@ def short_decimal(low: float | Fraction, high: float | Fraction) -> Fraction:
     bottom, top = Fraction(low), Fraction(high)
     if not bottom < top:
         raise ValueError(f"empty interval [{low}, {high}]")
-    for power in range(20, -380, -1):
+    for power in range(309, -380, -1):
         unit = Fraction(10) ** power
         if top // unit * unit >= bottom:
             return top // unit * unit
@@ -270,9 +271,17 @@ def exact_number(value: Any) -> Fraction:
     if isinstance(value, bool):
         raise ValueError("a bound must be a number")
     try:
-        return Fraction(repr(float(value))) if isinstance(value, (float, np.floating)) else Fraction(value)
-    except (TypeError, ValueError, ZeroDivisionError):
-        raise ValueError(f"a bound must be a finite number, not {value!r}") from None
+        number = Fraction(repr(float(value))) if isinstance(value, (float, np.floating)) else Fraction(value)
+        float(number)
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+        raise ValueError(f"a bound must be a finite number, not {reprlib.repr(value)}") from None
+    return number
+
+
+def below_one(values: Iterable[Any]) -> int:
+    """How many binary places the largest of some numbers is below 1; 0 where it is not."""
+    largest = max(map(abs, values), default=0) or 1
+    return max(0, int(largest.denominator).bit_length() - int(largest.numerator).bit_length())
 
 
 def binary(value: Any, bits: int) -> Fraction:

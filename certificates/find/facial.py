@@ -171,7 +171,7 @@ class Faces:
             return self._assemble(system, changed)
 
         short = [partial(_multiples, d) for d in _DENOMINATORS if entries <= _SHORT]
-        return first(proof, [*short, *(partial(dyadic, bits=bits) for bits in _BITS)])
+        return first(proof, [*short, *(partial(dyadic, bits=bits + system.rounder.unit) for bits in _BITS)])
 
     def _assemble(self, system: Linear, numbers: list[fmpq]) -> Proof:
         rounder = system.rounder

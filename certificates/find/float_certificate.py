@@ -21,12 +21,11 @@ from certificates.find.refine import refined_proof
 from certificates.find.rounding import NotCertifiable, Rounder, first
 from certificates.find.separation import separate
 from certificates.find.univariate import is_univariate, univariate_proof
-from certificates.find.ways import SLACKS, Outcome, Way, outcome, proven
+from certificates.find.ways import SLACKS, Outcome, Way, outcome, proven, room
 from certificates.identity import Claim
 from certificates.proof import Proof
 from sosdp.algebra.pickled_by_name import PickledByName
 from sosdp.progress import shown
-from sosdp.relaxation.assemble.identity import is_large_constant
 from sosdp.relaxation.duals import DualData, GramBlock
 from sosdp.relaxation.solve.solve import cubic_work
 
@@ -34,7 +33,6 @@ INNER = 1e-2  # relative slack at which a point inside the cone is looked for
 BEYOND_DOUBLES = 1e-10  # slacks below it are proven in higher precision at once
 BITS = (20, 34, 53, 106)  # the last for numbers in units that are far apart
 FEW_BITS = (0, 1, 2, 3, 4, 6, 8, 10)
-_DIGITS = 1e-15  # of the value
 _NEAR = (1e-7, 1e-6)  # a short fraction this near to the value is tried before any slack
 _NICE_WORK, _LITTLE_WORK = 5e8, 1e6  # sum of R^3 over the blocks up to which that is made
 _PLACES = 20  # to which minimisers are refined
@@ -65,22 +63,12 @@ class FloatCertificate(PickledByName):
         """The float multipliers as the solver left them."""
         return self._renamed(self.result.dual)
 
-    @cached_property
-    def size(self) -> float:
-        """What a slack is relative to: one, or less where the objective is smaller, and the value, less a
-        constant that is large beside all other coefficients: the solver never saw that."""
-        assert self.value is not None
-        value = abs(self.value)
-        (p,) = self.claim.objectives
-        constant, others = float(p.constant), [abs(float(c)) for c in (p - p.constant).coefs.tolist()]
-        if is_large_constant(abs(constant), max(others, default=0.0)):
-            value = min(value, abs(self.value - constant))
-        return max(min(1.0, self.result.scaling.unit), value)
-
     def room(self, slack: float) -> float:
-        """How much a slack is, and no less than what floats of the value's size tell apart."""
+        """How much a slack is (see `certificates.find.ways`)."""
         assert self.value is not None
-        return max(slack * self.size, _DIGITS * abs(self.value))
+        (p,) = self.claim.objectives
+        others = map(float, (p - p.constant).coefs.tolist())
+        return room(slack, self.value, float(p.constant), others, self.result.scaling.unit)
 
     def _renamed(self, dual: Any) -> Any:
         """Multipliers of the kinds, and with the numbers of constraints, that the claim has."""
@@ -134,8 +122,6 @@ class FloatCertificate(PickledByName):
         """
         if bound is not None and slack is not None:
             raise ValueError("give a bound or a slack, not both")
-        if slack is not None and not 0 < slack < float("inf"):
-            raise ValueError(f"slack must be a positive number, not {slack!r}")
         places = BITS if bits is None else (bits,) if isinstance(bits, int) else tuple(bits)
         if not places or any(isinstance(b, bool) or not 1 <= b <= 1000 for b in places):
             raise ValueError(f"bits must be integers in 1..1000, not {bits!r}")
@@ -150,7 +136,7 @@ class FloatCertificate(PickledByName):
             return proven(self._ways(self.claim, places))
         if bound is not None:
             return self._at(replace(self.claim, bound=exact_number(bound)), places)
-        if slack is not None and slack < BEYOND_DOUBLES:
+        if slack is not None and self.room(slack) and slack < BEYOND_DOUBLES:
             return self._refined(slack)
         return self._near(SLACKS if slack is None else (slack,), places)
 
@@ -213,13 +199,13 @@ class FloatCertificate(PickledByName):
         assert self.value is not None
         value = self._sign * self.value
         depth = max(INNER, slacks[-1])
-        inner = self._recentre(value - depth * self.size)
+        inner = self._recentre(value - self.room(depth))
         if inner is None or not inner.margin > 0:
             raise NotCertifiable(_no_interior(inner))
 
         def at(slack: float) -> Proof:
             claim = self._below(slack)
-            weight = min(1.0, (value - self._sign * float(claim.bound or 0)) / (depth * self.size))
+            weight = min(1.0, (value - self._sign * float(claim.bound or 0)) / self.room(depth))
             try:
                 return self._round(claim, mixture(self.dual, inner, weight), places)
             except NotCertifiable as error:
@@ -306,8 +292,13 @@ class FloatCertificate(PickledByName):
 
     def _ways(self, claim: Claim, places: tuple[int, ...]) -> list[Way]:
         """The ways to a proof of exactly this claim, in their order."""
-        infeasible = claim.kind == "infeasible"
-        at = 1.0 if infeasible else 0.0 if claim.bound is None else self._sign * float(claim.bound)
+        at = (
+            1.0
+            if claim.kind == "infeasible"
+            else 0.0
+            if claim.bound is None
+            else self._sign * float(claim.bound)
+        )
 
         @cache
         def inner() -> Any:
@@ -318,13 +309,14 @@ class FloatCertificate(PickledByName):
                 raise NotCertifiable(_no_interior(inner()))
             return self._round(claim, inner(), places)
 
-        # A face of the cone: short fractions in singular Gram matrices are often met by rounding to few bits.
-        ways: list[Way] = [
-            ("", inside),
-            ("", lambda: inner() and self._round(claim, inner(), FEW_BITS)),
-            ("on a face of the cone", lambda: self.on_face(claim)),
-        ]
-        if infeasible:
+        # short fractions in singular Gram matrices are often met by rounding to few bits
+        few: Way = ("", lambda: inner() and self._round(claim, inner(), FEW_BITS))
+        return [("", inside), few, *self.singular(claim)]
+
+    def singular(self, claim: Claim) -> list[Way]:
+        """The ways to a proof of exactly this claim whose Gram matrices are singular, in their order."""
+        ways: list[Way] = [("on a face of the cone", lambda: self.on_face(claim))]
+        if claim.kind == "infeasible":
             return [*ways, ("by linear algebra", lambda: refutation(claim, self.result.degree))]
         if is_univariate(claim):
             ways.append(("in one variable", lambda: univariate_proof(claim)))
@@ -334,8 +326,8 @@ class FloatCertificate(PickledByName):
         self, slack: float | None = None, bound: Fraction | None = None, quick: bool = False
     ) -> Proof:
         """A proof from the central path in ball arithmetic (see `certificates.find.refine`)."""
-        room = None if slack is None else exact_number(slack) * exact_number(self.size)
-        return refined_proof(self.claim, self.dual, room, bound, quick)
+        most = None if slack is None else exact_number(slack) * exact_number(self.room(1.0))
+        return refined_proof(self.claim, self.dual, most, bound, quick)
 
     def _round(self, claim: Claim, dual: Any, places: tuple[int, ...]) -> Proof:
         """Round to each number of bits in turn until the checker accepts; raises NotCertifiable."""

@@ -19,6 +19,7 @@ from flint import arb, arb_mat, fmpz_mat
 
 from certificates.exact import decimal, simplest_fraction, terms_of, value_at
 from certificates.find.rounding import NotCertifiable
+from certificates.find.ways import proven
 from certificates.identity import Claim
 from certificates.proof import Proof
 from sosdp.algebra.build import own_variables
@@ -69,14 +70,14 @@ def optimal_proof(of: Any) -> Proof:
         try:
             return _attained(of, bound, point)
         except NotCertifiable as error:
-            reason = f"at the bound {bound}: {error}"
+            reason = f"at the bound {bound}: {(*error.attempts, error)[0]}"
     attempts = (irrational, reason) if irrational else (reason,)
     raise NotCertifiable(f"no proof at the exact optimum found ({'; '.join(attempts)})", attempts=attempts)
 
 
 def _attained(of: Any, bound: Fraction, point: dict[int, Fraction] | None) -> Proof:
     """The proof of a bound, with a point that attains it, or without where a minimiser is seen to."""
-    proof: Proof = of.on_face(replace(of.claim, bound=bound))
+    proof = proven(of.singular(replace(of.claim, bound=bound)))
     for z in [point] if point is not None else islice(_guesses(of, bound), _TRIED):
         try:
             return attained(proof, z)

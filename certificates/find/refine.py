@@ -12,7 +12,6 @@ inequality and product multipliers, and moments of full rank.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 from flint import arb_mat
 
-from certificates.exact import fraction, rational, short_decimal
+from certificates.exact import below_one, fraction, rational, short_decimal
 from certificates.find.rounding import NotCertifiable, Rounder, linear
 from certificates.identity import Claim
 from certificates.proof import Proof
@@ -138,8 +137,7 @@ class _Path:
         low, high, grams = centred
         pairs = zip(rounder.blocks, grams, strict=True)
         blocks = tuple(replace(block, gram=gram) for block, gram in pairs)
-        gap = high - low
-        least = 20 + max(0, math.ceil(-math.log2(float(gap)))) if gap > 0 else 53
+        least = 20 + max(0, below_one([high - low]) - rounder.unit)
         refined = DualData(blocks, (), float(low))
         return Rounder(claim, refined).proof((least, 2 * least, 3 * least))
 

@@ -25,6 +25,7 @@ from certificates.exact import (
     Rules,
     Terms,
     add_to,
+    below_one,
     binary,
     monomials_of,
     multiply,
@@ -87,6 +88,7 @@ class Rounder:
         for u, (weight, p) in zip(self.squares, claim.squares, strict=bool(self.squares)):
             add_to(self.target, terms_of(p), rational(u))
             add_to(self.target, {(): -rational(u * u / (4 * weight))})
+        self.unit = below_one(self.target.values())
         # equalities in expectation are equalities with a constant multiplier
         self.equalities = [terms_of(p) for p in (*claim.equalities, *claim.expectations.equalities)]
         self.blocks = [b for b in dual.blocks if np.asarray(b.gram).size]
@@ -131,11 +133,13 @@ class Rounder:
         return result
 
     def multipliers(self, bits: int) -> tuple[Multiplier, ...]:
-        """Exact multipliers with entries rounded to `bits` binary places; the identity holds exactly.
+        """Exact multipliers with entries rounded to `bits` binary places, more in the unit of a small target;
+        the identity holds exactly.
 
         Raises NotCertifiable when some monomial cannot be matched or a Gram matrix is not positive
         semidefinite in floating point (the exact proof is left to the checker).
         """
+        bits += self.unit
         grams = [_dyadic(b.gram, bits) for b in self.blocks]
         cofactors: dict[int, Terms] = {}
         for j, polynomial in self.free:

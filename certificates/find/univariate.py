@@ -39,7 +39,7 @@ from certificates.exact import (
     short_decimal,
 )
 from certificates.find.rounding import NotCertifiable, checked
-from certificates.find.ways import SLACKS, proven
+from certificates.find.ways import SLACKS, proven, room
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra.polynomial import Polynomial
@@ -224,11 +224,12 @@ class SeriesCertificate:
         """A proof that the checker accepts, at `bound`, at a short fraction near the value, or at a slack."""
         if bound is not None:
             return self._proof(exact_number(bound))
-        sign, size = (-1 if self.sense == "maximize" else 1), max(1.0, abs(self.value))
-        value = sign * self.value
-        rooms = [room * size for room in (SLACKS if slack is None else (slack,))]
-        bounds = [sign * short_decimal(value - room, value - room / 2) for room in rooms]
-        nice = nice_fraction(self.value, 1e-7 * size) if slack is None else None
+        sign, others = -1 if self.sense == "maximize" else 1, [*map(float, (*self.cosines[1:], *self.sines))]
+        value, unit = sign * self.value, max(map(abs, others), default=0.0) or 1.0
+        slacks = SLACKS if slack is None else (slack,)
+        rooms = [room(s, self.value, float(self.cosines[0]), others, unit) for s in slacks]
+        bounds = [sign * short_decimal(value - r, value - r / 2) for r in rooms]
+        nice = nice_fraction(self.value, rooms[0]) if slack is None else None
         tried = bounds if nice is None else [nice, *bounds]
         return proven([("", partial(self._proof, bound)) for bound in tried])
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from certificates.find.rounding import NotCertifiable
 from certificates.proof import Proof, WordProof
+from sosdp.relaxation.assemble.identity import is_large_constant
 
 SLACKS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # relative to the value or the size of the objective, see `exact`
+_DIGITS = 1e-15  # of the value
 Way = tuple[str, Callable[[], Proof | None]]  # in words, and None or NotCertifiable where it has no proof
 
 _ADVICE = (
@@ -17,6 +19,19 @@ _ADVICE = (
     "rational or not visible; the data are badly scaled (rescale the variables); the slack is below "
     "the solver's accuracy (ask for a larger one: exact(slack=1e-3))"
 )
+
+
+def room(slack: float, value: float, constant: float, others: Iterable[float], unit: float) -> float:
+    """How much a slack is: relative to one, or a smaller unit, and the value, less a constant that is large
+    beside all other coefficients, which the solver never saw; no less than floats of the value tell apart.
+    ValueError for a slack that is no positive number."""
+    size = abs(value)
+    if is_large_constant(abs(constant), max(map(abs, others), default=0.0)):
+        size = min(size, abs(value - constant))
+    result = max(slack * max(min(1.0, unit), size), _DIGITS * abs(value))
+    if not (slack > 0 and result < float("inf")):
+        raise ValueError(f"slack must be a positive number, not {slack!r}")
+    return result
 
 
 @dataclass(frozen=True)

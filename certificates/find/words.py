@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from certificates.exact import binary, exact_number, nice_fraction, short_decimal
+from certificates.exact import below_one, binary, exact_number, nice_fraction, short_decimal
 from certificates.find.rounding import NotCertifiable, first
 from certificates.find.word_claims import BITS, Claimed, Terms, Word
 from certificates.find.word_classes import WordClasses, stages
@@ -77,7 +77,8 @@ class _Writer:
         self.sizes = {self.claimed.place[k]: math.log2(n) for k, n in norms if 0 < n < math.inf}
         words = {self.claimed.word(w) for block in self.blocks for w in block.words}
         # a rounded entry costs as much as the norms of two words
-        self.bits = bits + 2 * max([0, *(self._size(w) for w in words)])
+        self.unit = below_one(Fraction(c) for c in claimed.claim["objective"].values())
+        self.bits = bits + self.unit + 2 * max([0, *(self._size(w) for w in words)])
         self.rest: dict[Word, Fraction] = {}
         self.summands: list[tuple[Fraction, list]] = []  # weights and the lines that make facts
         self.adjoined: list[list] = []
@@ -341,7 +342,11 @@ class _Writer:
     def _written(self, low: Fraction, wanted: Fraction | None) -> WordProof:
         """The lines: facts, their sum, its images, commutators, and the claim with its bound."""
         claim, sign, refuted = self.claimed.claim, self.claimed.sign, self.claimed.refuted
-        best = Fraction(1) if refuted else short_decimal(low - max(abs(low), Fraction(1)) * _GIVEN, low)
+        best = (
+            Fraction(1)
+            if refuted
+            else short_decimal(low - max(abs(low), Fraction(1, 1 << self.unit)) * _GIVEN, low)
+        )
         end = best if wanted is None or refuted else sign * wanted
         if low <= 0 if refuted else low < end:
             said = f"{float(sign * low):.12g}"

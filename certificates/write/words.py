@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
+from fractions import Fraction
 
 from certificates.check import Verdict
 from certificates.identity import Claim, Identity, Multiplier
@@ -59,6 +61,7 @@ _PHRASES = {
 def _multiplier_words(claim: Claim, multiplier: Multiplier) -> str:
     kind, side = multiplier.kind, len(multiplier.basis)
     factors = [claim.multiplied(kind)[k] for k in multiplier.index]
+    weight = Fraction(multiplier.matrix.sum())
     plain = [] if kind.endswith("psd") else [_short(p) for p in factors]
     said = _PHRASES[kind].format(
         squares=f"a sum of squares of degree {multiplier.degree} (Gram matrix of side {side})",
@@ -67,7 +70,7 @@ def _multiplier_words(claim: Claim, multiplier: Multiplier) -> str:
         k=multiplier.index[0] if multiplier.index else "",
         it=plain[0] if plain else "",
         factors=" times ".join(f"({p})" for p in plain),
-        weight=float(multiplier.matrix.sum()),
+        weight=Decimal(weight.numerator) / weight.denominator,
         number="" if multiplier.polynomial is None else _short(multiplier.polynomial),
         of_square=claim.squares[multiplier.index[0]][0] if kind == "square" else "",
     )

@@ -1,0 +1,57 @@
+"""Bounds in very small and large units and far from 0: as near to the engine's as in units of 1."""
+
+from fractions import Fraction
+
+import pytest
+
+import certificates
+import sosdp as sd
+from certificates import NotCertifiable
+from tests.refusals import each, refuse
+
+x, y = sd.variables("x y")
+DISC = sd.System(x**2 + y**2 <= 1)
+
+
+def bell(unit):
+    a, b = sd.observables("A", 2), sd.observables("B", 2)
+    return sd.maximize(unit * (a[0] * (b[0] + b[1]) + a[1] * (b[0] - b[1])), level="1+AB")
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        lambda: sd.minimize(1e-200 * x * y, DISC),
+        lambda: sd.minimize(1e-300 * x * y, DISC),
+        lambda: sd.minimize(1e-100 * (x**4 - 3 * x)),
+        lambda: sd.minimize_trigonometric([1e-9, 1e-9], [1e-9]),
+        lambda: sd.minimize_trigonometric([0, 1e-300], []),
+        lambda: sd.minimize_trigonometric([1e9, 1, 1], []),
+        lambda: bell(1e-9),
+    ],
+)
+def test_a_bound_is_as_near_as_in_other_units(state):
+    result = state()
+    proof = certificates.extract(result).exact()
+    gap = abs(Fraction(result.certified_bound) - proof.bound)
+    assert proof.verify() and gap <= Fraction(1e-6) * min(abs(Fraction(result.bound)), 1)
+
+
+def test_the_optimum_far_from_zero_is_attained():
+    for p in ((x - 1000) ** 2 * (x - 1001) ** 2, (x - 10**9) ** 2):
+        proof = certificates.extract(sd.minimize(p)).optimum()
+        assert proof.bound == 0 and proof.claim.point is not None
+
+
+def test_numbers_beyond_floats_end_in_a_sentence():
+    best = certificates.extract(sd.minimize(x**4 - x))
+    series = certificates.extract(sd.minimize_trigonometric([0, 1], []))
+    huge = (10**400, "-1e400", Fraction(-(10**400)))
+    for of in (best, series):
+        refuse(*each(lambda bound, of=of: of.exact(bound=bound), huge, "finite"))
+        refuse(
+            *each(lambda slack, of=of: of.exact(slack=slack), (0, -1, float("inf"), float("nan")), "slack")
+        )
+    refuse((lambda: best.exact(bound=Fraction(1, 10**400)), "bound", NotCertifiable))
+    proof = certificates.extract(sd.minimize(x**4 - 3 * x**2, sd.System(10**200 * x**2 <= 1))).exact()
+    assert "times" in proof.describe()  # numbers that no float holds
