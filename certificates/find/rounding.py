@@ -41,7 +41,7 @@ from sosdp.conic.exact.integers import as_floats
 from sosdp.relaxation.duals import DualData, GramBlock
 
 Gram = list[list[fmpq]]
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 class CertificateError(Exception):
@@ -67,7 +67,7 @@ def checked(claim: Claim, multipliers: Iterable[Multiplier]) -> Proof:
     return proof
 
 
-def first(way: Callable[[Any], Found], options: Sequence[Any], said: str = "") -> Found:
+def first(way: Callable[[Any], Result], options: Sequence[Any], said: str = "") -> Result:
     """The proof of the first option that has one; NotCertifiable with what stopped the last, and which."""
     for option in options:
         try:
