@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from certificates.exact import Monomial, Square, Terms, exact_squares, monos_of, rational
+from certificates.exact import Monomial, Square, Terms, exact_squares, monos_of, rational, terms_of
 from sosdp.algebra.calculus import substitute
 from sosdp.algebra.pickled_by_name import PickledByName
-from sosdp.algebra.polynomial import Polynomial
+from sosdp.algebra.polynomial import Polynomial, variable
 from sosdp.algebra.sparse import union_of_ids
 
 KINDS = ("lower_bound", "upper_bound", "infeasible", "sos", "program", "no_certificate")
@@ -160,6 +160,25 @@ def with_values(polynomial: Polynomial, values: Mapping[int, Fraction]) -> Polyn
     return substitute(polynomial.as_exact(), {v: Polynomial(c) for v, c in values.items()})
 
 
+def translated(claim: Claim, by: Mapping[int, Fraction]) -> Claim:
+    """A claim about points, in variables that have these numbers less (by id)."""
+
+    def moved(polynomials: tuple[Polynomial, ...]) -> tuple[Polynomial, ...]:
+        return tuple(_shifted(p, by) for p in polynomials)
+
+    listed = moved(claim.equalities), moved(claim.inequalities)
+    made = replace(claim, objectives=moved(claim.objectives), equalities=listed[0], inequalities=listed[1])
+    return (
+        made
+        if claim.point is None
+        else replace(made, point=tuple((v, c - by.get(v, 0)) for v, c in claim.point))
+    )
+
+
+def _shifted(p: Polynomial, by: Mapping[int, Fraction]) -> Polynomial:
+    return substitute(p, {v: variable(v) + c for v, c in by.items()})
+
+
 @dataclass(frozen=True, eq=False)
 class Multiplier(PickledByName):
     """One summand of an identity.
@@ -229,6 +248,17 @@ class Multiplier(PickledByName):
         gram = tuple(tuple(self.gram[i][j] for j in kept) for i in kept)
         basis, entry = tuple(self.basis[k] for k in kept), tuple(self.entry[k] for k in kept if self.entry)
         return replace(self, basis=basis, gram=gram, entry=entry) if kept else None
+
+    def translated(self, by: Mapping[int, Fraction]) -> Multiplier:
+        """The multiplier in variables that have these numbers less (by id)."""
+        if self.polynomial is not None:
+            return replace(self, polynomial=_shifted(self.polynomial, by))
+        lines = [terms_of(_shifted(Polynomial.from_arrays(monos_of([row]), [1]), by)) for row in self.basis]
+        basis = sorted({row for line in lines for row in line}, key=lambda row: (len(row), row))
+        table = fmpq_mat([[line.get(row, fmpq(0)) for row in basis] for line in lines])
+        gram = fmpq_mat([[fmpq(v, self.denominator) for v in row] for row in self.gram])
+        made = Multiplier.weighing(self.kind, self.index, basis, (table.transpose() * gram * table).tolist())
+        return replace(made, target=self.target)
 
     def squares(self, of: Callable[[list], list[Square]] = exact_squares) -> list[tuple[Fraction, Any]]:
         """[(d, q), ...], d > 0, with sum of d q^2 equal to the multiplier, by exact LDL^T (or by `of`).

@@ -18,11 +18,11 @@ from certificates.find.number_field import field_proof
 from certificates.find.optimum import LIMITS, MOST_ZEROS, optimal_proof, refined, satisfies
 from certificates.find.optimum import minimisers as minimisers_of
 from certificates.find.refine import refined_proof
-from certificates.find.rounding import NotCertifiable, Rounder, first
+from certificates.find.rounding import NotCertifiable, Rounder, checked, first
 from certificates.find.separation import separate
 from certificates.find.univariate import is_univariate, univariate_proof
 from certificates.find.ways import SLACKS, Outcome, Way, outcome, proven, room
-from certificates.identity import Claim
+from certificates.identity import Claim, translated
 from certificates.proof import Proof
 from sosdp.algebra.pickled_by_name import PickledByName
 from sosdp.progress import shown
@@ -36,6 +36,7 @@ FEW_BITS = (0, 1, 2, 3, 4, 6, 8, 10)
 _NEAR = (1e-7, 1e-6)  # a short fraction this near to the value is tried before any slack
 _NICE_WORK, _LITTLE_WORK = 5e8, 1e6  # sum of R^3 over the blocks up to which that is made
 _PLACES = 20  # to which minimisers are refined
+_FINE = 2  # slacks that are tried before higher precision
 _HIGH = 30  # degree in one variable from which squares are made of roots first
 
 
@@ -130,9 +131,14 @@ class FloatCertificate(PickledByName):
                 f"the polynomial is not a sum of squares of this degree: {self.result.reason}; "
                 "certificates.decide(result) gives the exact proof of that"
             )
+        if self.value is None and (bound is not None or slack is not None):
+            raise ValueError(f"a claim of kind {self.claim.kind!r} has no bound and no slack")
+        if self.result.centre is not None and self.claim.is_scalar:
+            try:
+                return self._about_centre(lambda there: there.exact(bound, slack, bits))
+            except NotCertifiable:
+                pass
         if self.value is None:
-            if bound is not None or slack is not None:
-                raise ValueError(f"a claim of kind {self.claim.kind!r} has no bound and no slack")
             return proven(self._ways(self.claim, places))
         if bound is not None:
             return self._at(replace(self.claim, bound=exact_number(bound)), places)
@@ -145,13 +151,26 @@ class FloatCertificate(PickledByName):
         """1 for lower bounds, -1 for upper ones (the engine minimises the negative)."""
         return -1 if self.claim.kind == "upper_bound" else 1
 
+    def _about_centre(self, way: Callable[[FloatCertificate], Proof]) -> Proof:
+        """The proof by a way in variables about the centre that the solver saw, written in those given."""
+        centre = self.result.centre
+        there = replace(self, result=centre.answer, claim=translated(self.claim, centre.by_id))
+        proof, back = way(there), {v: -c for v, c in centre.by_id.items()}
+        multipliers = tuple(m.translated(back) for m in proof.multipliers)
+        return checked(translated(proof.claim, back), multipliers)
+
     def _near(self, slacks: tuple[float, ...], places: tuple[int, ...]) -> Proof:
         """A proof at the smallest slack that works, in the first of these ways that finds one."""
+        assert self.value is not None
+        value, depth = self._sign * self.value, max(INNER, slacks[-1])
+        inner = cache(lambda: self._recentre(value - self.room(depth)))
         ways: list[Way] = [
             ("", lambda: self._nice(places) if slacks == SLACKS else None),
-            ("", lambda: self._mixed(slacks, places)),
-            ("", lambda: self._optimum_within(slacks[-1])),
+            ("", lambda: self._mixed(slacks[:_FINE], places, depth, inner())),
             ("in higher precision", lambda: self._refined(slacks[0], quick=True)),
+            self._ways(self._below(slacks[0]), places)[0],
+            ("", lambda: self._mixed(slacks[_FINE:], places, depth, inner()) if slacks[_FINE:] else None),
+            ("", lambda: self._optimum_within(slacks[-1])),
         ]
         if self.products is not None:
             multiplied = partial(self.products, self.result, self.claim)
@@ -190,16 +209,15 @@ class FloatCertificate(PickledByName):
                 continue
         return None
 
-    def _mixed(self, slacks: tuple[float, ...], places: tuple[int, ...]) -> Proof:
-        """A proof at the smallest slack that works, from mixtures of the optimum with one inner point.
+    def _mixed(self, slacks: tuple[float, ...], places: tuple[int, ...], depth: float, inner: Any) -> Proof:
+        """A proof at the smallest slack that works, from mixtures of the optimum with a point inside, at a
+        slack that is the depth.
 
         Every Gram matrix of the mixture is at least (weight) * (margin of the inner point), less the solver's
         error, so one extra solve serves all slacks.
         """
         assert self.value is not None
         value = self._sign * self.value
-        depth = max(INNER, slacks[-1])
-        inner = self._recentre(value - self.room(depth))
         if inner is None or not inner.margin > 0:
             raise NotCertifiable(_no_interior(inner))
 
@@ -336,7 +354,9 @@ class FloatCertificate(PickledByName):
 
 def mixture(near: DualData, inner: DualData, weight: float) -> DualData:
     """(1 - weight) * near + weight * inner, of multipliers with the same blocks."""
-    pairs = zip(near.blocks, inner.blocks, strict=True)
+    pairs = [*zip(near.blocks, inner.blocks, strict=True)]
+    if any(a.gram.shape != b.gram.shape for a, b in pairs):
+        raise NotCertifiable("the multipliers inside the cone are about other monomials")
     blocks = tuple(replace(a, gram=(1 - weight) * a.gram + weight * b.gram) for a, b in pairs)
     others = zip(near.equality_multipliers, inner.equality_multipliers, strict=True)
     free = tuple((j, (1 - weight) * p + weight * q) for (j, p), (_, q) in others)

@@ -138,12 +138,16 @@ class _Writer:
         if name != "inequality":
             basis, gram = [ONE], [[max(gram[0][0], Fraction(0)) * (2 if len(gram) > 1 else 1)]]
         self._subtract(self.problem._form(_cells(basis, gram, self.given[name][block.index])))
-        self.summands.append((Fraction(1), self._line(name, block.index, basis, gram)))
+        self._weigh(Fraction(1), name, block.index, basis, gram)
 
-    def _line(self, name: str, k: int, basis: list[Terms], gram: Gram) -> list:
-        written = [self.claimed.written(p) for p in basis]
-        numbers = [[str(v) for v in row] for row in gram]
-        return ["quadratic_form", name, k, written, numbers, [0] * len(basis)]
+    def _weigh(self, weight: Fraction, name: str, k: int, basis: list[Terms], gram: Gram) -> None:
+        """Add the line of a form in the words whose row is not zero, if there are any."""
+        kept = [i for i, row in enumerate(gram) if any(row)]
+        if kept:
+            written = [self.claimed.written(basis[i]) for i in kept]
+            numbers = [[str(gram[i][j]) for j in kept] for i in kept]
+            line = ["quadratic_form", name, k, written, numbers, [0] * len(kept)]
+            self.summands.append((weight, line))
 
     def _equations(self) -> None:
         """Multipliers of equations: of operators u* h v and its adjoint, of the state a number."""
@@ -237,7 +241,7 @@ class _Writer:
                 e = Fraction(ceil(least * 2 ** (self.bits + 12)), 2 ** (self.bits + 12))
                 gram[k][k] += e
                 cost += e * self._norm(w, e)
-        self.summands.append((Fraction(1), self._line("", 0, basis, gram)))
+        self._weigh(Fraction(1), "", 0, basis, gram)
         return cost
 
     def _norm(self, word: Word, weight: Fraction) -> Fraction:
@@ -357,7 +361,7 @@ class _Writer:
                 half = self.problem._sum((w, c * v / 2) for w, v in p)
                 self.adjoined.append([k, self.claimed.written(p), self.claimed.written(half)])
             else:
-                self.summands.append((c, self._line(name, k, [p], [[Fraction(1)]])))
+                self._weigh(c, name, k, [p], [[Fraction(1)]])
         if low != end and not refuted:
             self.summands.append((low - end, ["square", {"": "1"}]))
         script = _Script(Problem({**claim, "bound": str(sign * end)}))
@@ -365,6 +369,7 @@ class _Writer:
         for k, left, right in self.adjoined:
             fact = script.add("multiple", script.add("assume", "equality", k), left, right)
             facts += [(scale, fact), (scale, script.add("adjoint", fact))]
+        facts = facts or [(scale, script.add("square", {}))]  # 0 >= 0
         known = script.problem._facts  # kind, polynomial, and whether it is about a mean
         if self.stated.tracial or any(known[k][2] for _, k in facts):
             facts = [(c, k if known[k][2] else script.add("average", k)) for c, k in facts]

@@ -55,3 +55,30 @@ def test_numbers_beyond_floats_end_in_a_sentence():
     refuse((lambda: best.exact(bound=Fraction(1, 10**400)), "bound", NotCertifiable))
     proof = certificates.extract(sd.minimize(x**4 - 3 * x**2, sd.System(10**200 * x**2 <= 1))).exact()
     assert "times" in proof.describe()  # numbers that no float holds
+
+
+@pytest.mark.parametrize(
+    ("state", "end"),
+    [
+        (lambda: sd.minimize((x - 10**6) ** 2 + (y + 10**6) ** 2 + x - y), Fraction(3999999, 2)),
+        (lambda: sd.maximize(x, sd.System((x - 10**8) ** 2 <= 1)), 10**8 + 1),
+        (lambda: sd.minimize(((x - 100) ** 2 - 1) ** 2 + ((y - 200) ** 2 - 1) ** 2 + x**4 * 0), 0),
+    ],
+)
+def test_bounds_far_from_zero_are_found_about_the_centre(state, end):
+    proof = certificates.extract(state()).exact()
+    assert proof.verify() and proof.bound == end
+
+
+def test_multipliers_about_another_basis_are_not_mixed():
+    a, b, c = sd.variables("a b c")
+    p = sum(((v - 100 * k) ** 2 - 1) ** 2 for k, v in enumerate((a, b, c)))
+    result = sd.minimize(p + a * b, degree=4)
+    proof = certificates.extract(result).exact()
+    assert 0 <= result.certified_bound - float(proof.bound) <= 1e-6 * abs(result.bound)
+
+
+def test_a_fine_slack_is_tried_at_the_bound_before_a_coarse_one():
+    s = sd.variables("s", 12)
+    result = sd.minimize(sum((p * q - 1) ** 2 + p**4 for p, q in zip(s[:-1], s[1:], strict=True)))
+    assert float(certificates.extract(result).exact().bound) >= result.certified_bound - 1e-6
