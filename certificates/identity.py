@@ -253,12 +253,8 @@ class Multiplier(PickledByName):
         """The multiplier in variables that have these numbers less (by id)."""
         if self.polynomial is not None:
             return replace(self, polynomial=_shifted(self.polynomial, by))
-        lines = [terms_of(_shifted(Polynomial.from_arrays(monos_of([row]), [1]), by)) for row in self.basis]
-        basis = sorted({row for line in lines for row in line}, key=lambda row: (len(row), row))
-        table = fmpq_mat([[line.get(row, fmpq(0)) for row in basis] for line in lines])
-        gram = fmpq_mat([[fmpq(v, self.denominator) for v in row] for row in self.gram])
-        made = Multiplier.weighing(self.kind, self.index, basis, (table.transpose() * gram * table).tolist())
-        return replace(made, target=self.target)
+        squares = [(w, terms_of(_shifted(q, by))) for w, q in self.squares()]
+        return replace(Multiplier.of_squares(self.kind, self.index, squares), target=self.target)
 
     def squares(self, of: Callable[[list], list[Square]] = exact_squares) -> list[tuple[Fraction, Any]]:
         """[(d, q), ...], d > 0, with sum of d q^2 equal to the multiplier, by exact LDL^T (or by `of`).

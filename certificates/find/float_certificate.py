@@ -134,10 +134,9 @@ class FloatCertificate(PickledByName):
         if self.value is None and (bound is not None or slack is not None):
             raise ValueError(f"a claim of kind {self.claim.kind!r} has no bound and no slack")
         if self.result.centre is not None and self.claim.is_scalar:
-            try:
-                return self._about_centre(lambda there: there.exact(bound, slack, bits))
-            except NotCertifiable:
-                pass
+            there = outcome(lambda: self._about_centre(lambda there: there.exact(bound, slack, bits)))
+            if isinstance(there.proof, Proof):
+                return there.proof
         if self.value is None:
             return proven(self._ways(self.claim, places))
         if bound is not None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import chain, islice, product
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from flint import arb, arb_mat, fmpz_mat
 
 from certificates.exact import decimal, simplest_fraction, terms_of, value_at
 from certificates.find.rounding import NotCertifiable
-from certificates.find.ways import proven
+from certificates.find.ways import outcome, proven
 from certificates.identity import Claim
 from certificates.proof import Proof
 from sosdp.algebra.build import own_variables
@@ -29,12 +29,10 @@ from sosdp.algebra.variables import variable_name
 from sosdp.conic.multiprecision import fraction_of, precision
 from sosdp.relaxation.descent import at, local_search
 
-FEW_VARIABLES = 8  # up to which the points of {-1, 0, 1}^n are looked at
 LIMITS = (1, 8, 100, 2000)  # denominators of exact minimisers
 _DIGITS = 30  # to which an optimum that is no short fraction is computed
 _ROOM = Fraction(1, 10**_DIGITS)
 _SHORT_DENOMINATOR = 10**6
-_TRIED = 10  # points that may attain a bound, shown to the checker
 MOST_VARIABLES = 40  # Newton's method needs all second derivatives, as polynomials
 _ACTIVE = 1e-3  # inequalities closer to zero than this hold with equality
 _STEPS = 60
@@ -78,27 +76,15 @@ def optimal_proof(of: Any) -> Proof:
 def _attained(of: Any, bound: Fraction, point: dict[int, Fraction] | None) -> Proof:
     """The proof of a bound, with a point that attains it, or without where a minimiser is seen to."""
     proof = proven(of.singular(replace(of.claim, bound=bound)))
-    for z in [point] if point is not None else islice(_guesses(of, bound), _TRIED):
-        try:
-            return attained(proof, z)
-        except NotCertifiable:
-            continue
+    known = None if point is None else outcome(lambda: attained(proof, point)).proof
+    if isinstance(known, Proof):
+        return known
     if _seen(of, bound):
         return proof
     raise NotCertifiable(
         f"it is proven as a bound, by exact(bound={str(bound)!r}), but no point where it is attained was "
         "found: it may be the value of the relaxation only"
     )
-
-
-def _guesses(of: Any, bound: Fraction) -> Iterator[dict[int, Fraction]]:
-    """Points of {-1, 0, 1}^n that attain a bound, for few variables."""
-    ids = [int(v) for v in of.result.variable_ids]
-    few = not (of.claim.expectations or of.squares) and len(ids) <= FEW_VARIABLES
-    for row in product(map(Fraction, (-1, 0, 1)), repeat=len(ids)) if few else ():
-        z = dict(zip(ids, row, strict=True))
-        if at(of.claim.objectives[0], z) == bound and satisfies(of.claim, z):
-            yield z
 
 
 def _seen(of: Any, bound: Fraction) -> bool:
