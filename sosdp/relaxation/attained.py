@@ -311,10 +311,11 @@ def _polynomials(demand: Demand) -> list[Polynomial]:
 
 def _looks_for_points(built: Built, polynomials: list[Polynomial]) -> bool:
     """Whether points are looked for at all."""
-    demand = built.statement.demands[0]
-    count = 1 + len(demand.system) + len(demand.in_expectation)
-    short = max(len(q.coefs) for q in polynomials) <= _MOST_TERMS and count <= _MOST_CONSTRAINTS
-    return short and demand.valued
+    demand, terms = built.statement.demands[0], [len(q.coefs) for q in polynomials]
+    few = 1 + len(demand.system) + len(demand.in_expectation) <= _MOST_CONSTRAINTS
+    if built.statement.kind == FEASIBLE:  # points are checked, not moved to lower values
+        few = sum(terms) <= _MOST_CONSTRAINTS * _MOST_TERMS
+    return few and max(terms) <= _MOST_TERMS and demand.valued
 
 
 def _rounded(demand: Demand, u: Mapping[int, float | Fraction]) -> Point:

@@ -308,3 +308,13 @@ def test_a_matrix_of_many_entries_is_one_constraint():
     result = sd.feasible([sd.PSD(matrix), sum(unknowns) >= F(1, 100)], 1)
     assert result.status == "optimal" and [step.name for step in result.steps] == ["first"]
     assert "a point satisfies every constraint" in result.reason
+
+
+def test_points_are_checked_beside_many_constraints():
+    """Nothing is moved under constraints where no objective is lowered, so that their number does not matter."""
+    rng, unknowns = np.random.default_rng(0), sd.variables("v", 42)
+    rows, centre = rng.integers(-9, 10, (120, 42)), rng.integers(-5, 6, 42)
+    ends = rows @ centre - rng.integers(1, 9, 120)
+    result = sd.feasible([sum(unknowns * row) >= int(end) for row, end in zip(rows, ends, strict=True)], 2)
+    assert result.status == "optimal" and [step.name for step in result.steps] == ["first"]
+    assert "a point satisfies every constraint" in result.reason
