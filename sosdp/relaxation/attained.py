@@ -39,7 +39,7 @@ _MOST_IMPROVED = 60  # steps under constraints
 _SIMPLE = (
     100  # denominator of a point that is guessed: 3 x == 1 between two inequalities that are tight there
 )
-_WORK = 1e9  # of a solve of a second
+WORK = 1e9  # of a solve of a second
 _PRECISION = 200  # binary digits of the balls in which points are enclosed
 _LEAST = 1e-99  # a covariance that is none
 _ROOM = 1e-9  # of a constraint's terms: how far inside a corrected point is wanted
@@ -179,7 +179,7 @@ def may_be_empty(built: Built) -> bool:
     demand, piece = built.statement.demands[0], built.pieces[0]
     equal, least, matrices = bodies(demand)
     more = len(equal) > len(piece.quotient.used) or least or matrices
-    return bool(more) and cubic_work(built.program.identity) < _WORK
+    return bool(more) and cubic_work(built.program.identity) < WORK
 
 
 def _encloses(demand: Demand, start: dict[int, float]) -> bool:

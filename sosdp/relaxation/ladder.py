@@ -32,11 +32,11 @@ from .judge import (
     variation_of,
     violation,
 )
-from .statement import FEASIBLE, PROGRAM, PROOF
+from .statement import FEASIBLE, MEASURES, PROGRAM, PROOF, Statement
 from .steps import Step
 from .steps.centre import centred
 from .steps.centre import when as may_centre
-from .steps.exact import exact, may_decide
+from .steps.exact import decision, exact, is_decidable, is_soon_decided, may_decide
 from .steps.first import first
 from .steps.one_variable import is_in_one_variable, least_value
 from .steps.other_form import other_form
@@ -172,6 +172,10 @@ def _judged(state: State, candidate: Candidate) -> Candidate:
         return without_optimum(state, candidate)
     if built.statement.kind == FEASIBLE:
         return _feasible(state, candidate)
+    if is_decidable(built):
+        candidate = decision(state, candidate)
+        if candidate.settled:
+            return candidate
     theorem, inner = None, None
     if state.options.certify_bound:
         theorem, inner = prove(state, built, raw, candidate.measured)
@@ -206,13 +210,7 @@ def _nonempty(state: State, candidate: Candidate) -> Candidate:
     """The candidate; where it is an optimum on a set of which no point is proven, what is known of the set: a
     set that is empty by next to nothing has all that an optimum has."""
     built = candidate.built
-    constrained = state.statement.single and state.statement.demands[0].constrained
-    if candidate.status != "optimal" or not constrained or built.statement.demands[0].has_origin:
-        return candidate
-    looked = shows_points(built) and not is_turned(built, candidate.raw)
-    if not looked and not may_be_empty(built):
-        return candidate
-    wanted = None if has_point(built, candidate.raw) else state.statement.emptiness
+    wanted, looked = _unshown(state, candidate) if candidate.status == "optimal" else (None, False)
     if wanted is None:
         return candidate
     shown = state.ask("emptiness", wanted)
@@ -226,6 +224,20 @@ def _nonempty(state: State, candidate: Candidate) -> Candidate:
         if shown.status == "optimal" or not looked
         else closed(replace(candidate, doubt=shown.reason))
     )
+
+
+def _unshown(state: State, candidate: Candidate) -> tuple[Statement | None, bool]:
+    """Whether a set is empty, or there are no measures, as a question (None: points are proven, or it would
+    take long), and whether there is no optimum without an answer."""
+    built, statement = candidate.built, state.statement
+    if statement.kind == MEASURES and not statement.single:
+        return (statement.emptiness if is_soon_decided(built) else None), True
+    demand = built.statement.demands[0]
+    if not (statement.single and statement.demands[0].constrained) or demand.has_origin:
+        return None, False
+    looked = shows_points(built) and not is_turned(built, candidate.raw)
+    open_yet = (looked or may_be_empty(built)) and not has_point(built, candidate.raw)
+    return (statement.emptiness if open_yet else None), looked
 
 
 def closed(candidate: Candidate) -> Candidate:

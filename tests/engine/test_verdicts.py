@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import sosdp as sd
+from sosdp.model.options import Options
 from sosdp.relaxation import candidate, ladder
+from sosdp.relaxation.assemble.identity import unanswered
 from sosdp.relaxation.certify import without_optimum
 from sosdp.relaxation.certify.leading_form import is_unbounded_below
 from sosdp.relaxation.steps import exact, first
@@ -319,3 +321,35 @@ def test_whether_there_are_measures_of_any_mass_is_decided(statement, status):
     assert np.isnan(result.bound) and result.certified_bound is None
     if status == "optimal":
         assert result.mass(mu) > 0 and str(status) in repr(result)
+
+
+@pytest.mark.parametrize("mass", [1, 1000, Fraction(1, 1000)])
+@pytest.mark.parametrize("missing", [0, Fraction(1, 10**7), Fraction(1, 10**9)])
+def test_measures_that_are_refuted_by_next_to_nothing(mass, missing):
+    """Floats do not tell a mean of 1 from one of 1 + 1e-9 on [-1, 1]; exact arithmetic does."""
+    program = sd.MeasureProgram()
+    mu, nu = (
+        program.measure([x], on=sd.System(x * (1 - x) >= 0)),
+        program.measure([y], on=sd.System(y**2 <= 1)),
+    )
+    program.require(mu.mass + nu.mass == mass, mu(x) >= mass * (1 + missing))
+    for result in (program.feasible(), program.minimize(mu(0 * x)), program.minimize(nu(y) + mu(x))):
+        assert result.status == ("infeasible" if missing else "optimal"), result.reason
+    if not missing:
+        exists, least = program.feasible(), program.minimize(mu(0 * x) + 2)
+        masses = [exists.mass(mu), exists.mass(nu), exists(mu(x))]
+        assert masses == pytest.approx([float(mass), 0.0, float(mass)], abs=1e-15)
+        assert 2 - 1e-9 <= least.certified_bound <= least.bound == 2
+
+
+def test_moments_that_only_exact_arithmetic_finds_are_read():
+    program = sd.MeasureProgram()
+    mu = program.measure([x], on=sd.System(x**2 <= 1), mass=2)
+    program.require(mu(x) == 1)
+    state = candidate.State(program._statement(mu(0 * x), "feasible", 2, program.options), Options())
+    solved = ladder.run(state)
+    none = unanswered(solved.built.program.identity, "failed", "no answer")
+    state.candidates = [replace(solved, raw=none, status="failed", settled=False)]
+    shown = exact.exact(state)
+    assert shown.status == "optimal" and shown.raw.has_values
+    assert shown.built.moments_of(shown.raw.moments)[0][:2] == pytest.approx([2, 1])

@@ -29,16 +29,20 @@ from ...conic.strategies import (
     is_unbounded,
 )
 from ...conic.svec import SQRT2, triangle, unstored
-from ..assemble.identity import GramProgram, Identity, RawSolution
+from ..assemble.identity import GramProgram, Identity, RawSolution, unanswered
+from ..attained import WORK
 from ..candidate import Candidate, State, patience
 from ..certify.exact_data import ExactData, as_stated
 from ..change import Built, Change, build
 from ..descent import near
+from ..judge import proven
 from ..solve.forms import gram_form, moment_form
+from ..solve.solve import cubic_work
 from ..statement import Demand
 
 _ROWS, _COLUMNS = 2500, 300  # larger programs are left alone: a minute
 _ROOT = np.array([SQRT2])
+_UNDECIDED = "exact arithmetic proves neither moments that meet the constraints nor that there are none"
 UNPROVEN = "that could not be proven"
 EMPTY = "no moments meet the constraints, proven in exact arithmetic"
 _MOMENTS = "moments satisfy every constraint, proven in exact arithmetic, perhaps no point or measure does"
@@ -48,30 +52,60 @@ Form = Callable[[GramProgram], ConicProgram | None]
 
 
 def exact(state: State) -> Candidate | None:
+    """What is decided of the best candidate."""
+    answer = decision(state, state.best)
+    return answer if answer.settled else None
+
+
+def decision(state: State, best: Candidate) -> Candidate:
     """Of a question whether a set has a point, or whether there are measures: that there are no
-    pseudo-moments, or some that satisfy all of it. Elements of bases that no square can use are kept: their
-    moments may be as large as one likes, but where a square is zero, products with them are."""
+    pseudo-moments, or some that satisfy all of it; else the candidate, in doubt where the entries are those
+    that were stated. Elements of bases that no square can use are kept: their moments may be as large as one
+    likes, but where a square is zero, products with them are."""
     wanted = state.statement
     whole = [replace(d, options=replace(d.options, prune=False), reduced=False) for d in wanted.demands]
-    built = build(replace(wanted, demands=tuple(whole)), state.best.built.change)
-    shown, _ = decided(state, built, state.best.raw, _point, roughly=True)
+    data, built = _exact_data(build(replace(wanted, demands=tuple(whole)), best.built.change))
+    shown, _ = decided(state, built, best.raw, _point, roughly=True)
     if shown is False:
-        return None
+        return best if data.off else replace(best, doubt=_UNDECIDED)
     if shown is True:
-        return replace(state.best, step="exact", status="infeasible", reason=EMPTY, settled=True)
-    value = near(wanted.constant)
-    return replace(state.best, step="exact", status="optimal", reason=_MOMENTS, value=value, settled=True)
+        return replace(best, step="exact", status="infeasible", reason=EMPTY, settled=True)
+    form, raw = moment_form(data.program), unanswered(built.program.identity, "optimal", "", best.raw.solver)
+    moments = form.fixed.copy()
+    moments[form.kept] = [near(v) for v in shown]
+    raw, value = replace(raw, moments=moments), near(wanted.constant)
+    theorem = proven(built, raw.gram, raw.free, raw.unknowns)  # without multipliers: every value is the best
+    answer = replace(best, step="exact", built=built, raw=raw, theorem=theorem, value=value)
+    return replace(answer, status="optimal", reason=_MOMENTS, missed=0.0, violated=0.0, settled=True)
 
 
 def _point(conic: ConicProgram, solve: Solve, exact: ExactData) -> Any:
     """A point, or True: there is none; whatever the numbers are of which these entries are roundings."""
-    return find_point_within(conic, exact.off, solve) if exact.off else find_point(conic, solve)
+    if exact.off:
+        return find_point_within(conic, exact.off, solve)
+    point = find_point(conic, solve)
+    return point if isinstance(point, bool) else point[0].point(point[1])
 
 
 def may_decide(state: State) -> bool:
+    """Whether the best candidate is of a question that is decided."""
+    return is_decidable(state.best.built)
+
+
+def is_decidable(built: Built) -> bool:
     """Whether it is asked if there is anything, by a program that exact arithmetic reads in seconds."""
-    rows, columns = state.best.built.program.identity.gram.shape
-    return state.statement.decides and rows <= _ROWS and columns <= _COLUMNS
+    return built.statement.decides and _is_short(built.program.identity)
+
+
+def is_soon_decided(built: Built) -> bool:
+    """Whether exact arithmetic decides in a second or two if there are any moments: entries are exact."""
+    identity = built.program.identity
+    return _is_short(identity) and cubic_work(identity) < WORK and not _exact_data(built)[0].off
+
+
+def _is_short(identity: Identity) -> bool:
+    rows, columns = identity.gram.shape
+    return bool(rows <= _ROWS and columns <= _COLUMNS)
 
 
 def unbounded(state: State, candidate: Candidate) -> tuple[bool | None, str]:
@@ -116,7 +150,7 @@ def decided(
 ) -> tuple[Any, str]:
     """What a proof says of the moment program (False: nothing), and why it says nothing; ``roughly``: it does
     so of entries that had to be rounded, not of the target alone; ``form``: in place of the moments."""
-    left, statement = patience(raw, state.deadline), _exact_data(built)
+    left, (statement, _) = patience(raw, state.deadline), _exact_data(built)
     if not roughly and (statement.off or form and statement.target_off):
         return False, f"{UNPROVEN}, since coefficients had to be rounded to floats: give them as fractions"
     if left <= 0:
@@ -153,25 +187,24 @@ def _plain(program: GramProgram) -> ConicProgram | None:
     return replace(conic, A=sp.csc_matrix((data, columns.indices, columns.indptr), shape=columns.shape))
 
 
-def _exact_data(built: Built) -> ExactData:
+def _exact_data(built: Built) -> tuple[ExactData, Built]:
     """The program with the entries that were stated: after the move, which is exact, where its entries are
     short, else in the variables that were given (``-x**3/7 - c`` on ``x >= 123456 + 1/7``, which no c makes
     non-negative)."""
     statement = as_stated(built.program, *built.statement.coefficients, parts=built.pieces)
     if not statement.target_off or built.change.trivial:
-        return statement
+        return statement, built
     given = _exact_data(build(built.given, Change.none(built.given)))
-    return min(statement, given, key=lambda s: (s.off, s.target_off))
+    return min((statement, built), given, key=lambda s: (s[0].off, s[0].target_off))
 
 
 def exact_bound(identity: Identity, demand: Demand, time_limit: float | None) -> float | None:
     """The unknown of the identity of a demand, in whatever units, for which it is proven where the set bounds
     nothing: by the dual vector of its conic program, errors of entries that were rounded charged. None where
     there is none."""
-    rows, columns = identity.gram.shape
     plain = identity.symmetry is None and identity.dominance is None and not identity.hermitian
     single = identity.unknown.shape[0] == 1 and identity.unknown.nnz == 1
-    if not (plain and single) or rows > _ROWS or columns > _COLUMNS:
+    if not (plain and single) or not _is_short(identity):
         return None
     program = GramProgram(identity, np.ones(1), np.full(1, np.inf))
     statement = as_stated(program, demand.parts[0].coefs.tolist(), [[*demand.parts[1].coefs.tolist(), 1]])
