@@ -250,7 +250,7 @@ def test_a_constant_hides_no_optimum(constant):
 
 
 def test_a_matrix_is_fixed_by_multipliers_whose_kernel_is_a_line():
-    """[[1, x, y], [x, 1, z], [y, z, 1]] >= 0 has x <= 1, attained wherever y = z; z = 1 as well at one point."""
+    """[[1, x, y], [x, 1, z], [y, z, 1]] >= 0 has x <= 1, attained wherever y = z; x + z = 2 at one point."""
     one, names = [["1", []]], [[["1", [[k, 1]]]] for k in range(3)]
     u, v, w = names
     matrix = [[one, u, v], [u, one, w], [v, w, one]]

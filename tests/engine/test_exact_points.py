@@ -300,7 +300,7 @@ def test_a_cost_that_may_be_off_is_no_zero_cost():
 
 
 def test_a_matrix_of_many_entries_is_one_constraint():
-    """Points were not looked for beside more than a hundred entries: five more steps, in ten times as long."""
+    """Points were not looked for beside more than a hundred entries: five more steps, ten times as long."""
     rng = np.random.default_rng(0)
     unknowns = sd.variables("u", 5)
     slopes = rng.integers(-9, 10, (5, 15, 15))
@@ -311,7 +311,7 @@ def test_a_matrix_of_many_entries_is_one_constraint():
 
 
 def test_points_are_checked_beside_many_constraints():
-    """Nothing is moved under constraints where no objective is lowered, so that their number does not matter."""
+    """Nothing is moved under constraints where no objective is lowered: their number does not matter."""
     rng, unknowns = np.random.default_rng(0), sd.variables("v", 42)
     rows, centre = rng.integers(-9, 10, (120, 42)), rng.integers(-5, 6, 42)
     ends = rows @ centre - rng.integers(1, 9, 120)
