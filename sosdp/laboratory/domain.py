@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 from collections.abc import Sequence
@@ -25,10 +26,10 @@ def exact(value: Any, name: str) -> Fraction:
     ValueError
         It is no finite number.
     """
-    result = as_number(value)
-    if result is None:
-        raise ValueError(f"{name} must be a finite public number, got {value!r}")
-    return Fraction(result)
+    with contextlib.suppress(ValueError):  # it is infinite
+        if (result := as_number(value)) is not None:
+            return Fraction(result)
+    raise ValueError(f"{name} must be a finite public number, got {value!r}")
 
 
 def claimed_as(claim: Any) -> Fraction | None:
@@ -75,8 +76,6 @@ class Domain(AsProven):
     ) -> None:
         object.__setattr__(self, "dimension", integer(dimension, "dimension", 0))
         for name, value in (("low", low), ("high", high), ("radius", radius)):
-            if value is not None and not math.isfinite(value):
-                raise ValueError(f"{name} must be a finite public number, got {value!r}")
             object.__setattr__(self, name, None if value is None else exact(value, name))
         if self.dimension < 1 or self.low >= self.high or (self.radius is not None and self.radius <= 0):
             raise ValueError(

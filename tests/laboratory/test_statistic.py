@@ -233,7 +233,7 @@ test_refusals = refusals(
     (lambda: StabilityReport(upper=F(0), lower=F(1)), "defect", AssertionError),
     *each(
         lambda bad: sd.stability(mean, **{"records": 2, "low": 0, "high": 1, **bad}),
-        ({"records": 0}, {"low": 1}, {"dimension": 0}, {"radius": -1}, {"high": math.inf}),
+        ({"records": 0}, {"low": 1}, {"dimension": 0}, {"radius": -1}, {"high": math.inf}, {"low": [0, 0]}),
     ),
     (lambda: sd.stability("a word", records=2), "takes", TypeError),
 )
