@@ -11,7 +11,7 @@ from sosdp.estimator.field import budget
 from sosdp.privacy.arguments import finite, integer, interval, positive
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.guarantee import Guarantee
-from sosdp.privacy.mechanisms import above_threshold, interior_point, private_quantile
+from sosdp.privacy.mechanisms import above_threshold, bounded_average, interior_point, private_quantile
 from sosdp.privacy.mechanisms.basic.columns import private_mean
 from sosdp.privacy.mechanisms.basic.sparse_vector import SparseVector
 from sosdp.privacy.mechanisms.output_perturbation import (
@@ -147,4 +147,6 @@ def test_public_numbers_beyond_float64_are_refused_by_a_value_error():
         ),
         (lambda: budget(10**400, "epsilon"), "epsilon must be a number"),
     )
+    for given in ({"epsilon": 5e-324}, {"rho": 1e-300}):  # noise beyond it is shown as the largest float
+        assert math.isfinite(bounded_average([[0.5]], radius=1, dimension=1, **given).public["scale"])
     assert budget(3, "epsilon") == 3 and budget(Fraction(1, 3), "epsilon") <= Fraction(1, 3)

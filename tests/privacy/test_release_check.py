@@ -184,6 +184,14 @@ def test_times_are_whole_numbers(times):
     refuse((lambda: check_release(edited(change)),))
 
 
+def test_laws_beyond_float64_are_shown():
+    """A budget of 1e300 has a rho beyond the largest float: the check of a valid release raised."""
+    release = bounded_average([0.5] * 4, low=0, high=1, epsilon=1e300).to_dict()
+    assert check_release(release).weaker == ("guarantee.rho (nothing is said, the laws give 1.79769e+308)",)
+    release["guarantee"]["rho"] = 1.0
+    assert "the laws give 1.79769e+308" in check_release(with_digest(release)).reason
+
+
 # ------------------------------------------------------------------------------------------------------------
 # The walk: every release, every field, twenty edits, as they are and with the digest made again
 

@@ -55,7 +55,7 @@ class Part:
                 tuple(check_positive(p, "a probability", zero=True) for p in law) for law in self.numbers
             )
             for law in (first, second):
-                if len(first) != len(second) or abs(math.fsum(law) - 1.0) > 1e-9:
+                if len(first) != len(second) or abs(math.fsum(law) - 1.0) > 1e-12:
                     raise ValueError(
                         "a pair needs two laws on the same outputs: probabilities that sum to one"
                     )

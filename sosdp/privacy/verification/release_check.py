@@ -21,7 +21,7 @@ from sosdp.privacy.guarantee.condition import Kind, kind_of
 from sosdp.privacy.guarantee.evidence import Law, read_exact
 from sosdp.privacy.guarantee.guarantee import KINDS, Guarantee
 from sosdp.privacy.guarantee.release import FORMAT, digest_of
-from sosdp.privacy.guarantee.rounding import float_up
+from sosdp.privacy.guarantee.rounding import float_near, float_up
 
 
 @dataclass(frozen=True)
@@ -323,7 +323,7 @@ def _certified(sensitivity: Any, laws: tuple[Law, ...], verify: Verify | None) -
     upper = max(bound.upper for bound in bounds)
     if Fraction(claimed) < upper:
         raise ValueError(
-            f"a sensitivity of {claimed:.6g} is claimed, the certificates prove {float(upper):.6g}"
+            f"a sensitivity of {claimed:.6g} is claimed, the certificates prove {float_near(upper):.6g}"
         )
     for law in laws:
         drawn = law.to_dict().get("sensitivity")
@@ -351,7 +351,7 @@ def _weaker(said: str, guarantee: Guarantee, laws: tuple[Law, ...], total: Price
         claimed, proven = getattr(guarantee, name), getattr(total, name)
         if claimed is None:
             if proven:
-                yield f"guarantee.{name} (nothing is said, the laws give {float(proven):.6g})"
+                yield f"guarantee.{name} (nothing is said, the laws give {float_near(proven):.6g})"
         elif claimed:
             less = replace(guarantee, **{name: claimed * SLACK})
             if not _short(less, _total_price(less, laws)):
@@ -365,7 +365,7 @@ def _short(guarantee: Guarantee, total: Price) -> str:
     """What the laws do not prove, "" if nothing."""
     epsilon, delta, rho = total.epsilon, total.delta, total.rho
     if guarantee.rho is not None and (rho is None or rho > Fraction(guarantee.rho)):
-        shown = "none" if rho is None else f"{float(rho):.6g}"
+        shown = "none" if rho is None else f"{float_near(rho):.6g}"
         return f"rho = {guarantee.rho:.6g} is claimed, the laws give {shown}"
     if guarantee.epsilon is None:
         return "" if guarantee.rho is not None else "only forms are claimed that are not recomputed here"
@@ -380,10 +380,10 @@ def _short(guarantee: Guarantee, total: Price) -> str:
         through = calibrate.zcdp_epsilon(float_up(rho), guarantee.delta)
         if delta == 0 and through <= guarantee.epsilon:
             return ""
-    shown = "none" if epsilon is None else f"{float(epsilon):.6g}"
+    shown = "none" if epsilon is None else f"{float_near(epsilon):.6g}"
     return (
         f"({guarantee.epsilon:.6g}, {guarantee.delta:.3g}) is claimed, the laws give epsilon {shown}, "
-        f"delta {float(delta):.3g}"
+        f"delta {float_near(delta):.3g}"
     )
 
 

@@ -126,7 +126,7 @@ def _ball(terms: Terms, rows: list[list[Any]], radius: Any) -> Release:
         furthest = math.isqrt(4 * d * RESOLUTION**2 - 1) + 1
         scale = Fraction(furthest) / Fraction(calibrate.check_epsilon(epsilon))
         draws = [exact.discrete_laplace(scale, bits) for _ in range(d)]
-        shown = float(unit * scale) / n
+        shown = float_near(unit * scale) / n
         law = Law("discrete laplace", (scale, furthest))
         delta = 0.0
     else:
@@ -134,7 +134,7 @@ def _ball(terms: Terms, rows: list[list[Any]], radius: Any) -> Release:
         # Two integer vectors in the ball are at most 2 * 2^20 apart: rho = Delta^2 / (2 sigma^2).
         variance = Fraction(2 * RESOLUTION) ** 2 / (2 * Fraction(calibrate.check_positive(rho, "rho")))
         draws = [exact.discrete_gaussian(variance, bits) for _ in range(d)]
-        shown = float(unit) * math.sqrt(variance) / n
+        shown = float(unit) * math.sqrt(float_near(variance)) / n
         law = Law("discrete gaussian", (variance, 2 * RESOLUTION))
     sums = [0] * d
     for row in rows:
