@@ -253,7 +253,7 @@ def test_many_names_cost_little(tmp_path):
     path = tmp_path / "c.json"
     path.write_text(json.dumps(certificate(claim, [], names)))
     code, megabytes, seconds = _measured(path)
-    assert code == 1 and megabytes < 900 and seconds < 10
+    assert code == 1 and megabytes < 900 and seconds < 30
 
 
 def test_what_is_no_regular_file_is_not_opened(tmp_path):
