@@ -100,9 +100,9 @@ def _budget(value: Any, name: str) -> float:
 def _exact(value: Any, name: str) -> Fraction | float:
     """The number as it is: of a decimal, or of more digits than a float has, no float is near enough."""
     number = _as_number(value, name)
-    if math.isfinite(number) and hasattr(value, "as_integer_ratio"):
+    if number is not value and math.isfinite(number) and hasattr(value, "as_integer_ratio"):
         return Fraction(*map(int, value.as_integer_ratio()))
-    return number
+    return number  # a float as the object that it is: a fit keeps its parameters
 
 
 def _as_number(value: Any, name: str) -> float:
