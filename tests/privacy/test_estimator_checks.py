@@ -21,12 +21,7 @@ SHAPE = "the error names the shape in other words"
 GRAPH = "the input is a graph: a symmetric matrix of 0 and 1, a list of edges, a networkx graph"
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
-REGRESSION = {
-    "rho": 1e7,
-    "bounds": (-9, 9),
-    "contamination": 0.0,
-    "insecure_seed": 1,
-}  # two fits are compared
+REGRESSION = {"rho": 1e7, "bounds": (-9, 9), "contamination": 0.0}
 ESTIMATORS = [
     PrivateScaler(),
     problems.gaussian.PrivateMean(100.0, bounds=(-9, 9), contamination=0.0, interval=None),
@@ -120,7 +115,6 @@ LABELS = {
 REGRESSORS = {"check_regressor_data_not_an_array": NO_ARRAY}
 AXES = {
     "check_transformer_data_not_an_array": NO_ARRAY,
-    "check_fit_idempotent": "noise of the operating system",
     "check_fit2d_predict1d": COLUMN,
 }
 GRIDS = {"check_parameters_default_constructible": "the default of `grid` is a frozen dataclass"}
@@ -152,6 +146,7 @@ EXPECTED = {
 @pytest.mark.parametrize("made", ESTIMATORS, ids=lambda made: type(made).__name__)
 def test_what_fails_is_listed_and_what_is_listed_fails(made):
     listed = EXPECTED.get(type(made).__name__, GRAPHS)
+    made = made.set_params(insecure_seed=1)  # what fails is no matter of luck, and two fits are compared
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = checks.check_estimator(made, on_fail=None, on_skip=None)
