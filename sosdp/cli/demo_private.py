@@ -281,11 +281,12 @@ def mixture(output: Output) -> Section:
     def draw() -> Any:
         fig, ax = plot.figure(6.2, 4.2)
         ax.plot(*few[::12].T, ".", markersize=1.5, color=plot.INK, alpha=0.5)
-        style = {"markersize": 11, "markerfacecolor": "none", "markeredgewidth": 2}
-        for (name, middle), marker, colour in zip(centres.items(), "os", (plot.VERMILION, plot.BLUE)):
-            if middle is not None:
-                ax.plot(*middle.T, marker, color=colour, **style)
-                ax.annotate(name, middle[0], textcoords="offset points", xytext=(9, 6), color=colour)
+        style = {"linestyle": "none", "markerfacecolor": "none", "markeredgewidth": 2}
+        marks = [("gmm", "o", plot.VERMILION, 9), ("tuples", "s", plot.BLUE, 15)]  # one around the other
+        for name, marker, colour, size in marks:
+            if (middle := centres[name]) is not None:
+                ax.plot(*middle.T, marker, color=colour, markersize=size, label=name, **style)
+        ax.legend(loc="lower right", frameon=False)
         ax.set_xlabel("red minus green")
         ax.set_ylabel("yellow minus blue")
         plot.title(ax, "Pixels of the photograph and the released centres")
