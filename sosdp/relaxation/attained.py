@@ -57,10 +57,10 @@ def attained(
     multipliers to charge with (of complex variables these are of no real polynomial)."""
     demand, mass = built.statement.demands[0], built.statement.mass
     proven = None if theorem is None or demand.halves else theorem.value
-    if mass is None or demand.system.foralls:
+    if mass is None or demand.has_free_directions:
         return math.inf, None
     objective, constant, system = demand.parts[0], built.statement.constant, demand.system
-    held = (system.equalities, system.inequalities) if not system.matrices else ()
+    held = (system.equalities, system.inequalities) if not demand.matrices else ()
     best, where = math.inf, None
     for search, start in itertools.product((False, True), _starts(built, raw, demand)):
         if best <= enough:
@@ -106,7 +106,7 @@ def is_full(candidate: Candidate) -> bool:
 
 
 def _feasible_near(demand: Demand, origin: Origin, start: dict[int, float]) -> Point | None:
-    if demand.quantified:
+    if demand.has_free_directions:
         return None
     equal, least, matrices = bodies(demand)
 
@@ -153,7 +153,7 @@ def _has_end(_: Identity, demand: Demand) -> bool:
 
 def _has_near(demand: Demand, origin: Origin, start: dict[int, float]) -> bool:
     return _feasible_near(demand, origin, start) is not None or (
-        not demand.quantified and _encloses(demand, start)
+        not demand.has_free_directions and _encloses(demand, start)
     )
 
 
@@ -164,7 +164,7 @@ def shows_points(built: Built) -> bool:
     if is_listed(demand):
         return True
     free = not (demand.labels or any(demand.roots.values()))
-    free = free and not (demand.quantified or bodies(demand)[2])
+    free = free and not (demand.has_free_directions or bodies(demand)[2])
     return free and _looks_for_points(built, _polynomials(demand))
 
 
@@ -238,7 +238,7 @@ def _nearly_feasible(built: Built, x: Point) -> bool:
         exact = False
         if abs(value) > SATISFIED * max(_size(p, x), _size(p, at_data)):
             return False
-    for m in system.matrices:
+    for m in demand.matrices:
         matrix = np.array([[near(at(p, x)) for p in row] for row in m.tolist()])
         if not np.isfinite(matrix).all():
             return False
@@ -306,7 +306,8 @@ def _signs(
 def _polynomials(demand: Demand) -> list[Polynomial]:
     """Everything that is evaluated at a point."""
     in_expectation = [p for c in demand.in_expectation for p in c.polynomials()]
-    return [demand.parts[0], *demand.system.polynomials, *in_expectation]
+    system, entries = demand.system, [p for m in demand.matrices for p in m.reshape(-1).tolist()]
+    return [demand.parts[0], *system.equalities, *system.inequalities, *entries, *in_expectation]
 
 
 def _looks_for_points(built: Built, polynomials: list[Polynomial]) -> bool:
@@ -340,7 +341,7 @@ def _charge(built: Built, theorem: Theorem, x: Point) -> float:
     values = {v: near(c) for v, c in x.items()}
     table = np.array([1.0, *(values.get(v, 0.0) for v in range(1, max(values, default=0) + 1))])
     for block, rows in zip(piece.blocks, piece.slices(), strict=True):
-        if block.kind == "sos" or block.kind == "psd" and _is_semidefinite(block.multiplier, x):
+        if block.kind == "sos" or block.kind in ("psd", "forall") and _is_semidefinite(block.multiplier, x):
             continue
         if block.kind not in ("inequality", "product"):
             return math.inf

@@ -27,7 +27,7 @@ def bodies(demand: Demand) -> tuple[list[Polynomial], list[Polynomial], list[Any
     return (
         [*system.equalities, *(c.body for c in more if c.kind == "equality")],
         [*system.inequalities, *(c.body for c in more if c.kind == "inequality")],
-        [*system.matrices, *(c.body for c in more if c.kind == "psd")],
+        [*demand.matrices, *(c.body for c in more if c.kind == "psd")],
     )
 
 
@@ -50,7 +50,11 @@ def _values(demand: Demand) -> dict[int, list[Fraction]]:
 def is_listed(demand: Demand) -> bool:
     """Whether rules leave so few points that all of them are tried."""
     values, (equal, least, matrices) = _values(demand), bodies(demand)
-    if matrices or demand.quantified or not set(demand.system.variable_ids.tolist()) <= values.keys():
+    if (
+        matrices
+        or demand.has_free_directions
+        or not set(demand.system.variable_ids.tolist()) <= values.keys()
+    ):
         return False
     return math.prod(map(len, values.values())) * sum(p.monos.size for p in (*equal, *least)) <= _LISTED
 

@@ -34,6 +34,7 @@ from ..reduction.bounds import VariableBounds, deduce_bounds
 from ..reduction.quotient import find_quotient
 from .assemble.assemble import assemble
 from .assemble.diagonal_dominance import with_cone
+from .assemble.forall import expand
 from .assemble.forced_zeros import without_forced_zeros
 from .assemble.identity import Identity, T
 from .assemble.multipliers import has_products
@@ -125,14 +126,19 @@ class Demand:
     @_of_first
     def bounds(self) -> VariableBounds:
         """A-priori bounds on the variables."""
-        return deduce_bounds(
-            self.system.equalities, self.system.inequalities, self.system.matrices, *self.known
-        )
+        return deduce_bounds(self.system.equalities, self.system.inequalities, self.matrices, *self.known)
+
+    @cached_property
+    def matrices(self) -> tuple[np.ndarray, ...]:
+        """Matrices that are semidefinite on the set: for-all constraints without free directions are some."""
+        every = [expand(c, f"s{k}") for k, c in enumerate(self.system.foralls)]
+        return *self.system.matrices, *(matrix for matrix, free in every if not free.ids.size)
 
     @_of_first
     def data_size(self) -> float:
         """The size of variables at which terms of different degrees of a constraint balance."""
-        return data_size(self.system)
+        quantified = self.matrices[len(self.system.matrices) :]
+        return data_size(self.system, *(p for m in quantified for p in m.reshape(-1).tolist()))
 
     @_of_first
     def has_origin(self) -> bool:
@@ -218,19 +224,20 @@ class Demand:
         return replace(self, parts=(self.parts[0] * 0, self.parts[1]))
 
     @property
-    def quantified(self) -> bool:
-        """Whether a constraint holds for all values of some variables: no point is shown to satisfy it."""
-        return bool(self.system.foralls) or any(c.kind == "forall" for c in self.in_expectation)
+    def has_free_directions(self) -> bool:
+        """Whether a constraint that holds for all values is no matrix: no point is shown to satisfy it."""
+        stated = len(self.system.matrices) + len(self.system.foralls)
+        return len(self.matrices) < stated or any(c.kind == "forall" for c in self.in_expectation)
 
     @property
     def movable(self) -> bool:
-        """Whether variables may be moved: given symmetries, for-alls, smaller cones, chosen bases, Groebner
-        bases and term sparsity refer to the given ones."""
+        """Whether variables may be moved: given symmetries, for-alls with free directions, smaller cones,
+        chosen bases, Groebner bases and term sparsity refer to the given ones."""
         o = self.options
         plain = o.symmetries is None and o.cone == "sos" and o.basis is None
         plain = plain and (o.quotient != "groebner" or not self.system.equalities)
         plain = plain and not o.sparsity.endswith(("term", "chordal"))
-        return plain and not (self.equations or self.quantified)
+        return plain and not (self.equations or self.has_free_directions)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,6 @@
 """For-all constraints: against matrix inequalities, brute force and known constants; certified or nothing."""
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -280,3 +281,31 @@ def test_bisection_over_a_degree_that_drops():
     assert result.high == 0
     result = sd.Relaxation(sd.System(sd.for_all(v[0], odd >= 0), y[0] >= 1), 2).bisect(c, 0, 3)
     assert 0.5 <= result.low <= 1 <= result.high <= 1.01  # the least c is 1
+
+
+@pytest.mark.parametrize("radius", [1, 1000, Fraction(1, 1000)])
+@pytest.mark.parametrize("centre", [0, 1000, 40_000])
+def test_a_matrix_by_another_name_is_moved_bounded_and_met_like_one(centre, radius):
+    """For all values of one variable: a matrix without free directions, whose set is an interval."""
+    s, z = t - centre, v[0]
+    literal = sd.System(sd.for_all([z], z**2 - 2 * s * z + radius**2 >= 0))
+    answer = sd.minimize(t, literal, 2)
+    least = Fraction(centre - radius)
+    assert answer.status == "optimal" and answer.certified_bound <= least
+    assert least - answer.certified_bound <= 3e-6 * max(radius, 1e-12 * centre)
+    assert answer.bound == pytest.approx(float(least), rel=1e-12, abs=1e-5 * radius)
+    if radius >= 1:
+        at_end = sd.feasible(literal & sd.System(t >= centre + radius), 2)
+        assert at_end.status == "optimal" and "a point" in at_end.reason
+    beyond = sd.feasible(literal & sd.System(t >= centre + radius * (1 + Fraction(1, 10**7))), 2)
+    assert beyond.status != "optimal"
+
+
+def test_a_point_that_misses_a_matrix_by_another_name_is_none():
+    """Moments of degree two of z**2 - 2 t z + 1, with t = 1 + 1e-9 by an equation: exactly, not nearly."""
+    z = v[0]
+    quantified = sd.for_all([z], z**2 - 2 * t * z + 1 >= 0)
+    on = sd.System(quantified, t.equals(1 + Fraction(1, 10**9)))
+    answer = sd.feasible(on, 2)
+    assert answer.status != "optimal"
+    assert sd.minimize(t, on, 2).status != "optimal"
