@@ -301,11 +301,11 @@ def test_a_matrix_by_another_name_is_moved_bounded_and_met_like_one(centre, radi
     assert beyond.status != "optimal"
 
 
-def test_a_point_that_misses_a_matrix_by_another_name_is_none():
-    """Moments of degree two of z**2 - 2 t z + 1, with t = 1 + 1e-9 by an equation: exactly, not nearly."""
-    z = v[0]
-    quantified = sd.for_all([z], z**2 - 2 * t * z + 1 >= 0)
+@pytest.mark.parametrize("degree", [1, 2])
+def test_a_point_that_misses_what_holds_for_all_values_is_none(degree):
+    """t is 1 + 1e-9 by an equation, which misses it exactly: of a matrix, and of one with free directions."""
+    z = v[0] ** degree
+    quantified = sd.for_all([v[0]], z**2 - 2 * t * z + 1 >= 0)
     on = sd.System(quantified, t.equals(1 + Fraction(1, 10**9)))
-    answer = sd.feasible(on, 2)
-    assert answer.status != "optimal"
+    assert sd.feasible(on, 2).status != "optimal"
     assert sd.minimize(t, on, 2).status != "optimal"
