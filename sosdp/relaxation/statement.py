@@ -226,8 +226,8 @@ class Demand:
     @property
     def has_free_directions(self) -> bool:
         """Whether a constraint that holds for all values is no matrix: no point is shown to satisfy it."""
-        stated = len(self.system.matrices) + len(self.system.foralls)
-        return len(self.matrices) < stated or any(c.kind == "forall" for c in self.in_expectation)
+        most = len(self.system.matrices) + len(self.system.foralls)
+        return len(self.matrices) < most or any(c.kind == "forall" for c in self.in_expectation)
 
     @property
     def movable(self) -> bool:
