@@ -70,8 +70,13 @@ def test_mutants_of_hand_made_certificates_are_judged_alike():
     assert result["valid"] > 40 and result["invalid"] > 150 and result["unreadable"] < 150, result
 
 
-@pytest.mark.long
 @pytest.mark.slow
+def test_more_mutants_are_judged_alike():
+    result = run(SEEDS, 1600, 13)
+    assert result["valid"] > 240 and result["invalid"] > 640
+
+
+@pytest.mark.campaign
 def test_ten_thousand_mutants_are_judged_alike():
     result = run(SEEDS, 10_000, 12)
     assert result["valid"] > 1500 and result["invalid"] > 4000

@@ -162,12 +162,11 @@ def test_sums_over_pairs_for_any_number_of_records(name):
         truth = (n - 1) * each
         assert report.status == "proven" and truth <= report.upper <= truth * (1 + F(1, 10**4))
         assert truth * (1 - F(1, 10**3)) <= report.lower
+        whole = lambda r: sum(kernel(a, b) for a, b in itertools.combinations(r, 2))  # noqa: E731
         if n == 3:
-            first, second = (
-                sum(kernel(a, b) for a, b in itertools.combinations(d, 2)) for d in report.neighbours
-            )
+            first, second = map(whole, report.neighbours)
             assert first - second == report.lower
-            whole = lambda r: sum(kernel(a, b) for a, b in itertools.combinations(r, 2))  # noqa: E731
+        if n == 3 and dimension == 1:
             assert abs(sd.stability(whole, records=3, dimension=dimension, **facts).upper - truth) < F(
                 1, 10**3
             )
