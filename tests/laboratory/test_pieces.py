@@ -62,9 +62,8 @@ CASES = {
 }
 
 
-@pytest.mark.long
-@pytest.mark.few(2)
-@pytest.mark.parametrize(("low", "high"), [(18, 42), (1990, 2030), (50, 180), (12, 60)])
+@pytest.mark.few(1)
+@pytest.mark.parametrize(("low", "high"), [(12, 60), (1990, 2030)])
 def test_variances_far_from_0_are_as_wide_as_their_interval(low, high):
     report = sd.stability(replace(VARIANCE, record=Domain(1, low, high)), records=442)
     truth = (high - low) ** 2 * F(441, 442**2)
