@@ -30,6 +30,7 @@ from .assemble.program_units import objective_sizes, program_scalings
 from .assemble.scaling import Scaling, find_scaling, power_of_two, row_sizes, scale
 from .assemble.stack import stack
 from .assemble.variable_units import has_large_block
+from .certify.exact_data import ExactData, as_stated
 from .descent import MOVE, centre_of_forms, in_floats, low_points, moved_polynomial, near, terms_of, unit_of
 from .solve.solve import with_margin
 from .statement import PROOF, Demand, Statement, tallest
@@ -279,6 +280,17 @@ class Built:
     def slopes(self) -> np.ndarray:
         """What an unknown of the program is multiplied by in the given units."""
         return self.scalings[0].unknowns_of(np.ones(len(self.statement.prices)))
+
+    @cached_property
+    def exact(self) -> tuple[ExactData, Built]:
+        """The program with the entries that were stated, and what it is of: after the move, which is exact,
+        where its entries are short, else in the variables that were given (``-x**3/7 - c`` on ``x >= 123456 +
+        1/7``, which no c makes non-negative)."""
+        moved = as_stated(self.program, *self.statement.coefficients, parts=self.pieces), self
+        if not moved[0].target_off or self.change.trivial:
+            return moved
+        given = build(self.given, Change.none(self.given)).exact
+        return min(moved, given, key=lambda s: (s[0].off, s[0].target_off))
 
     @cached_property
     def at_origin(self) -> float:

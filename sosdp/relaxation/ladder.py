@@ -36,7 +36,7 @@ from .statement import FEASIBLE, MEASURES, PROGRAM, PROOF, Statement
 from .steps import Step
 from .steps.centre import centred
 from .steps.centre import when as may_centre
-from .steps.exact import decision, exact, is_decidable, is_soon_decided, may_decide
+from .steps.exact import decision, is_decidable, is_soon_decided
 from .steps.first import first
 from .steps.one_variable import is_in_one_variable, least_value
 from .steps.other_form import other_form
@@ -82,8 +82,8 @@ STEPS = (
     ),
     Step(
         "exact",
-        may_decide,
-        exact,
+        lambda s: is_decidable(s.best.built, FEASIBLE),  # measures: of every candidate
+        lambda s: decision(s, s.best),
         "what touches a cone in floats may be decided by faces in exact arithmetic (``conic.strategies``)",
         "two lines that are parallel, moments on a face: file refute_matching_K5_d2",
     ),
@@ -168,14 +168,14 @@ def _judged(state: State, candidate: Candidate) -> Candidate:
     built, raw = candidate.built, candidate.raw
     if built.statement.kind == PROOF:
         return decomposed(candidate)
-    if not raw.has_values:
-        return without_optimum(state, candidate)
-    if built.statement.kind == FEASIBLE:
+    if built.statement.kind == FEASIBLE and raw.has_values:
         return _feasible(state, candidate)
-    if is_decidable(built):
+    if not raw.has_values:
+        candidate = without_optimum(state, candidate)
+    if not candidate.settled and is_decidable(built, MEASURES):
         candidate = decision(state, candidate)
-        if candidate.settled:
-            return candidate
+    if candidate.settled or not raw.has_values:
+        return candidate
     theorem, inner = None, None
     if state.options.certify_bound:
         theorem, inner = prove(state, built, raw, candidate.measured)

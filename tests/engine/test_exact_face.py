@@ -11,6 +11,7 @@ from flint import fmpq
 
 import sosdp as sd
 from sosdp.conic import brackets, choose, multiprecision
+from sosdp.conic.clock import limited
 from sosdp.conic.exact.corrected import Equations
 from sosdp.conic.exact.dual_face import _independent_rows, _integral, exact_face
 from sosdp.conic.exact.integers import is_semidefinite
@@ -152,6 +153,20 @@ def test_semidefinite_matrices_are_those_of_nonnegative_minors():
         minors = [round(np.linalg.det(np.array(matrix)[np.ix_(s, s)])) for s in sets]
         assert is_semidefinite(matrix) == (min(minors) >= 0)
     assert is_semidefinite([])
+
+
+def test_large_matrices_away_from_the_boundary_are_decided_in_floats():
+    """Of side 150 the signs of the characteristic polynomial take seconds to half a minute."""
+    rng = np.random.default_rng(0)
+    factor = rng.integers(-(2**26), 2**26, (40, 80)).astype(object)
+    definite = (factor @ factor.T).tolist()
+    indefinite = [[v - 2**57 * (i == j) for j, v in enumerate(row)] for i, row in enumerate(definite)]
+    with limited(lambda: 1e-3):  # no time for those
+        assert is_semidefinite(definite) and not is_semidefinite(indefinite)
+    singular = (factor[:, :39] @ factor[:, :39].T).tolist()
+    assert is_semidefinite(singular)
+    singular[0][0] -= 1
+    assert not is_semidefinite(singular)
 
 
 def test_nearly_semidefinite_shows_no_face():

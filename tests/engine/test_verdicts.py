@@ -11,9 +11,10 @@ import pytest
 
 import sosdp as sd
 from sosdp.model.options import Options
-from sosdp.relaxation import candidate, ladder
+from sosdp.relaxation import candidate, change, ladder
 from sosdp.relaxation.assemble.identity import unanswered
 from sosdp.relaxation.certify import without_optimum
+from sosdp.relaxation.certify.exact_data import as_stated
 from sosdp.relaxation.certify.leading_form import is_unbounded_below
 from sosdp.relaxation.steps import exact, first
 from tests.fuzz.verdicts import answering
@@ -342,14 +343,20 @@ def test_measures_that_are_refuted_by_next_to_nothing(mass, missing):
         assert 2 - 1e-9 <= least.certified_bound <= least.bound == 2
 
 
-def test_moments_that_only_exact_arithmetic_finds_are_read():
+def test_moments_that_only_exact_arithmetic_finds_are_read(monkeypatch):
+    read = []
+    monkeypatch.setattr(change, "as_stated", lambda *given, **kw: read.append(1) or as_stated(*given, **kw))
     program = sd.MeasureProgram()
     mu = program.measure([x], on=sd.System(x**2 <= 1), mass=2)
     program.require(mu(x) == 1)
     state = candidate.State(program._statement(mu(0 * x), "feasible", 2, program.options), Options())
     solved = ladder.run(state)
+    assert len(read) == 1  # of the program that is decided, once
     none = unanswered(solved.built.program.identity, "failed", "no answer")
     state.candidates = [replace(solved, raw=none, status="failed", settled=False)]
-    shown = exact.exact(state)
+    assert not exact.is_decidable(
+        solved.built, "feasible"
+    )  # measures are decided where a candidate is judged
+    shown = state.judged("first", solved.built, none)
     assert shown.status == "optimal" and shown.raw.has_values
     assert shown.built.moments_of(shown.raw.moments)[0][:2] == pytest.approx([2, 1])

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..clock import reserve
-from ..rigorous import UNIT, least_eigenvalue_bound
+from ..rigorous import UNIT, largest_eigenvalue_bounds, least_eigenvalue_bound
 from ..svec import SHORT, triangle
 
 Rows = Sequence[Sequence[int]]
@@ -190,11 +190,17 @@ def is_semidefinite_within(matrix: Rows, off: Fraction) -> bool:
 
 
 def is_semidefinite(matrix: Rows) -> bool:
-    """Whether a symmetric matrix of integers is positive semidefinite: the signs of its characteristic
-    polynomial alternate, zeros aside, exactly when no eigenvalue is negative."""
+    """Whether a symmetric matrix of integers is positive semidefinite: as its floats prove, of a large one
+    that is not near the boundary; else the signs of its characteristic polynomial alternate, zeros aside,
+    exactly when no eigenvalue is negative."""
     from flint import fmpz_mat
 
     side = len(matrix)
+    if side > _TINY:
+        if is_semidefinite_within(matrix, Fraction(0)):
+            return True
+        if largest_eigenvalue_bounds(-as_floats(matrix))[0] > 2 * UNIT * side:
+            return False
     reserve(_PRODUCT * side**3 * max(1.0, side * digits_of(matrix) / _WORD), _LONGEST)
     coefficients = fmpz_mat(side, side, [v for row in matrix for v in row]).charpoly().coeffs()
     return all(v * (-1) ** (side - k) >= 0 for k, v in enumerate(coefficients))

@@ -33,7 +33,7 @@ from ..assemble.identity import GramProgram, Identity, RawSolution, unanswered
 from ..attained import WORK
 from ..candidate import Candidate, State, patience
 from ..certify.exact_data import ExactData, as_stated
-from ..change import Built, Change, build
+from ..change import Built, build
 from ..descent import near
 from ..judge import proven
 from ..solve.forms import gram_form, moment_form
@@ -51,12 +51,6 @@ Proof = Callable[[ConicProgram, Solve, ExactData], Any]
 Form = Callable[[GramProgram], ConicProgram | None]
 
 
-def exact(state: State) -> Candidate | None:
-    """What is decided of the best candidate."""
-    answer = decision(state, state.best)
-    return answer if answer.settled else None
-
-
 def decision(state: State, best: Candidate) -> Candidate:
     """Of a question whether a set has a point, or whether there are measures: that there are no
     pseudo-moments, or some that satisfy all of it; else the candidate, in doubt where the entries are those
@@ -64,8 +58,8 @@ def decision(state: State, best: Candidate) -> Candidate:
     likes, but where a square is zero, products with them are."""
     wanted = state.statement
     whole = [replace(d, options=replace(d.options, prune=False), reduced=False) for d in wanted.demands]
-    data, built = _exact_data(build(replace(wanted, demands=tuple(whole)), best.built.change))
-    shown, _ = decided(state, built, best.raw, _point, roughly=True)
+    data, built = build(replace(wanted, demands=tuple(whole)), best.built.change).exact
+    shown, _ = decided(state, data, best.raw, _point, roughly=True)
     if shown is False:
         return best if data.off else replace(best, doubt=_UNDECIDED)
     if shown is True:
@@ -87,20 +81,17 @@ def _point(conic: ConicProgram, solve: Solve, exact: ExactData) -> Any:
     return point if isinstance(point, bool) else point[0].point(point[1])
 
 
-def may_decide(state: State) -> bool:
-    """Whether the best candidate is of a question that is decided."""
-    return is_decidable(state.best.built)
-
-
-def is_decidable(built: Built) -> bool:
-    """Whether it is asked if there is anything, by a program that exact arithmetic reads in seconds."""
-    return built.statement.decides and _is_short(built.program.identity)
+def is_decidable(built: Built, kind: str) -> bool:
+    """Whether it is asked if there is anything of a kind, points or measures, by a program that exact
+    arithmetic reads in seconds."""
+    wanted = built.statement
+    return wanted.kind == kind and wanted.decides and _is_short(built.program.identity)
 
 
 def is_soon_decided(built: Built) -> bool:
     """Whether exact arithmetic decides in a second or two if there are any moments: entries are exact."""
     identity = built.program.identity
-    return _is_short(identity) and cubic_work(identity) < WORK and not _exact_data(built)[0].off
+    return _is_short(identity) and cubic_work(identity) < WORK and not built.exact[0].off
 
 
 def _is_short(identity: Identity) -> bool:
@@ -113,7 +104,7 @@ def unbounded(state: State, candidate: Candidate) -> tuple[bool | None, str]:
     proven that there are no moments. And why nothing is."""
     return decided(
         state,
-        candidate.built,
+        candidate.built.exact[0],
         candidate.raw,
         lambda conic, solve, exact: is_unbounded(conic, solve, exact.target_off),
     )
@@ -124,7 +115,11 @@ def improvable(state: State, candidate: Candidate) -> bool:
     the Gram form, where equations between coefficients hold exactly. Lost without it: every program that is
     unbounded and has such equations, or a direction on the boundary (``c*x**2 + d*x`` and ``d <= 1``)."""
     shown, _ = decided(
-        state, candidate.built, candidate.raw, lambda conic, solve, _: is_unbounded(conic, solve), form=_plain
+        state,
+        candidate.built.exact[0],
+        candidate.raw,
+        lambda conic, solve, _: is_unbounded(conic, solve),
+        form=_plain,
     )
     return shown is True
 
@@ -133,7 +128,7 @@ def without_coefficients(state: State, candidate: Candidate) -> tuple[bool, str]
     """Whether it is proven that no coefficients satisfy an identity: a direction of the moments says so."""
     return decided(
         state,
-        candidate.built,
+        candidate.built.exact[0],
         candidate.raw,
         lambda conic, solve, exact: is_dual_infeasible(conic, solve, exact.off, exact.target_off),
         roughly=True,
@@ -142,7 +137,7 @@ def without_coefficients(state: State, candidate: Candidate) -> tuple[bool, str]
 
 def decided(
     state: State,
-    built: Built,
+    statement: ExactData,
     raw: RawSolution,
     proof: Proof,
     roughly: bool = False,
@@ -150,7 +145,7 @@ def decided(
 ) -> tuple[Any, str]:
     """What a proof says of the moment program (False: nothing), and why it says nothing; ``roughly``: it does
     so of entries that had to be rounded, not of the target alone; ``form``: in place of the moments."""
-    left, (statement, _) = patience(raw, state.deadline), _exact_data(built)
+    left = patience(raw, state.deadline)
     if not roughly and (statement.off or form and statement.target_off):
         return False, f"{UNPROVEN}, since coefficients had to be rounded to floats: give them as fractions"
     if left <= 0:
@@ -185,17 +180,6 @@ def _plain(program: GramProgram) -> ConicProgram | None:
     data[inside & equation] = 2 * unstored(data[inside & equation], _ROOT)[0]
     data[inside & ~equation] *= SQRT2
     return replace(conic, A=sp.csc_matrix((data, columns.indices, columns.indptr), shape=columns.shape))
-
-
-def _exact_data(built: Built) -> tuple[ExactData, Built]:
-    """The program with the entries that were stated: after the move, which is exact, where its entries are
-    short, else in the variables that were given (``-x**3/7 - c`` on ``x >= 123456 + 1/7``, which no c makes
-    non-negative)."""
-    statement = as_stated(built.program, *built.statement.coefficients, parts=built.pieces)
-    if not statement.target_off or built.change.trivial:
-        return statement, built
-    given = _exact_data(build(built.given, Change.none(built.given)))
-    return min((statement, built), given, key=lambda s: (s[0].off, s[0].target_off))
 
 
 def exact_bound(identity: Identity, demand: Demand, time_limit: float | None) -> float | None:
