@@ -2,14 +2,13 @@
 
 A linear functional that is nonnegative on all squares (times constraints, up to a degree) and negative on a
 polynomial shows that the polynomial has no certificate of that degree.  The solver's moments are rounded,
-and a little of a functional well inside the cone is added: moments of a Gaussian, or the mean over rational
-points of the set.  The checker decides, exactly.
+and a little of a functional well inside the cone is added: the rounded moments of the same relaxation without
+an objective.  The checker decides, exactly.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations_with_replacement, compress
@@ -23,7 +22,6 @@ from certificates.exact import (
     Rules,
     Terms,
     binary,
-    fraction,
     monos_of,
     polynomial_of,
     rational,
@@ -31,7 +29,6 @@ from certificates.exact import (
     times,
     value_at,
 )
-from certificates.find.optimum import satisfies
 from certificates.find.rounding import NotCertifiable, first
 from certificates.find.univariate import local_minima
 from certificates.identity import Claim
@@ -42,18 +39,15 @@ from sosdp.reduction.newton import prune
 LARGEST = 20_000  # monomials of the functional
 _SHARES = (0.5, 0.1, 0.01, 1e-3)  # of the separation that the functional inside may cost
 _BITS = 50  # binary places of moments
-_TRIES = 200  # points tried for each one wanted
-_MOST_TRIES = 20_000
 _RADII = (4, 100)  # of balls that bound the moments where those of the problem do not separate
-_HOPELESS = 1000  # without one point by then, give up
 
 
 def separate(result: Any, claim: Claim) -> Proof:
     """A proof that the target of `claim` has no certificate of the degree of the solved `result`.
 
     Where the relaxation multiplies constraints, their products are constraints of the claim. Raises
-    NotCertifiable with the reason when the solver's moments do not separate, or when no points inside the
-    set are found.  Cost: exact arithmetic with all monomials up to the degree.
+    NotCertifiable with the reason when the solver's moments do not separate.  Cost: a few solves, and exact
+    arithmetic with all monomials up to the degree.
     """
     if claim.expectations or claim.squares or len(claim.objectives) != 1 or claim.kind == "program":
         raise NotCertifiable("functionals are made for one polynomial on one set")
@@ -73,42 +67,45 @@ def separate(result: Any, claim: Claim) -> Proof:
                 return proof
 
     def of_moments(radius: int | None) -> Proof:
-        solved = result if radius is None else _in_ball(result, target, degree, radius)
-        return _rounded(solved, statement, monomials)
+        solved = result if radius is None else _again(result, target, degree, radius)
+        inside = _again(result, Polynomial(0), degree, radius)
+        return _rounded(solved, inside, statement, monomials)
 
     return first(of_moments, (None, *_RADII))
 
 
-def _in_ball(result: Any, target: Polynomial, degree: int, radius: int) -> Any:
-    """The relaxation whose moments satisfy a ball's constraint too: they are bounded, and none is missing."""
+def _again(result: Any, objective: Polynomial, degree: int, radius: int | None) -> Any:
+    """The relaxation with another objective, whose moments satisfy a ball's constraint too where it has a
+    radius: they are bounded, and none is missing."""
     from sosdp.model.system import System
     from sosdp.relaxation.minimize import minimize
 
-    ball = radius**2 - sum((v**2 for v in result.variables), Polynomial(0)) >= 0
+    squares = sum((v**2 for v in result.variables), Polynomial(0))
+    ball = System() if radius is None else System(radius**2 - squares >= 0)
     products: Any = "schmudgen" if any(b.kind == "product" for b in result.identity.blocks) else "putinar"
-    return minimize(target, result.system & System(ball), degree, products=products)
+    return minimize(objective, result.system & ball, degree, products=products)
 
 
-def _rounded(result: Any, claim: Claim, monomials: list[Monomial]) -> Proof:
-    """The proof from the moments of a relaxation; NotCertifiable."""
-    if result.moments is None:
+def _rounded(result: Any, inner: Any, claim: Claim, monomials: list[Monomial]) -> Proof:
+    """The proof from the moments of a relaxation, and of one without an objective; NotCertifiable."""
+    if result.moments is None or inner.moments is None:
         raise NotCertifiable(f"there are no moments (status {result.status})")
     (target,) = claim.targets
     rules = Rules([terms_of(p) for p in claim.equalities])
     normal = {row: rules.normal(row) for row in monomials}
     wanted = sorted({m for c, m in normal.values() if c})
-    values = dict(zip(wanted, result._moment_values(monos_of(wanted))[0].tolist(), strict=True))  # or 0
-    constrained = claim.equalities or claim.inequalities or claim.matrices
-    inside = _points_inside(claim, wanted, rules) if constrained else _gaussian(wanted)
+    rows = monos_of(wanted)
+    values, inside = (dict(zip(wanted, of._moment_values(rows)[0].tolist(), strict=True))  # or 0
+                      for of in (result, inner))  # fmt: skip
     reduced = rules.divide(terms_of(target), {})
     separation = -float(sum((float(c) * values[m] for m, c in reduced.items()), 0.0))
     if not separation > 0:
         raise NotCertifiable("the solver's moments are not negative on the polynomial")
-    cost = abs(float(sum((float(c) * float(inside[m]) for m, c in reduced.items()), 0.0)))
-    chosen = {m: binary(values[m], _BITS) for m in wanted}
+    cost = abs(float(sum((float(c) * inside[m] for m, c in reduced.items()), 0.0)))
+    chosen, central = ({m: binary(of[m], _BITS) for m in wanted} for of in (values, inside))
     for share in _SHARES:
         weight = Fraction(share * separation / max(cost, separation, 1e-12)).limit_denominator(1 << 30)
-        mixed = {row: c * rational(chosen[m] + weight * inside[m]) for row, (c, m) in normal.items() if c}
+        mixed = {row: c * rational(chosen[m] + weight * central[m]) for row, (c, m) in normal.items() if c}
         functional = polynomial_of({row: value for row, value in mixed.items() if value})
         proof = Proof(claim, (), functional=functional)
         if proof.verdict:
@@ -138,53 +135,3 @@ def _monomials(ids: list[int], degree: int, target: Terms, constrained: bool) ->
     kept = prune([monos_of(every)], monos_of(list(target)), lambda rows: (np.ones(len(rows)), rows))[0]
     basis = list(compress(every, kept))
     return sorted({times(a, b) for a in basis for b in basis} | set(target))
-
-
-def _gaussian(rows: list[Monomial]) -> dict[Monomial, Fraction]:
-    """Moments of independent standard Gaussians: positive definite on every set of monomials."""
-    powers = {row: Counter(row).values() for row in rows}
-    # of one of them E g^k = (k - 1)!!, 0 for odd k
-    return {
-        row: Fraction(math.prod((k + 1) % 2 * math.prod(range(1, k, 2)) for k in ks))
-        for row, ks in powers.items()
-    }
-
-
-def _points_inside(claim: Claim, rows: list[Monomial], rules: Rules) -> dict[Monomial, Fraction]:
-    """Means of the monomials over rational points of the set, enough of them to be in general position."""
-    wanted = 2 * len(rows) + 4
-    generator = np.random.default_rng(0)  # any points serve: the checker sees their means only
-    choices = {v: _values(v, rules) for v in claim.ids}
-    means = dict.fromkeys(rows, Fraction(0))
-    count = 0
-    for attempt in range(min(_TRIES * wanted, _MOST_TRIES)):
-        if attempt > _HOPELESS and not count:
-            break
-        size = 2.0 ** -(attempt % 8)
-        point = {
-            v: values[int(generator.integers(len(values)))]
-            if values
-            else Fraction(int(generator.integers(-64, 65)), 64) * Fraction(4 * size)
-            for v, values in choices.items()
-        }
-        if not satisfies(claim, point):
-            continue
-        count += 1
-        for row in rows:
-            means[row] += math.prod((point[v] for v in row), start=Fraction(1))
-        if count >= wanted:
-            return {row: value / count for row, value in means.items()}
-    raise NotCertifiable("too few rational points inside the set were found")
-
-
-def _values(variable: int, rules: Rules) -> list[Fraction]:
-    """The values that an equality such as x^2 = 1 or x^2 = x leaves to a variable; none when it is free."""
-    coefficient, normal = rules.normal((variable, variable))
-    number = fraction(coefficient)
-    if normal == (variable,):
-        return [Fraction(0), number]
-    if normal == () and number >= 0:
-        root = Fraction(math.isqrt(number.numerator), math.isqrt(number.denominator))
-        if root * root == number:
-            return [root, -root]
-    return []

@@ -193,6 +193,9 @@ def test_bounds_out_of_reach_are_refuted_for_the_degree():
     outcome = certificates.extract(cut).decide(bound="-14/10")
     assert outcome.status == "refuted"
     assert checked(outcome.proof).claim.degree == 2
+    circle = sd.minimize(x + y, sd.System(x**2 + y**2 == 1), degree=2)  # rational points on it are rare
+    outcome = certificates.extract(circle).decide(bound="-1")
+    assert outcome.status == "refuted" and checked(outcome.proof)
 
 
 def test_undecided_says_why():
