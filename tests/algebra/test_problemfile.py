@@ -324,10 +324,10 @@ def test_problems_made_in_python_are_saved_exactly(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_terms_load_in_seconds(tmp_path):
+def test_forty_thousand_terms_load_in_seconds(tmp_path):
     rng = random.Random(11)
     names = [f"x{k}" for k in range(200)]
-    terms = [(round(rng.uniform(-5, 5), 6), rng.choices(names, k=3)) for _ in range(100_000)]
+    terms = [(round(rng.uniform(-5, 5), 6), rng.choices(names, k=3)) for _ in range(40_000)]
     text = " + ".join("*".join([repr(c), *v]) for c, v in terms).replace("+ -", "- ")
     listed = [[c, {n: v.count(n) for n in v}] for c, v in terms]
     loaded = []
@@ -336,7 +336,7 @@ def test_a_hundred_thousand_terms_load_in_seconds(tmp_path):
         path.write_text(json.dumps({"format": "sosdp-problem/1", "variables": names, "minimize": objective}))
         start = time.process_time()
         loaded.append(load_problem(path))
-        assert time.process_time() - start < 12  # about 1 s on an idle machine
+        assert time.process_time() - start < 5  # about 0.4 s on an idle machine
     assert loaded[0].objective == loaded[1].objective
     point = {n: rng.randint(-3, 3) for n in names}
     direct = sum(Fraction(repr(c)) * point[v[0]] * point[v[1]] * point[v[2]] for c, v in terms)

@@ -170,12 +170,12 @@ def differing(seed: int, count: int) -> list[tuple]:
     return result
 
 
-@pytest.mark.brief
-def test_kernel_and_engine_read_alike():
-    assert differing(1, 1000) == []
+@pytest.mark.parametrize("count", [1000, pytest.param(9000, marks=pytest.mark.slow)])
+def test_kernel_and_engine_read_alike(count):
+    assert differing(count, count) == []
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.parametrize("seed", range(2, 12))
 def test_a_hundred_thousand_texts_are_read_alike(seed):
     assert differing(seed, 10_000) == []

@@ -14,9 +14,8 @@ def test_a_time_limit_may_strike_anywhere():
     nothing_wrong(lambda seed: any_moment(seed, 3), range(3, 15))
 
 
-@pytest.mark.parametrize("part", [0, pytest.param(29, marks=pytest.mark.slow)])
-def test_nonsense_proves_nothing(part):
-    nothing_wrong(told_nonsense, range(part, 800, 58))
+def test_nonsense_proves_nothing():
+    nothing_wrong(told_nonsense, range(0, 800, 58))
 
 
 @pytest.mark.campaign

@@ -10,12 +10,12 @@ from tests.fuzz.verdicts import false_verdicts
 
 @pytest.mark.parametrize("lying, limited", [(False, False), (True, False), (False, True), (True, True)])
 def test_no_false_verdict(lying, limited):
-    nothing_wrong(partial(false_verdicts, lying=lying, limited=limited), range(40))
+    nothing_wrong(partial(false_verdicts, lying=lying, limited=limited), range(20))
 
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("part", range(8))
 def test_no_false_verdict_among_thousands(part):
-    for lying, limited in ((True, False), (False, True), (True, True)):
+    for lying, limited in ((False, False), (True, False), (False, True), (True, True)):
         check = partial(false_verdicts, lying=lying, limited=limited)
         nothing_wrong(check, range(part * 400, part * 400 + 400))

@@ -262,13 +262,7 @@ def stored(store: Path) -> set:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
-def test_killed_and_resumed(tmp_path):
-    killed_until_complete(tmp_path, 3, "threads", random.Random(7))
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
-@pytest.mark.parametrize(("backend", "kills"), [("sequential", 20), ("threads", 8), ("processes", 8)])
+@pytest.mark.parametrize(("backend", "kills"), [("sequential", 8), ("threads", 5), ("processes", 5)])
 def test_killed_at_random_moments(backend, kills, tmp_path):
     killed_until_complete(tmp_path, kills, backend, random.Random(20))
 
