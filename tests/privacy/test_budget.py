@@ -1,5 +1,6 @@
 """A budget refuses to overspend, whoever asks and however often."""
 
+import contextlib
 import copy
 import functools
 import json
@@ -186,6 +187,24 @@ def test_json():
         ),
         (lambda: Budget.from_dict({}), "not a budget"),
     )
+
+
+def test_a_state_that_two_threads_read_is_one_budget(monkeypatch):
+    away = {**Budget(epsilon=1.0, adjacency=ONE_EDGE).to_dict(), "name": "of another process, read twice"}
+    read, both, made = Budget._read, threading.Barrier(2), []
+
+    def slow(data):
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both.wait(0.2)  # both are here, unless one of them waits for the other
+        return read(data)
+
+    monkeypatch.setattr(Budget, "_read", slow)
+    readers = [threading.Thread(target=lambda: made.append(Budget.from_dict(away))) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join()
+    assert made[0] is made[1]
 
 
 def test_a_release_is_spent_by_its_guarantee():

@@ -198,6 +198,11 @@ def test_squares_are_exact_sums():
     assert noisy[0][1] == noisy[1][0]
 
 
+def test_sums_of_squares_do_not_wrap_around():
+    rows = np.broadcast_to(np.array([[1 << 18]]), (1 << 27, 1))  # takes no memory
+    assert integer_queries.squares_of(rows)[0, 0] == 1 << 63
+
+
 def test_the_budget_adds_up_and_is_kept():
     values = np.array([1, 2, 3])
     pure = IntegerQueries(3, epsilon=1.0)

@@ -31,6 +31,7 @@ FORMAT = "sosdp-budget/2"
 
 # the budgets of this process by their names: what is read again is the same budget
 _HERE: dict[str, Budget] = {}
+_READING = threading.Lock()
 
 Result = TypeVar("Result")
 
@@ -273,11 +274,17 @@ class Budget(OneProcess):
         missing = [key for key in keys if key not in data]
         if missing:
             raise ValueError(f"not a budget: {', '.join(missing)} missing")
-        here = _HERE.get(data["name"])
-        if here is not None:
-            if dict(data) != here.to_dict():
-                raise ValueError("this process has the budget in another state: go on with that one")
-            return here
+        with _READING:
+            here = _HERE.get(str(data["name"]))
+            if here is None:
+                return cls._read(data)
+        if dict(data) != here.to_dict():
+            raise ValueError("this process has the budget in another state: go on with that one")
+        return here
+
+    @classmethod
+    def _read(cls, data: Mapping[str, Any]) -> Budget:
+        """The budget of a state whose name this process does not know yet."""
         budget = cls(
             epsilon=data["epsilon"],
             delta=data["delta"] or 0.0,

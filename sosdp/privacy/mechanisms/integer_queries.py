@@ -178,10 +178,7 @@ class IntegerQueries:
         self._pay(price)
         rows = self._inside(counts, bound, "ball")
         d = rows.shape[1]
-        total = np.zeros((d, d), dtype=np.int64)
-        for start in range(0, self.n, CHUNK):
-            part = rows[start : start + CHUNK].astype(np.float64)
-            total += np.rint(part.T @ part).astype(np.int64)
+        total = squares_of(rows)
         places = [(i, j) for i in range(d) for j in range(i, d)]
         if self.pure:
             weights = [DIAGONAL if i == j else BESIDE for i, j in places]
@@ -248,6 +245,15 @@ def order_price(epsilon: Fraction, pure: bool) -> Fraction:
 def root_above(square: int) -> Fraction:
     """The least integer whose square is at least this one."""
     return Fraction(math.isqrt(square - 1) + 1)
+
+
+def squares_of(rows: Counts) -> npt.NDArray[Any]:
+    """The (d, d) sum of k k^T over (n, d) integer rows of a ball of radius 2^18, in integers of any size."""
+    total = np.zeros((rows.shape[1],) * 2, dtype=object)
+    for start in range(0, len(rows), CHUNK):
+        part = rows[start : start + CHUNK].astype(np.float64)
+        total += np.rint(part.T @ part).astype(np.int64)
+    return total
 
 
 def squares_apart(d: int) -> int:
