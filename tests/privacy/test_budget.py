@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import threading
+from concurrent.futures import Future
 
 import numpy as np
 import pandas
@@ -287,6 +288,16 @@ def test_what_comes_back_is_compared_with_what_was_announced(result):
     assert budget.remaining()["epsilon"] == 0.75  # it may have happened
 
 
+class Later:
+    """Gives releases to whoever waits for them."""
+
+    def __aiter__(self):
+        return self
+
+    async def __anext__(self):
+        return released(epsilon=50.0)
+
+
 @pytest.mark.parametrize(
     "later",
     [
@@ -296,8 +307,10 @@ def test_what_comes_back_is_compared_with_what_was_announced(result):
         [(1, {"a": lambda: released(epsilon=50.0)})],
         Holder(1).__init__,
         Holder(iter([1])),
+        Future(),
+        [Later()],
     ],
-    ids=range(6),
+    ids=range(8),
 )
 def test_what_may_make_releases_later_is_withheld(later):
     budget = Budget(epsilon=1.0, adjacency=ONE_EDGE)

@@ -10,7 +10,8 @@ import functools
 import gc
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from fractions import Fraction
 from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeVar
@@ -163,8 +164,8 @@ class Budget(OneProcess):
             BudgetExceeded, ValueError: as `spend`; the mechanism is then not called.
             ValueError: what came back has another adjacency, a weaker kind, a condition that was not
                 announced, or a larger cost.
-            TypeError: `mechanism` is not a function, or returns one or an iterator, which may make releases
-                later; the cost stays spent, for a release may have been made.
+            TypeError: `mechanism` is not a function, or returns one, an iterator or a future, which may make
+                releases later; the cost stays spent, for a release may have been made.
         """
         self.spend(guarantee)
         if not callable(mechanism):
@@ -322,7 +323,7 @@ def _guarantees(result: Any) -> list[Guarantee]:
         if id(thing) in seen or isinstance(thing, type | ModuleType | Budget):
             continue
         seen[id(thing)] = thing
-        if isinstance(thing, Iterator) or (plain and isinstance(thing, _FUNCTIONS)):
+        if isinstance(thing, _LATER) or (plain and isinstance(thing, _FUNCTIONS)):
             raise TypeError(
                 f"a {type(thing).__name__} may make releases later: return what it gives; it is withheld"
             )
@@ -338,6 +339,7 @@ def _guarantees(result: Any) -> list[Guarantee]:
     return [*releases, *(promise for promise in promises if id(promise) not in covered)]
 
 
+_LATER = (Iterator, AsyncIterator, Awaitable, Future)
 _FUNCTIONS = (FunctionType, BuiltinMethodType, MethodType, functools.partial)
 
 
