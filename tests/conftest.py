@@ -6,11 +6,32 @@ do the cases of a `@pytest.mark.few(n)` but n, spread evenly over its table.
 `@pytest.mark.long` takes the longest of all, and starts first, so that no process waits for it at the end.
 `@pytest.mark.campaign` waits for ``--campaigns``: thousands of random cases, hours in all, for a release and
 for whoever hunts a defect.
+
+No test fails by chance: what mechanisms draw from the operating system comes from the name of the test, and
+with ``--campaigns`` from the system.
 """
 
+import hashlib
+import os
 from collections import defaultdict
 
 import pytest
+
+from sosdp.privacy.randomness import bits
+
+
+class System:
+    """The operating system for `bits`: the same bits in every run of a test."""
+
+    getpid = staticmethod(os.getpid)
+
+    def __init__(self, name: str) -> None:
+        self.name, self.drawn = name, 0
+
+    def urandom(self, count: int) -> bytes:
+        """As `os.urandom`."""
+        self.drawn += 1
+        return hashlib.shake_128(f"{self.name} {self.drawn}".encode()).digest(count)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -25,6 +46,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "brief: a part of a slow test; runs without --slow only")
     config.addinivalue_line("markers", "long: starts before all others")
     config.addinivalue_line("markers", "campaign: hours of random cases; runs with --campaigns")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if not item.config.getoption("--campaigns"):
+        bits.os = System(item.nodeid)
 
 
 def beyond_few(items: list[pytest.Item]) -> set[pytest.Item]:

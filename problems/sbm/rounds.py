@@ -6,7 +6,6 @@ are public. Statement and proof: docs/proofs/sbm_rounds.md
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,7 +15,7 @@ from sosdp.privacy import randomness as noise
 from sosdp.privacy.arguments import integer, positive, settle
 from sosdp.privacy.calibrate import between, gaussian_sigma_tight, root_up
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_rule
-from sosdp.privacy.randomness.bits import RandomBits
+from sosdp.privacy.randomness.bits import RandomBits, open_bits
 from sosdp.structured.directions import unit_rows
 
 from .edges import CanonicalEdges
@@ -108,7 +107,7 @@ def public_words(count: int, key: int, purpose: int) -> np.ndarray:
 
 def public_key(seed: int | None) -> int:
     """A key of 64 bits, from the operating system unless there is a seed."""
-    return secrets.randbits(64) if seed is None else 0x9E3779B97F4A7C15 * (int(seed) + 1) % WORD
+    return open_bits().integer(64) if seed is None else 0x9E3779B97F4A7C15 * (int(seed) + 1) % WORD
 
 
 def part_of(first: np.ndarray, second: np.ndarray, n: int, key: int, thresholds: np.ndarray) -> np.ndarray:

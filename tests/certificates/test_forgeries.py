@@ -64,22 +64,18 @@ def test_the_corpus_keeps_its_verdicts(tmp_path):
         assert judge(text, tmp_path / "c.json").status == status, text
 
 
-@pytest.mark.brief
-def test_mutants_of_hand_made_certificates_are_judged_alike():
-    result = run(SEEDS, 400, 11)
-    assert result["valid"] > 40 and result["invalid"] > 150 and result["unreadable"] < 150, result
-
-
-@pytest.mark.slow
-def test_more_mutants_are_judged_alike():
-    result = run(SEEDS, 1600, 13)
-    assert result["valid"] > 240 and result["invalid"] > 640
-
-
-@pytest.mark.campaign
-def test_ten_thousand_mutants_are_judged_alike():
-    result = run(SEEDS, 10_000, 12)
-    assert result["valid"] > 1500 and result["invalid"] > 4000
+@pytest.mark.parametrize(
+    ("count", "valid", "invalid"),
+    [
+        (400, 40, 150),
+        pytest.param(1200, 180, 480, marks=pytest.mark.slow),
+        pytest.param(10_000, 1500, 4000, marks=pytest.mark.campaign),
+    ],
+)
+def test_mutants_of_hand_made_certificates_are_judged_alike(count, valid, invalid):
+    result = run(SEEDS, count, 11)
+    assert result["valid"] > valid and result["invalid"] > invalid, result
+    assert result["unreadable"] < 3 * count / 8, result
 
 
 @pytest.mark.few(3)

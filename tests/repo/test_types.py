@@ -116,7 +116,7 @@ from typing import Any, assert_type
 import sosdp as sd
 from sosdp.certificates import extract
 from sosdp.problems.gaussian import PrivateMean
-from sosdp.problems.sbm import CertificateRecovery
+from sosdp.problems.sbm import CertificateRecovery, RoundsRecovery
 
 x, y = sd.variables("x y")
 c = sd.variables("c")
@@ -139,13 +139,14 @@ conic: sd.ConicProgram = sd.Relaxation(sd.System(x**2 <= 1), 2, cone="sdsos").to
 estimator: CertificateRecovery = CertificateRecovery(epsilon=1.0, delta=1e-6).fit([[0, 1], [1, 0]])
 mean = PrivateMean(epsilon=1.0, bounds=None, contamination=0.0)
 guarantee: sd.Guarantee = mean.fit([[1.0]]).guarantee_
+assert_type(RoundsRecovery(1.0, 1e-6, 0.5, 20.0, communities=3).epsilon, float)
 proof = extract(pe).exact()
 proof.save("c.json")
 """
 
 BAD = """
 import sosdp as sd
-from sosdp.problems.sbm import CertificateRecovery
+from sosdp.problems.sbm import CertificateRecovery, RoundsRecovery
 
 x = sd.variables("x y")[0]
 sd.minimize(x**2, solvr="scs")
@@ -155,6 +156,8 @@ sd.minimise(x)
 CertificateRecovery(epsilon=1.0, delta=1e-6, tua=0.5)
 sd.load_problem("p").solve(degree="4")
 sd.minimize(x, solver=3)
+RoundsRecovery(1.0, 1e-6, 0.5)
+RoundsRecovery(1.0, 1e-6, 0.5, 20.0, 3)
 """
 
 
@@ -191,7 +194,7 @@ def test_type_checkers_see_every_public_signature(checker, tmp_path):
     seen = re.findall(SEEN[checker], done.stdout)
     assert seen[:2] == ["float", "float | None"] and re.match(r"(numpy\.)?ndarray", seen[2]), done.stdout
     wrong = {int(line.split("bad.py:")[1].split(":")[0]) for line in lines if "bad.py" in line}
-    assert {line - min(wrong) for line in wrong} == set(range(7)), done.stdout
+    assert {line - min(wrong) for line in wrong} == set(range(9)), done.stdout
 
 
 def test_both_names_are_one_package():
