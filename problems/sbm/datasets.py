@@ -129,11 +129,8 @@ def karate_club() -> LabelledGraph:
     +1.
     """
     pairs = np.array([(u, v) for u, around in enumerate(_KARATE) for v in around])
-    adjacency = sp.coo_array((np.ones(len(pairs), dtype=np.int64), pairs.T), shape=(34, 34))
-    labels = np.where(np.isin(np.arange(34), _MR_HI), 1, -1)
-    return LabelledGraph(
-        sp.csr_array(adjacency + adjacency.T), labels, "karate club", "two people met outside the club"
-    )
+    others = [member not in _MR_HI for member in range(34)]
+    return labelled_graph(34, pairs, others, "karate club", "two people met outside the club")
 
 
 MICE = "install graspologic, or give the folder graspologic/datasets/mice of its wheel"
@@ -159,15 +156,9 @@ def mouse_connectome(
     if not 0 <= subject < len(files):
         raise ValueError(f"subject must be in 0..{len(files) - 1}, got {subject}")
     rows = np.loadtxt(files[subject])
-    kept = rows[(rows[:, 2] > least_weight) & (rows[:, 0] != rows[:, 1])][:, :2].astype(np.int64)
-    both = np.r_[kept, kept[:, ::-1]]
-    n = 332
-    adjacency = sp.csr_array((np.ones(len(both), dtype=np.int64), (both[:, 0], both[:, 1])), shape=(n, n))
-    adjacency.sum_duplicates()
-    adjacency.data[:] = 1
-    labels = np.where(np.arange(n) < n // 2, 1, -1)
+    pairs, right = rows[rows[:, 2] > least_weight][:, :2].astype(np.int64), [k >= 166 for k in range(332)]
     meaning = f"more than {least_weight:g} fibres between two regions"
-    return LabelledGraph(adjacency, labels, f"mouse connectome {subject}", meaning)
+    return labelled_graph(332, pairs, right, f"mouse connectome {subject}", meaning)
 
 
 # ------------------------------------------------------------------------------------------------------------
