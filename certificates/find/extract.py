@@ -29,26 +29,6 @@ from sosdp.model.system import System
 Result = TypeVar("Result")
 PROVED = "an exact certificate was found and checked"
 _SCALAR = ("equality", "inequality")
-_MOST_FACTORS = 10  # inequalities of which all products are taken
-
-
-def with_products(result: Any, claim: Claim, slack: float) -> Proof:
-    """A proof of a bound of `claim`'s kind within the relative slack, with products of the inequalities.
-
-    A set given by linear inequalities has no multipliers with an inside, because it says nothing about
-    squares; products of the inequalities do. Cost: one more solve and certification. Raises NotCertifiable
-    where products are of no use, or the problem with them is not proven either.
-    """
-    from sosdp.relaxation import minimize
-
-    bound = claim.kind in ("lower_bound", "upper_bound")
-    if not bound or not 1 < len(claim.inequalities) <= _MOST_FACTORS or claim.expectations or claim.squares:
-        raise NotCertifiable("products are taken for bounds at points of few inequalities only")
-    if any(block.kind == "product" for block in result.identity.blocks):
-        raise NotCertifiable("the products were taken already")
-    ask = minimize.minimize if claim.kind == "lower_bound" else minimize.maximize
-    best = ask(claim.objectives[0], result.system, result.degree, products="schmudgen")
-    return extract(best).exact(slack=slack)  # type: ignore[no-any-return]
 
 
 def extract(result: Any) -> Any:
@@ -104,7 +84,7 @@ def extract(result: Any) -> Any:
         claim = Claim(kind, (coerce(objective).as_exact(),), Fraction(0), **parts)
         ends = [float(claim.objectives[0].evaluate({result.variables[0]: z})) for z in local_minima(claim)]
         value = (min if sense == "minimize" else max)(ends, default=value)  # of one variable: the optimum
-        return FloatCertificate(result, claim, value, squares, with_products)
+        return FloatCertificate(result, claim, value, squares)
     if sense == "feasible":
         raise NotCertifiable(
             "the relaxation found no contradiction in the system, so there is nothing to certify"

@@ -2,10 +2,11 @@
 
 Where no multipliers have positive definite Gram matrices, rounding cannot work in the whole cone.  The
 matrices are then written as Q_k = W_k R_k W_k^T with integer W_k, and R_k is found, rounded and corrected
-instead.  W_k leaves out a kernel that every proof must have: from exact zeros (where the target vanishes and
-the factor m_k does not, Q_k b_k = 0), and from kernels of nearly singular solutions, whose integer vectors
-are found by lattice reduction.  How W_k was found needs no proof, because restricting Q_k can only make the
-search fail: the identity is solved exactly over the rationals on the face, and the checker has the last word.
+instead.  W_k leaves out a kernel that every proof must have: of nearly singular solutions, whose integer
+vectors are found by lattice reduction, and from zeros known to many digits (where the target vanishes and the
+factor m_k does not, Q_k b_k = 0).  How W_k was found needs no proof, because restricting Q_k can only make
+the search fail: the identity is solved exactly over the rationals on the face, and the checker has the last
+word.
 Sources: Permenter and Parrilo 2018; Monniaux and Corbineau 2011 (lattice reduction); Kaltofen, Li, Yang and
 Zhi 2012.
 """
@@ -39,7 +40,7 @@ from certificates.proof import Proof
 from sosdp.algebra import monomials as mono
 from sosdp.conic.exact.corrected import Equations, dyadic, in_floats, independent_columns, on_face
 from sosdp.conic.exact.guesses import integer_span
-from sosdp.conic.exact.integers import kernel, over_one_denominator, primitive, square, table_of
+from sosdp.conic.exact.integers import kernel, square, table_of
 from sosdp.conic.svec import roots, smat, svec_length, triangle
 from sosdp.reduction.quotient import NO_QUOTIENT
 from sosdp.relaxation.assemble.identity import ONE, Block, GramProgram, Identity
@@ -65,14 +66,12 @@ class Faces:
     squares: Sequence[Fraction] = ()
     bases: list[fmpz_mat] = field(default_factory=list)
 
-    def prove(
-        self, points: Sequence[dict[int, Fraction]] = (), near: Sequence[dict[int, float]] = ()
-    ) -> Proof:
+    def prove(self, near: Sequence[dict[int, float]] = ()) -> Proof:
         """A proof that the checker accepts; raises NotCertifiable with the reason in words.
 
-        `points`: exact points of the set where the target may vanish; `near`: minimisers in floating point,
-        refined where the exact points lead to no proof.  Cost: a solve a round, exact linear algebra of the
-        size of the number of monomials, and lattice reduction of the sides.
+        `near`: minimisers in floating point, refined where the kernels that are seen lead to no proof.  Cost:
+        a solve a round, exact linear algebra of the size of the number of monomials, and lattice reduction of
+        the sides.
         """
         rounder = Rounder(self.claim, self.dual, self.squares)
         entries = sum(len(b) * (len(b) + 1) // 2 for b in rounder.bases)
@@ -85,7 +84,7 @@ class Faces:
             raise NotCertifiable(
                 f"facial reduction is made up to {LARGEST_ROWS} monomials, here are {len(system.goal)}"
             )
-        self.bases = self._of_zeros(rounder, points)
+        self.bases = [_complement([], len(basis)) for basis in rounder.bases]
         try:
             return self._search(system)
         except NotCertifiable:
@@ -141,23 +140,6 @@ class Faces:
             f"({reason or 'no gap between the eigenvalues'}): allow a slack"
         )
 
-    def _of_zeros(self, rounder: Rounder, points: Sequence[dict[int, Fraction]]) -> list[fmpz_mat]:
-        """Faces that exact zeros of the target leave: Gram matrices annihilate integer vectors there."""
-        out = []
-        zeros = [z for z in points if value_at(rounder.target, z) == 0]
-        blocks = zip(rounder.blocks, rounder.bases, rounder.factors, rounder.entry, strict=True)
-        for block, basis, factor, entry in blocks:
-            vectors: list[list[int]] = []
-            ids = {v for row in factor for p in row for m in p for v in m}  # free ones among them
-            for z in zeros if not block.kind.startswith("expectation") else ():
-                if ids <= z.keys():
-                    values = [value_at({row: fmpq(1)}, z) for row in basis]
-                    columns = [[value_at(p, z) for p in row] for row in factor]  # symmetric
-                    pairs = [*zip(values, entry, strict=True)]
-                    vectors += [_integral([v * column[e] for v, e in pairs]) for column in columns]
-            out.append(_complement([v for v in vectors if any(v)], len(basis)))
-        return out
-
     def _round(self, system: Linear, matrix: list, grams: list[np.ndarray], free: np.ndarray) -> Proof:
         """The exact proof near float multipliers on the face."""
         equations = Equations([*matrix, *(effect for _, effect in system.free)], len(system.goal))
@@ -196,10 +178,6 @@ class Faces:
                 add_to(cofactors.setdefault(j, {}), {row: value})
         rounder.missing(parts, cofactors)  # if anything, the checker finds it
         return checked(self.claim, [*multipliers, *rounder.others(cofactors)])
-
-
-def _integral(values: list[fmpq]) -> list[int]:
-    return primitive(over_one_denominator([fraction(v) for v in values])[0])
 
 
 def _complement(vectors: list[list[int]], side: int) -> fmpz_mat:

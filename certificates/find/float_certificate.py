@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -45,15 +45,13 @@ class FloatCertificate(PickledByName):
     """The float multipliers of a solved relaxation, with the claim they point to.
 
     `result`: the solved relaxation; `claim`: exact polynomials (floats are the binary numbers that they are);
-    `value`: the solver's value of the bound, None for refutations and sums of squares; `products`:
-    a proof of the claim with products of inequalities, tried when the problem as stated is not proven.
+    `value`: the solver's value of the bound, None for refutations and sums of squares.
     """
 
     result: Any = field(repr=False)
     claim: Claim
     value: float | None
     squares: tuple[Fraction, ...] = ()  # the multipliers of the squares of expectations
-    products: Callable[[Any, Claim, float], Proof] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         value = "" if self.value is None else f", value={self.value:.9g}"
@@ -171,9 +169,6 @@ class FloatCertificate(PickledByName):
             ("", lambda: self._mixed(slacks[_FINE:], places, depth, inner()) if slacks[_FINE:] else None),
             ("", lambda: self._optimum_within(slacks[-1])),
         ]
-        if self.products is not None:
-            multiplied = partial(self.products, self.result, self.claim)
-            ways.append(("with products of inequalities", lambda: first(multiplied, slacks)))
         # perhaps no multipliers are positive definite at any bound
         ways.append(("on a face of the cone", lambda: first(lambda s: self.on_face(self._below(s)), slacks)))
         if is_univariate(self.claim):
@@ -232,7 +227,7 @@ class FloatCertificate(PickledByName):
 
     def on_face(self, claim: Claim) -> Proof:
         """A proof with singular Gram matrices, of rational kernel (see `certificates.find.facial`)."""
-        return Faces(claim, self.dual, self.squares).prove(self.points, self.minimisers)
+        return Faces(claim, self.dual, self.squares).prove(self.minimisers)
 
     @cached_property
     def minimisers(self) -> tuple[dict[int, float], ...]:
