@@ -160,23 +160,25 @@ def with_values(polynomial: Polynomial, values: Mapping[int, Fraction]) -> Polyn
     return substitute(polynomial.as_exact(), {v: Polynomial(c) for v, c in values.items()})
 
 
-def translated(claim: Claim, by: Mapping[int, Fraction]) -> Claim:
-    """A claim about points, in variables that have these numbers less (by id)."""
+Affine = Mapping[int, tuple[Fraction, Fraction]]  # by id: the variable is c + w times the new one
+
+
+def translated(claim: Claim, by: Affine) -> Claim:
+    """A claim about points, in other variables."""
 
     def moved(polynomials: tuple[Polynomial, ...]) -> tuple[Polynomial, ...]:
-        return tuple(_shifted(p, by) for p in polynomials)
+        return tuple(_replaced(p, by) for p in polynomials)
 
     listed = moved(claim.equalities), moved(claim.inequalities)
     made = replace(claim, objectives=moved(claim.objectives), equalities=listed[0], inequalities=listed[1])
-    return (
-        made
-        if claim.point is None
-        else replace(made, point=tuple((v, c - by.get(v, 0)) for v, c in claim.point))
-    )
+    if claim.point is None:
+        return made
+    pairs = ((v, value, *by.get(v, (0, 1))) for v, value in claim.point)
+    return replace(made, point=tuple((v, (value - c) / Fraction(w)) for v, value, c, w in pairs))
 
 
-def _shifted(p: Polynomial, by: Mapping[int, Fraction]) -> Polynomial:
-    return substitute(p, {v: variable(v) + c for v, c in by.items()})
+def _replaced(p: Polynomial, by: Affine) -> Polynomial:
+    return substitute(p, {v: variable(v) * w + c for v, (c, w) in by.items()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,11 +251,11 @@ class Multiplier(PickledByName):
         basis, entry = tuple(self.basis[k] for k in kept), tuple(self.entry[k] for k in kept if self.entry)
         return replace(self, basis=basis, gram=gram, entry=entry) if kept else None
 
-    def translated(self, by: Mapping[int, Fraction]) -> Multiplier:
-        """The multiplier in variables that have these numbers less (by id)."""
+    def translated(self, by: Affine) -> Multiplier:
+        """The multiplier in other variables."""
         if self.polynomial is not None:
-            return replace(self, polynomial=_shifted(self.polynomial, by))
-        squares = [(w, terms_of(_shifted(q, by))) for w, q in self.squares()]
+            return replace(self, polynomial=_replaced(self.polynomial, by))
+        squares = [(w, terms_of(_replaced(q, by))) for w, q in self.squares()]
         return replace(Multiplier.of_squares(self.kind, self.index, squares), target=self.target)
 
     def squares(self, of: Callable[[list], list[Square]] = exact_squares) -> list[tuple[Fraction, Any]]:

@@ -11,7 +11,7 @@ from typing import Any
 import certificates.write.json as files
 from certificates.check import Verdict, check_certificate, digest
 from certificates.checker.words import FORMAT, ingredients, refutes, sentence
-from certificates.identity import FREE_KINDS, Identity, squares_of, summands
+from certificates.identity import FREE_KINDS, Affine, Identity, squares_of, summands, translated
 from certificates.kernel_words import number
 from certificates.write.latex import proof_latex
 from certificates.write.lean import proof_lean
@@ -35,6 +35,10 @@ class Proof(Identity):
     def verdict(self) -> Verdict:
         """The verdict of `verify()`, computed once."""
         return self.verify()
+
+    def translated(self, by: Affine) -> Proof:
+        """The same in other variables."""
+        return Proof(translated(self.claim, by), tuple(m.translated(by) for m in self.multipliers))
 
     to_dict, save = files.to_dict, files.save
     squares, identity = squares_of, summands

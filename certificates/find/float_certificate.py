@@ -151,10 +151,11 @@ class FloatCertificate(PickledByName):
     def _about_centre(self, way: Callable[[FloatCertificate], Proof]) -> Proof:
         """The proof by a way in variables about the centre that the solver saw, written in those given."""
         centre = self.result.centre
-        there = replace(self, result=centre.answer, claim=translated(self.claim, centre.by_id))
-        proof, back = way(there), {v: -c for v, c in centre.by_id.items()}
-        multipliers = tuple(m.translated(back) for m in proof.multipliers)
-        return checked(translated(proof.claim, back), multipliers)
+        one, moved = Fraction(1), centre.by_id.items()
+        claim = translated(self.claim, {v: (c, one) for v, c in moved})
+        proof = way(replace(self, result=centre.answer, claim=claim))
+        given = proof.translated({v: (-c, one) for v, c in moved})
+        return checked(given.claim, given.multipliers)
 
     def _near(self, slacks: tuple[float, ...], places: tuple[int, ...]) -> Proof:
         """A proof at the smallest slack that works, in the first of these ways that finds one."""

@@ -99,6 +99,11 @@ class Domain(AsProven):
         return all(self.low <= v <= self.high for v in record)
 
     @property
+    def reach(self) -> Fraction:
+        """The largest size of an entry."""
+        return max(abs(self.low), abs(self.high)) if self.radius is None else self.radius
+
+    @property
     def centre(self) -> Record:
         """A point in the middle."""
         middle = Fraction(0) if self.radius is not None else (self.low + self.high) / 2

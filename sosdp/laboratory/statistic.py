@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any
 
 import certificates
+from certificates.identity import Affine
 from sosdp.algebra import variables
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.laboratory.domain import AsProven, Domain, Record, claimed_as, shaped
@@ -25,6 +26,7 @@ from sosdp.laboratory.tracing import Statistic, as_polynomial, evaluate, fingerp
 from sosdp.model.gathering import gathering
 from sosdp.model.system import System
 from sosdp.privacy.arguments import integer
+from sosdp.progress import shown
 from sosdp.relaxation.pseudoexpectation import PseudoExpectation
 from sosdp.relaxation.relaxation import Relaxation
 
@@ -250,6 +252,7 @@ class Bound:
     why: str = ""
 
 
+@shown("sensitivity")
 def bounded(
     part: Polynomial,
     domain: Domain,
@@ -260,11 +263,15 @@ def bounded(
 ) -> Bound:
     """A theorem: the polynomial is at most `upper` where every record lies in the domain, and on `limits`.
 
-    By an exact certificate, of a wanted bound where it proves one; else by the certified bound.
+    By an exact certificate, of a wanted bound where it proves one; else by the certified bound. Records are
+    solved in units of the domain's reach.
     """
     used = {v.name for v in part.variables}
     kept = [row for row in rows if any(v.name in used for v in row)]
-    system = System(*[g for row in kept for g in domain.constraints(row)], *limits)
+    every = [*[g for row in kept for g in domain.constraints(row)], *limits]
+    unit: Any = {v: domain.reach * v for row in kept for v in row} if domain.reach != 1 else {}
+    system = System(*every).subs(unit)
+    back = {int(v.variable_ids[0]): (Fraction(0), 1 / domain.reach) for v in unit}
     needed = max(2, part.degree + part.degree % 2, degree or 0)
     width = max(1, len(system.variable_ids))
     best = Bound(None)
@@ -274,16 +281,23 @@ def bounded(
         if best.upper is not None and (degree is not None or large or best.upper in wanted):
             continue
         options: Any = {} if products is None else {"products": products}
-        bound = exactly(Relaxation(system, 2 * half, **options).maximize(part), side, wanted)
+        solved = Relaxation(system, 2 * half, **options).maximize(part.subs(unit))
+        bound = exactly(solved, side, wanted, back)
         if best.upper is None or (bound.upper is not None and bound.upper < best.upper):
             best = bound
     return best
 
 
-def exactly(solved: PseudoExpectation, side: int, wanted: Sequence[Fraction | None] = ()) -> Bound:
+def exactly(
+    solved: PseudoExpectation,
+    side: int,
+    wanted: Sequence[Fraction | None] = (),
+    back: Affine | None = None,
+) -> Bound:
     """An upper bound that a solved maximum proves: the least wanted one that is proven, or what there is.
 
     `side` is that of the largest Gram matrix; beyond `EXACT` of them the bound certified in floats is taken.
+    `back`: from the variables that were solved to those of the certificate.
     """
     if solved.certified_bound is None:
         return Bound(None, None, f"the relaxation certifies no bound ({solved.status}: {solved.reason})")
@@ -298,8 +312,10 @@ def exactly(solved: PseudoExpectation, side: int, wanted: Sequence[Fraction | No
             proof = attempt()
         except certificates.CertificateError:
             continue
-        if proof is not None and proof.bound is not None and proof.verify().status == "valid":
-            return Bound(Fraction(proof.bound), proof.to_dict())
+        if proof is not None and proof.bound is not None:
+            given = proof.translated(back) if back else proof
+            if given.verify().status == "valid":
+                return Bound(Fraction(proof.bound), given.to_dict())
     return Bound(rounded)
 
 
