@@ -19,7 +19,7 @@ from .attained import attained, feasible_point, has_point, is_turned, may_be_emp
 from .candidate import Candidate, Ran, State
 from .certify.multipliers import prove
 from .certify.proof import decomposed
-from .certify.without_optimum import falling, without_optimum
+from .certify.without_optimum import falling, with_coefficients, without_optimum
 from .judge import (
     ENOUGH,
     SATISFIED,
@@ -210,6 +210,8 @@ def _nonempty(state: State, candidate: Candidate) -> Candidate:
     """The candidate; where it is an optimum on a set of which no point is proven, what is known of the set: a
     set that is empty by next to nothing has all that an optimum has."""
     built = candidate.built
+    if candidate.status == "optimal" and built.statement.kind == PROGRAM and candidate.proven is None:
+        candidate = with_coefficients(state, candidate)
     wanted, looked = _unshown(state, candidate) if candidate.status == "optimal" else (None, False)
     if wanted is None:
         return candidate

@@ -343,6 +343,21 @@ def test_measures_that_are_refuted_by_next_to_nothing(mass, missing):
         assert 2 - 1e-9 <= least.certified_bound <= least.bound == 2
 
 
+@pytest.mark.parametrize("missing", [Fraction(1, 10**6), Fraction(1, 10**9), 0, -Fraction(1, 10**9)])
+@pytest.mark.parametrize("shift", [0, 1000])
+def test_coefficients_that_are_refuted_by_next_to_nothing(shift, missing):
+    """Floats do not tell c <= 1 and c >= 1 from c >= 1 + 1e-9; exact arithmetic does."""
+    beyond = c - shift - 1
+    for square, side in ((x**2 - 2 * x + 1 - beyond, beyond), ((beyond + 1) * x**2 + 2 * x + 1, -beyond)):
+        program = sd.SosProgram([c]).require(square).require(side - missing)
+        result = program.minimize(c)
+        if missing > 0:
+            assert result.status == "infeasible" and "at this degree" in result.reason
+            assert result.values == {}
+        else:
+            assert result.status == "optimal" and result.bound == pytest.approx(shift + 1, abs=1e-5)
+
+
 def test_moments_that_only_exact_arithmetic_finds_are_read(monkeypatch):
     read = []
     monkeypatch.setattr(change, "as_stated", lambda *given, **kw: read.append(1) or as_stated(*given, **kw))

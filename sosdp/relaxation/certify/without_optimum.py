@@ -7,9 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..assemble.identity import unanswered
 from ..candidate import Candidate, State, patience
 from ..statement import BOUND, FEASIBLE, PROGRAM
-from ..steps.exact import EMPTY, improvable, unbounded, without_coefficients
+from ..steps.exact import EMPTY, has_coefficients, improvable, unbounded, without_coefficients
 from .leading_form import is_unbounded_below
 from .multipliers import refute
 
@@ -20,6 +21,7 @@ _REFUTATION = (
 _IMPOSSIBLE = (
     "a functional separates every choice of coefficients from the constraints at this degree, proven exactly"
 )
+_NONE = "no coefficients satisfy the constraints at this degree, proven in exact arithmetic"
 
 
 def without_optimum(state: State, candidate: Candidate) -> Candidate:
@@ -99,6 +101,15 @@ def _of_program(state: State, candidate: Candidate) -> Candidate:
     none = candidate.raw.status == "unbounded"
     claim = "no coefficients exist at this degree" if none else "there is no optimum"
     return replace(candidate, reason=f"the solver claims that {claim}; {text}")
+
+
+def with_coefficients(state: State, candidate: Candidate) -> Candidate:
+    """An optimum that nothing proves; where no coefficients exist, no optimum: those that miss an identity by
+    next to nothing have all that an optimum has."""
+    if has_coefficients(state, candidate) is not False:
+        return candidate
+    none = unanswered(candidate.built.program.identity, "infeasible", "", candidate.raw.solver)
+    return replace(candidate, raw=none, status="infeasible", reason=_NONE, settled=True)
 
 
 def _has_coefficients(state: State) -> bool:

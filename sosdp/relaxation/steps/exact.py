@@ -124,6 +124,16 @@ def improvable(state: State, candidate: Candidate) -> bool:
     return shown is True
 
 
+def has_coefficients(state: State, candidate: Candidate) -> bool | None:
+    """Whether some coefficients satisfy every identity, or none do, as the Gram form is solved in exact
+    arithmetic (None: nothing is proven, or it would take long). A direction of the moments does not refute
+    what a number misses by next to nothing: c <= -1 by a square, and c + 1 >= 1e-9."""
+    if not is_soon_decided(candidate.built):
+        return None
+    shown, _ = decided(state, candidate.built.exact[0], candidate.raw, _point, form=_plain)
+    return None if shown is False else shown is not True
+
+
 def without_coefficients(state: State, candidate: Candidate) -> tuple[bool, str]:
     """Whether it is proven that no coefficients satisfy an identity: a direction of the moments says so."""
     return decided(
