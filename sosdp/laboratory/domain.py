@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import random
 from collections.abc import Sequence
@@ -10,31 +9,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sosdp.algebra.coefficients import as_number
 from sosdp.algebra.constraint import Inequality
 from sosdp.algebra.polynomial import Polynomial
-from sosdp.privacy.arguments import integer
+from sosdp.privacy.arguments import finite, integer
 
 Record = tuple[Fraction, ...]
 
 
-def exact(value: Any, name: str) -> Fraction:
-    """A public number as an exact rational of Python's own integers (those of numpy wrap around).
-
-    Raises
-    ------
-    ValueError
-        It is no finite number.
-    """
-    with contextlib.suppress(ValueError):  # it is infinite
-        if (result := as_number(value)) is not None:
-            return Fraction(result)
-    raise ValueError(f"{name} must be a finite public number, got {value!r}")
-
-
 def claimed_as(claim: Any) -> Fraction | None:
     """The sensitivity that is to be proven; None for the least provable one."""
-    return None if claim is None else exact(claim, "claim")
+    return None if claim is None else Fraction(finite(claim, "claim"))
 
 
 class AsProven:
@@ -76,7 +60,7 @@ class Domain(AsProven):
     ) -> None:
         object.__setattr__(self, "dimension", integer(dimension, "dimension", 0))
         for name, value in (("low", low), ("high", high), ("radius", radius)):
-            object.__setattr__(self, name, None if value is None else exact(value, name))
+            object.__setattr__(self, name, None if value is None else Fraction(finite(value, name)))
         if self.dimension < 1 or self.low >= self.high or (self.radius is not None and self.radius <= 0):
             raise ValueError(
                 f"a record needs a dimension >= 1 and an interval low < high (or radius > 0), got "

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from sosdp.algebra.polynomial import Polynomial
-from sosdp.laboratory.domain import AsProven, Domain, Record, claimed_as, exact, shaped
+from sosdp.laboratory.domain import AsProven, Domain, Record, claimed_as, shaped
 from sosdp.laboratory.report import StabilityReport
 from sosdp.laboratory.statistic import (
     Bound,
@@ -24,7 +24,7 @@ from sosdp.laboratory.statistic import (
     symbols,
 )
 from sosdp.laboratory.tracing import Statistic, as_polynomial, evaluate, fingerprint
-from sosdp.privacy.arguments import integer
+from sosdp.privacy.arguments import finite, integer
 
 GOALS = (Fraction(0), Fraction(1, 10**6), Fraction(1, 10**3), Fraction(1, 10))
 """A ratio is tried at what was attained, and so much above it."""
@@ -197,7 +197,7 @@ class SumOfPieces(AsProven):
     otherwise: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "otherwise", exact(self.otherwise, "otherwise"))
+        object.__setattr__(self, "otherwise", Fraction(finite(self.otherwise, "otherwise")))
 
     @cached_property
     def traced(self) -> list[tuple[Polynomial, list[Polynomial]]]:

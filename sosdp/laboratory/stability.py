@@ -18,7 +18,7 @@ import numpy as np
 from sosdp.estimator.score_program import ScoreProgram
 from sosdp.laboratory.consensus import ConsensusProgram
 from sosdp.laboratory.convex import ConvexLoss
-from sosdp.laboratory.domain import Domain, exact
+from sosdp.laboratory.domain import Domain
 from sosdp.laboratory.family import Family, FixedSet
 from sosdp.laboratory.means import Means
 from sosdp.laboratory.packing import PackingProgram
@@ -26,6 +26,7 @@ from sosdp.laboratory.pieces import Largest, Ratio, SumOfPieces
 from sosdp.laboratory.report import StabilityReport
 from sosdp.laboratory.statistic import certify_sensitivity, pair_sums
 from sosdp.model.gathering import gathering
+from sosdp.privacy.arguments import finite
 from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram
 from sosdp.privacy.scores.score import ScoreFunction
 from sosdp.privacy.verification.sensitivity import ReplaceOne, SensitivityReport, verify_sensitivity
@@ -97,7 +98,7 @@ def stability(
 def _attacked(program: ScoreProgram | StrongConvexProgram, claim: Any) -> StabilityReport:
     """What a program says of itself is refuted, or undecided: it is stated without its records."""
     said = Fraction(program.sensitivity if isinstance(program, ScoreProgram) else program.sensitivity())
-    claimed = said if claim is None else exact(claim, "claim")
+    claimed = said if claim is None else Fraction(finite(claim, "claim"))
     if isinstance(program, ScoreProgram):
         worst = falsify(replace(program, sensitivity=float(claimed)))
         return StabilityReport(

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from sosdp.privacy.calibrate import shown
+from sosdp.privacy.guarantee.rounding import rational
 from sosdp.privacy.inputs import number, plain
 
 Number = int | float | Fraction
@@ -34,7 +35,7 @@ def finite(value: Any, name: str, sign: str = "") -> Number:
     exact = None if isinstance(value, np.longdouble | Decimal) else number(value)
     if exact is None and not isinstance(value, str | bytes):
         with contextlib.suppress(TypeError, ValueError, OverflowError, AttributeError):
-            exact = Fraction(*value.as_integer_ratio())  # a decimal, or more digits than a float has
+            exact = rational(value)  # a decimal, or more digits than a float has
     own = plain(value)
     if not isinstance(exact, Fraction) or type(own) is bool or not _SIGNS[sign](exact):
         raise ValueError(f"{name} must be a finite number {sign}".rstrip() + f", got {shown(value)}")

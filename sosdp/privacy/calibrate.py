@@ -9,6 +9,7 @@ Proofs: docs/proofs/gaussian_release.md
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
@@ -75,7 +76,7 @@ def check_positive(value: Any, name: str, *, zero: bool = False) -> float:
 def between(value: Any, name: str, interval: str) -> Fraction:
     """The number as an exact rational; ValueError unless it lies in an interval, written as ``(0, 1]``."""
     low, high = map(float, interval[1:-1].split(","))
-    number = value if isinstance(value, Fraction) else _exact(value, name)
+    number = _exact(value, name)
     at_end = (number == low and interval[0] == "[") or (number == high and interval[-1] == "]")
     if not (low < number < high or at_end):
         raise ValueError(f"{name} must lie in {interval}, got {shown(value)}")
@@ -93,15 +94,16 @@ def one_of(value: Any, name: str, words: Iterable[str]) -> str:
 
 
 def _budget(value: Any, name: str) -> float:
-    given = value if isinstance(value, Fraction) else _exact(value, name)
+    given = _exact(value, name)
     return float_down(given) if isinstance(given, Fraction) else given
 
 
 def _exact(value: Any, name: str) -> Fraction | float:
     """The number as it is: of a decimal, or of more digits than a float has, no float is near enough."""
     number = _as_number(value, name)
-    if number is not value and math.isfinite(number) and hasattr(value, "as_integer_ratio"):
-        return Fraction(*map(int, value.as_integer_ratio()))
+    if number is not value and math.isfinite(number):
+        with contextlib.suppress(TypeError, AttributeError):
+            return rational(value)
     return number  # a float as the object that it is: a fit keeps its parameters
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from sosdp.estimator.field import budget
 from sosdp.privacy.arguments import finite, integer, interval, positive
+from sosdp.privacy.calibrate import between, check_epsilon, check_positive
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.mechanisms import above_threshold, bounded_average, interior_point, private_quantile
@@ -150,3 +151,24 @@ def test_public_numbers_beyond_float64_are_refused_by_a_value_error():
     for given in ({"epsilon": 5e-324}, {"rho": 1e-300}):  # noise beyond it is shown as the largest float
         assert math.isfinite(bounded_average([[0.5]], radius=1, dimension=1, **given).public["scale"])
     assert budget(3, "epsilon") == 3 and budget(Fraction(1, 3), "epsilon") <= Fraction(1, 3)
+
+
+def test_budgets_and_fallbacks_of_any_size_are_read_exactly():
+    """An integer of numpy has no ratio, and was read as the nearest float, which may be above it."""
+    for large in (2**53 + 3, 2**60 + 1):
+        wanted = check_epsilon(large)
+        assert Fraction(wanted) <= large
+        for given in (np.int64(large), np.array(large), Fraction(np.int64(large), np.int64(1))):
+            assert check_epsilon(given) == check_positive(given, "rho") == wanted
+            assert between(given, "rho", "[0, inf)") == finite(given, "rho") == large
+    table = [[1.0, 0.5], [0.5, 1.0]]
+    known = {"epsilon": 1.0, "delta": 1e-6, "sensitivity_frobenius": 1.0, "eta_max": 1.0}
+    known["adjacency"] = "one record (replace)"
+    for wrong in (10**400, math.nan, math.inf, "x", None, [[0.0, math.nan]] * 2):
+        for eta in (0.5, None):
+            refuse(
+                (
+                    lambda w=wrong, e=eta: release_symmetric(table, certified_eta=e, fallback=w, **known),
+                    "fallback must be a finite number",
+                )
+            )

@@ -6,6 +6,7 @@ Where it matters: docs/proofs/composition.md
 from __future__ import annotations
 
 import math
+import operator
 import sys
 from collections.abc import Iterable
 from fractions import Fraction
@@ -13,11 +14,14 @@ from typing import Any
 
 
 def rational(number: Any) -> Fraction:
-    """The number in Python's own integers: those of numpy, which a `Fraction` keeps, wrap around."""
-    exact = Fraction(number)
-    if type(exact.numerator) is int and type(exact.denominator) is int:
-        return exact
-    return Fraction(int(exact.numerator), int(exact.denominator))
+    """The number of any kind in Python's own integers: those of numpy, which a `Fraction` keeps, wrap around.
+
+    Raises:
+        TypeError, ValueError, OverflowError, AttributeError: it is no finite number.
+    """
+    if hasattr(number, "__index__"):
+        return Fraction(operator.index(number))
+    return Fraction(*map(int, number.as_integer_ratio()))
 
 
 def float_up(number: Fraction) -> float:

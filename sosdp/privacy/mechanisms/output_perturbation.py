@@ -282,7 +282,9 @@ def release_symmetric(
     # |dX|_F^2 counts each pair twice and the diagonal never moves: the triangle moves by |dX|_F / sqrt 2.
     triangle = calibrate.root_up(frobenius**2 / 2)
     # before it is known whether it is needed: a bad shape must raise on all data sets alike
-    substitute = np.broadcast_to(np.asarray(known.fallback, dtype=np.float64), (n, n))
+    substitute = np.broadcast_to(floats(known.fallback), (n, n))
+    if not np.isfinite(substitute).all():
+        raise ValueError("fallback must be a finite number, or a matrix of finite numbers")
     # NaN and None count as failed; nothing is raised, for that would tell about the data.
     failed = certified_eta is None or not certified_eta <= float_down(eta)
     facts = _solver_assumptions(float(eta), float_up(exact), solver_complete)

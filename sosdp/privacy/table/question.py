@@ -23,7 +23,6 @@ from sosdp.privacy.guarantee.adjacency import (
     ONE_USER_REPLACED,
     Adjacency,
 )
-from sosdp.privacy.guarantee.rounding import rational
 from sosdp.privacy.inputs import as_float, plain
 from sosdp.privacy.schema import Column, Schema, SchemaError, day
 from sosdp.privacy.table.quantiles import Quantiles
@@ -193,8 +192,8 @@ def quantiles(schema: Schema, name: str, shares: Any, interval: str) -> Quantile
     result = []
     for share in shares if isinstance(shares, Iterable) and plain(shares) is None else (shares,):
         try:
-            fraction = rational(str(share) if isinstance(share, float | np.floating) else share)
-        except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+            fraction = Fraction(str(share))
+        except (ValueError, ZeroDivisionError):
             fraction = Fraction(-1)
         if not 0 <= fraction <= 1:
             raise ValueError(f"quantiles must lie in [0, 1], got {share!r}")
