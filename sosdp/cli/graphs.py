@@ -16,6 +16,7 @@ from sosdp.cli.output import InputError, one_line
 from sosdp.extras import need
 from sosdp.privacy.edges import edges_of_file
 from sosdp.privacy.files import InputFileError, attempt, physical_lines, require_file, suffix_of
+from sosdp.privacy.inputs import number_in
 
 EDGE_LISTS = (".txt", ".edges", ".edgelist", ".csv", ".tsv")
 LARGEST = 1 << 23
@@ -113,16 +114,30 @@ def _whole(source: str, read: Callable[[str], Any], kind: str) -> GraphInput:
     need("networkx", "a GML, GraphML or built-in graph")
     graph = attempt(lambda: read(source))
     if graph is None:
-        raise InputFileError(source, "file", f"not readable as {kind} of a simple graph")
+        what = "well-formed, every edge between two vertices that it lists, none twice"
+        raise InputFileError(source, "file", f"not readable as {kind} of a simple graph ({what})")
     return GraphInput(graph, tuple(_plain(v) for v in graph.nodes), source, f"stated in the {kind} file")
 
 
 def _graphml(source: str) -> Any:
-    """The graph; None where an edge ends in no vertex of the file, for networkx adds one."""
-    graph = need("networkx", "a GraphML file").read_graphml(source)
-    first = ElementTree.parse(source).find("{*}graph")
-    declared = () if first is None else first.iterfind("{*}node")
-    return graph if set(graph) == {node.get("id") for node in declared} else None
+    """The graph, a weight that is no number as NaN; None where an edge ends in no vertex of the file, occurs
+    twice, or is directed where the others are not."""
+    nx, root = need("networkx", "a GraphML file"), ElementTree.parse(source).getroot()
+    first = next(root.iterfind("{*}graph"))
+    default = first.get("edgedefault") == "directed"
+    graph = nx.DiGraph() if default else nx.Graph()
+    graph.add_nodes_from(node.attrib["id"] for node in first.iterfind("{*}node"))
+    named = root.iterfind("{*}key[@attr.name='weight']")
+    keys = {key.get("id"): key for key in named if key.get("for") != "node"}
+    stated = [text for key in keys.values() if (text := key.findtext("{*}default")) is not None]
+    for edge in first.iterfind("{*}edge"):
+        ends, directed = (edge.get("source"), edge.get("target")), edge.get("directed")
+        odd = directed not in (None, "true" if default else "false")
+        if odd or not all(end in graph for end in ends) or graph.has_edge(*ends):
+            return None
+        given = [one.text or "" for one in edge.iterfind("{*}data") if one.get("key") in keys] or stated
+        graph.add_edge(*ends, **({"weight": number_in(given[-1])} if given else {}))
+    return graph
 
 
 def _gml(source: str) -> Any:

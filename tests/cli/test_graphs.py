@@ -137,6 +137,26 @@ def test_no_edge_adds_a_vertex(tmp_path, edge):
     refuse((lambda: read_graph(path), "not readable as GML of a simple graph", InputFileError))
 
 
+@pytest.mark.parametrize("default", ["", "<default>0.5</default>"])
+def test_a_weight_that_is_no_number_has_one_meaning(tmp_path, default):
+    """One that a graph of networkx would not hold was the end of the whole file."""
+    text = (
+        '<graphml><key id="d" for="edge" attr.name="weight" attr.type="double">{}</key><graph>'
+        '<node id="a"/><node id="b"/><node id="c"/><edge source="a" target="c"/>'
+        '<edge source="a" target="b"><data key="d">2.5</data></edge>'
+        '<edge source="b" target="c"><data key="d">{}</data></edge></graph></graphml>'
+    )
+    for wrong in ("many", "", "1e999", "-1", "0x1"):
+        graph = read_graph(written(tmp_path, "a.graphml", text.format(default, wrong))).graph
+        known = canonical_graph(graph, 4.0).adjacency.toarray()
+        assert known[0, 1] == 0.625 and known[1, 2] == 0.0 and known[0, 2] == (0.125 if default else 0.25)
+    directed = text.replace("<graph>", '<graph edgedefault="directed">').format(default, "1")
+    assert read_graph(written(tmp_path, "b.graphml", directed)).graph.is_directed()
+    twice = text.format(default, "1").replace("</graph>", '<edge source="b" target="a"/></graph>')
+    path = written(tmp_path, "c.graphml", twice)
+    refuse((lambda: read_graph(path), "well-formed, every edge between two vertices", InputFileError))
+
+
 def test_gml_without_labels_names_vertices_by_their_ids(tmp_path):
     path = tmp_path / "a.gml"
     path.write_text("graph [ node [ id 3 ] node [ id 7 ] edge [ source 3 target 7 ] ]")
