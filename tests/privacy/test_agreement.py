@@ -3,6 +3,7 @@
 import itertools
 import math
 import sys
+import tracemalloc
 import warnings
 from collections import Counter
 from fractions import Fraction
@@ -255,3 +256,18 @@ def test_release_with_margin():
     for nothing in (None, 0, -3, math.nan):
         assert release_with_margin("tree", nothing, 4, **arguments).value is None
     refuse((lambda: release_with_margin("tree", 1, 0, **arguments), "step"))
+
+
+def test_votes_of_any_size_take_little():
+    """Arrays that take no memory were written out as tuples, hundreds of millions of numbers each."""
+    shared = [0]
+    for _ in range(60):
+        shared = [shared, shared]
+    empty = np.zeros((10**6, 10**3, 0))
+    tracemalloc.start()
+    for large in (np.broadcast_to(1.0, (10**9,)), empty, [empty[0]] * 5, shared, [0] * 4097):
+        assert agreement.as_vote(large) is agreement.FAILED
+    assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    tracemalloc.stop()
+    assert agreement.as_vote([np.arange(3), (1.0, [True]), np.array(2)]) == ((0, 1, 2), (1, (1,)), 2)
+    assert len(agreement.as_vote(np.zeros(4096))) == 4096

@@ -15,6 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,7 @@ from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED, Adjacency
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import LEFT_OUT, canonical, members, number
+from sosdp.privacy.inputs import LEFT_OUT, LONGEST, canonical, members, number
 from sosdp.privacy.mechanisms.propose_test_release import acceptance as accept
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
@@ -88,14 +90,21 @@ def as_vote(result: Any) -> Hashable:
 
     Runs inside the block, as the result's own code may raise here.
     """
-    vote = canonical(_tuples(result))
+    vote = canonical(_tuples(result, [LONGEST]))
     return FAILED if vote is LEFT_OUT else vote
 
 
-def _tuples(result: Any) -> Any:
+def _tuples(result: Any, room: list[int]) -> Any:
+    """Lists and arrays as tuples; those of more parts than `canonical` keeps are left out before they are
+    written out: an array may have any number of entries that take no memory."""
     if isinstance(result, np.ndarray):
+        if sum(accumulate(result.shape, mul)) > LONGEST:
+            return LEFT_OUT
         result = result.tolist()
-    return tuple(_tuples(part) for part in result) if isinstance(result, list | tuple) else result
+    if not isinstance(result, list | tuple):
+        return result
+    room[0] -= len(result)
+    return tuple(_tuples(part, room) for part in result) if room[0] >= 0 else LEFT_OUT
 
 
 # ------------------------------------------------------------------------------------------------------------
