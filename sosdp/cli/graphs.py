@@ -129,13 +129,13 @@ def _graphml(source: str) -> Any:
     graph.add_nodes_from(node.attrib["id"] for node in first.iterfind("{*}node"))
     named = root.iterfind("{*}key[@attr.name='weight']")
     keys = {key.get("id"): key for key in named if key.get("for") != "node"}
-    stated = [text for key in keys.values() if (text := key.findtext("{*}default")) is not None]
+    defaults = [text for key in keys.values() if (text := key.findtext("{*}default")) is not None]
     for edge in first.iterfind("{*}edge"):
         ends, directed = (edge.get("source"), edge.get("target")), edge.get("directed")
         odd = directed not in (None, "true" if default else "false")
         if odd or not all(end in graph for end in ends) or graph.has_edge(*ends):
             return None
-        given = [one.text or "" for one in edge.iterfind("{*}data") if one.get("key") in keys] or stated
+        given = [one.text or "" for one in edge.iterfind("{*}data") if one.get("key") in keys] or defaults
         graph.add_edge(*ends, **({"weight": number_in(given[-1])} if given else {}))
     return graph
 
