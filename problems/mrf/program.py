@@ -16,6 +16,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.privacy.arguments import Number
 from sosdp.structured.l1_logistic import Regressions
 from sosdp.structured.parities import code_signs, state_codes
 
@@ -34,11 +35,13 @@ def signs(records: Array) -> Signs:
     return np.where(np.asarray(records) > 0, 1, -1).astype(np.int8)
 
 
-def symbols(records: Array, alphabet: int) -> Symbols:
-    """Entries 0..k-1 as they are; anything else is the symbol 0."""
+def symbols(records: Array, alphabet: Sequence[Number]) -> Symbols:
+    """The place of every entry among the symbols; anything else is the first one."""
     table = np.asarray(records, dtype=np.float64)
-    valid = (table >= 0) & (table < alphabet) & (table == np.floor(table))
-    return np.where(valid, table, 0.0).astype(np.int64)
+    places = np.zeros(table.shape, dtype=np.int64)
+    for place, symbol in enumerate(alphabet):
+        places[table == float(symbol)] = place
+    return places
 
 
 def grouped(table: Signs) -> tuple[Signs, npt.NDArray[np.int64]]:

@@ -20,6 +20,12 @@ def _option(*names: str, **settings: Any) -> tuple[tuple[str, ...], dict[str, An
     return names, settings
 
 
+def _alphabet(text: str) -> int | tuple[int, ...]:
+    """A number of symbols, or the symbols."""
+    numbers = tuple(map(int, text.split(",")))
+    return numbers if "," in text else numbers[0]
+
+
 COMMANDS = {
     "solve": Command(
         "solve a problem file",
@@ -178,7 +184,12 @@ COMMANDS = {
             ),
             _option("--width", type=float, metavar="LAMBDA", help="public: bound on a node's interactions"),
             _option("--threshold", type=float, help="public: edges are the pairs above it"),
-            _option("--alphabet", type=int, metavar="K", help="public: entries are the symbols 0..K-1"),
+            _option(
+                "--alphabet",
+                type=_alphabet,
+                metavar="K",
+                help="public: entries are the symbols 0..K-1; or the symbols, as 1,2,3",
+            ),
             _option("--ball", metavar="BALL", help="symbols: weights in the ball l1 or groups (auto)"),
             _option(
                 "--tight",

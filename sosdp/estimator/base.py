@@ -86,6 +86,11 @@ class ReleasingEstimator(FitFirst, Parameters, ABC):
         self._unpack(release.value)
         return self
 
+    @property
+    def advice_(self) -> str:
+        """What to try or to change, from released and public facts alone; "" where nothing is to be said."""
+        return str(self.release_.public.get("advice", ""))
+
     _forecasts: ClassVar[Forecasts]
     """What `_expected` is about."""
 

@@ -25,16 +25,11 @@ class CentresEstimator(RecordEstimator):
     """
 
     weights_: Array | None = Fitted(make=np.array)
-    advice_: str = Fitted()
 
     @property
     @abstractmethod
     def _centres(self) -> Array | None:
         """The released centres, (k, d), or None."""
-
-    def _unpack(self, value: Any) -> None:
-        super()._unpack(value)
-        self.advice_ = str(self.release_.public.get("advice", ""))
 
     def _declined(self, plan: Any, mechanism: str, *names: str) -> Release:
         """The refusal that public facts alone decide: no record is looked at, no budget spent."""

@@ -3,6 +3,7 @@
 import numpy as np
 
 import problems.mrf
+from tests.refusals import each, refuse
 
 
 def test_estimates_improve_with_records():
@@ -24,3 +25,38 @@ def test_pairs_of_symbols_are_learnt():
     ).fit(model.sample(60000, 1))
     assert fitted.edges_ == model.edges
     assert np.abs(fitted.weights_ - model.weights).max() < 0.2
+
+
+def test_symbols_are_public_and_a_number_of_them_is_said_to_begin_at_0():
+    """Items coded 1 to 3 were read as 0 to 2, the threes as noughts, and nobody said so."""
+    table = problems.mrf.alphabet_grid(2, 2, 3, 0.4, seed=0).sample(500, 1)
+    made = [
+        problems.mrf.FrankWolfePairwise(1.0, symbols, iterations=20, insecure_seed=1).fit(records)
+        for symbols, records in (
+            (3, table),
+            ((1, 2, 3), table + 1),
+            ((-1, 0.5, 4), np.choose(table, (-1, 0.5, 4))),
+        )
+    ]
+    assert all((made[0].weights_ == one.weights_).all() for one in made[1:])
+    assert "the symbols 0 to 2" in made[0].advice_ and made[1].advice_ == ""
+    assert made[1].get_params()["alphabet"] == (1, 2, 3)
+
+    def fit(symbols):
+        return problems.mrf.FrankWolfePairwise(1.0, symbols).fit(table)
+
+    refuse(*each(fit, ((1,), (1, 1.0), (1, float("nan")), 1, "ab"), "alphabet"))
+
+
+def test_a_graph_that_is_not_released_comes_with_advice():
+    """Some estimators had nothing of that name: whoever printed it got an AttributeError."""
+    table = np.ones((20, 3))
+    for model in (
+        problems.mrf.ChowLiuTree(insecure_seed=1),
+        problems.mrf.CorrelationGraph(1.0, insecure_seed=1),
+        problems.mrf.VotedStructure(1.0, 0.5, blocks=2, insecure_seed=1),
+    ):
+        fitted = model.fit(table)
+        assert not fitted.released_ and "more records" in fitted.advice_
+    regression = problems.mrf.PrivateSparseLogistic(iterations=2, insecure_seed=1)
+    assert regression.fit(table, np.arange(20) % 2).advice_ == ""

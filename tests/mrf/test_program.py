@@ -27,7 +27,8 @@ from sosdp.structured.parities import mask, walsh_hadamard
 
 def test_records_have_a_fixed_meaning():
     assert signs(np.array([[1.0, 0.0, -1.0, 0.5, -7.0]])).tolist() == [[1, -1, -1, 1, -1]]
-    assert symbols(np.array([[0.0, 2.0, 3.0, 1.5, -1.0]]), 3).tolist() == [[0, 2, 0, 0, 0]]
+    assert symbols(np.array([[0.0, 2.0, 3.0, 1.5, -1.0]]), range(3)).tolist() == [[0, 2, 0, 0, 0]]
+    assert symbols(np.array([[0.0, 2.0, 3.0, 1.5, -1.0]]), (3, 1.5, 2)).tolist() == [[0, 2, 0, 1, 0]]
 
 
 def test_grouping_counts_distinct_records():

@@ -6,12 +6,14 @@ Proof: docs/proofs/mrf_frank_wolfe.md, docs/proofs/mrf_parities.md (t-wise model
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from sosdp.estimator.field import Field, Fitted, choice, privacy_delta, whole
+from sosdp.privacy.arguments import Number, finite, integer
 from sosdp.privacy.calibrate import root_up
 from sosdp.privacy.guarantee.composition import parallel
 from sosdp.privacy.guarantee.release import Release
@@ -35,6 +37,21 @@ from ..program import (
 from ..theory import parity_sensitivity
 from .base import FieldEstimator, Iterated, parameter_value
 
+READ_AS = (
+    "entries are read as the symbols 0 to {}, anything else as 0: of items with other codes give the symbols "
+    "themselves, such as alphabet=(1, 2, 3)"
+)
+
+
+def _alphabet(value: Any, name: str) -> int | tuple[Number, ...]:
+    """k, or at least two different finite numbers."""
+    if not isinstance(value, tuple):
+        return integer(value, name, 2)
+    listed = tuple(finite(symbol, f"a symbol of {name}") for symbol in value)
+    if len(set(map(float, listed))) < max(len(listed), 2):
+        raise ValueError(f"{name} must be an integer >= 2, or at least two different numbers")
+    return value if listed == value else listed
+
 
 class FrankWolfeIsing(Iterated, FieldEstimator):
     """Weights and field of an Ising model with the sqrt(p) rate of the paper."""
@@ -49,12 +66,16 @@ class FrankWolfeIsing(Iterated, FieldEstimator):
 
 
 class FrankWolfePairwise(Iterated, FieldEstimator):
-    """Weights (p, p, k, k) and field (p, k) of a pairwise model over the symbols 0..k-1.
+    """Weights (p, p, k, k) and field (p, k) of a pairwise model over k symbols.
 
     Algorithm 3, with the public n in its loss.
     """
 
-    alphabet: int = Field(whole(2), "k; an entry that is none of the symbols is read as 0")
+    alphabet: int | tuple[Number, ...] = Field(
+        _alphabet,
+        "k for the symbols 0..k-1, or the symbols themselves, as (1, 2, 3); an entry that is none of them is "
+        "read as the first",
+    )
     ball: str = Field(
         choice("auto", "l1", "groups"),
         '"l1", or "groups": the l_{2,1} ball, whose radius is smaller by sqrt(k) (delta > 0, calibration '
@@ -63,8 +84,17 @@ class FrankWolfePairwise(Iterated, FieldEstimator):
         kw_only=True,
     )
 
+    @property
+    def _symbols(self) -> Sequence[Number]:
+        return self.alphabet if isinstance(self.alphabet, tuple) else range(self.alphabet)
+
+    @property
+    def advice_(self) -> str:
+        """How entries were read where only the number of symbols is public; "" where the symbols are."""
+        return "" if isinstance(self.alphabet, tuple) else READ_AS.format(self.alphabet - 1)
+
     def _regressions(self, d: int) -> tuple[float, int, int]:
-        k, radius = int(self.alphabet), 2.0 * float(self.width)
+        k, radius = len(self._symbols), 2.0 * float(self.width)
         if self._groups:
             return radius * math.sqrt(k), d, d * (k - 1)
         return radius * k, (d - 1) * k + 1, d * (k - 1)
@@ -86,11 +116,12 @@ class FrankWolfePairwise(Iterated, FieldEstimator):
         if not self._groups:
             return super()._noise_error(scale, rounds, choices)
         scale *= math.sqrt(2.0)
-        return super()._noise_error(scale, rounds, choices) + 2.0 * scale * math.sqrt(int(self.alphabet))
+        return super()._noise_error(scale, rounds, choices) + 2.0 * scale * math.sqrt(len(self._symbols))
 
     def _release(self, data: np.ndarray) -> Release:
-        p, k = data.shape[1], int(self.alphabet)
-        release = self._regressed(data, pairwise_regressions(symbols(data, k), k, self._groups))
+        p, k = data.shape[1], len(self._symbols)
+        table = symbols(data, self._symbols)
+        release = self._regressed(data, pairwise_regressions(table, k, self._groups))
         value = parameter_value(*pairwise_parameters(release.value, p, k), self.threshold)
         facts = {"dimension": p, "alphabet": k}
         return release.postprocess(value, mechanism="mrf.frank-wolfe.pairwise", public=facts)

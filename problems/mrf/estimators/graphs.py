@@ -44,13 +44,25 @@ RIGHT = 0.9
 """Share of blocks whose learner is expected to be right about a pair."""
 
 
+REFUSED = (
+    "the graph was not decided by a margin that this budget accepts: with fresh budget try more records or a "
+    "larger epsilon (outlook(n, d=...) says how many are enough); entries above 0 count as +1, others as -1"
+)
+
+
 class StructureEstimator(RecordEstimator):
-    """Base of what releases a graph whole, or nothing: edges_ is None where it was not released."""
+    """Base of what releases a graph whole, or nothing: edges_ is None where it was not released, and advice_
+    says what to try then."""
 
     epsilon: float = Field(budget, "budget", default=1.0, kw_only=True)
     delta: float = Field(privacy_delta, "budget", default=1e-6, kw_only=True)
 
     edges_: Edges | None = Fitted()
+
+    @property
+    def advice_(self) -> str:
+        """What to try where nothing was released; "" otherwise. Of this and of public facts alone."""
+        return REFUSED if self.edges_ is None else ""
 
     _forecasts = Forecasts(
         "wrong edges where the graph is released",
