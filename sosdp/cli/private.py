@@ -177,6 +177,8 @@ def _of_a_table(arguments: Namespace, family: Family) -> tuple[dict[str, Any], s
         gaussian.prepare(arguments)
     table = given_table(arguments)
     facts = gaussian.facts(arguments, table) if family.package == "gaussian" else {}
+    if family.package == "tuples":
+        facts = {"bounds": gaussian.bounds(arguments) or table.bounds}
     estimator = _estimator(arguments, family, **facts)
     with fitting(arguments):
         if family.package == "gaussian":

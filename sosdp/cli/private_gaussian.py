@@ -42,7 +42,7 @@ def facts(arguments: Namespace, table: Table) -> dict[str, Any]:
     options out of range."""
     given = arguments.contamination
     result: dict[str, Any] = {"contamination": CONTAMINATION if given is None else given}
-    result["bounds"] = _bounds(arguments) or table.bounds
+    result["bounds"] = bounds(arguments) or table.bounds
     if arguments.name not in TARGETED:
         flags = ("tight", "log") if arguments.estimate == "mean" else ("tight",)
         return result | {name: flagged(arguments, name, table.names) for name in flags}
@@ -81,7 +81,8 @@ def flagged(arguments: Namespace, option: str, names: list[str] | None) -> Any:
     return [name in wanted for name in names]
 
 
-def _bounds(arguments: Namespace) -> Any:
+def bounds(arguments: Namespace) -> Any:
+    """The public bounds that the options state, a pair or a list of pairs; None where they state none."""
     radius, given = arguments.radius, arguments.bounds
     if radius is not None and given is not None:
         raise InputError("sosdp private gaussian: --bounds: give --bounds or --radius, not both")
@@ -93,8 +94,8 @@ def _bounds(arguments: Namespace) -> Any:
         pairs = [(float(low), float(high)) for low, high in (text.split(":") for text in given.split(","))]
     except ValueError:
         raise InputError(
-            f"sosdp private gaussian: --bounds: {given!r} is not LOW:HIGH (one for all columns, or one a "
-            "column, separated by commas)"
+            f"sosdp private {arguments.name}: --bounds: {given!r} is not LOW:HIGH (one for all columns, or "
+            "one a column, separated by commas)"
         ) from None
     return pairs[0] if len(pairs) == 1 else pairs
 

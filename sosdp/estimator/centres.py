@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sosdp.estimator.base import RecordEstimator
 from sosdp.estimator.field import Fitted
 from sosdp.estimator.not_fitted import check_fitted
-from sosdp.estimator.records import as_records, check_width
+from sosdp.estimator.records import check_width
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.terms import Terms
 
@@ -57,6 +57,6 @@ class CentresEstimator(RecordEstimator):
         centres = self._centres
         if centres is None:
             raise ValueError("no centres were released: there is nothing to predict with (see advice_)")
-        rows = as_records(X)
+        rows = self._records(X)
         check_width(rows, centres.shape[1], type(self).__name__)
         return np.linalg.norm(rows[:, None, :] - centres[None, :, :], axis=2)

@@ -46,6 +46,21 @@ def as_numbers(data: Any) -> Array:
     return result
 
 
+def pairs_of(bounds: Any, d: int) -> Array:
+    """(d, 2) public bounds of columns, from one pair for all of them or one a column.
+
+    Raises:
+        ValueError: another shape, or no finite low <= high.
+    """
+    pairs = np.asarray(bounds, dtype=np.float64)
+    if pairs.shape not in ((2,), (d, 2)):
+        raise ValueError(f"bounds must be a pair, or one pair a column ({d}, 2), got shape {pairs.shape}")
+    pairs = np.broadcast_to(pairs, (d, 2))
+    if not (np.isfinite(pairs).all() and (pairs[:, 0] <= pairs[:, 1]).all()):
+        raise ValueError("bounds must be finite numbers low <= high")
+    return pairs
+
+
 def column_names(data: Any) -> npt.NDArray[np.object_] | None:
     """Names of the columns of a data frame where all are texts (scikit-learn's rule), else None."""
     kind = type(data)  # a computation has any attribute

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sosdp.estimator.base import RecordEstimator
 from sosdp.estimator.field import Field, Fitted, budget
 from sosdp.estimator.not_fitted import check_fitted
-from sosdp.estimator.records import as_numbers, check_width
+from sosdp.estimator.records import as_numbers, check_width, pairs_of
 from sosdp.extras import need
 from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.release import Release
@@ -52,12 +52,7 @@ class PrivateScaler(RecordEstimator):
 
     def _release(self, data: npt.NDArray[np.float64]) -> Release:
         d = data.shape[1]
-        bounds = np.asarray(self.bounds, dtype=np.float64)
-        if bounds.shape not in ((2,), (d, 2)):
-            raise ValueError(
-                f"bounds must be a pair, or one pair a column ({d}, 2), got shape {bounds.shape}"
-            )
-        pairs = np.broadcast_to(bounds, (d, 2))
+        pairs = pairs_of(self.bounds, d)
         shares = split(float(self.epsilon), 3 * d)
         parts = [
             private_quantile(

@@ -87,7 +87,7 @@ def test_tuples_and_promises_about_clusters(tmp_path, capsys):
     centres = 50.0 * np.eye(3)[:, :2]
     np.save(tmp_path / "c.npy", centres[generator.integers(3, size=3000)] + generator.normal(size=(3000, 2)))
     budget = ("--epsilon", 8, "--delta", 1e-3, "--clusters", 3, "--least-weight", 0.3, "--insecure-seed", 1)
-    for more in ((), ("--sigma", 1, "--separation", 40)):
+    for more in ((), ("--sigma", 1, "--separation", 40), ("--bounds", "-60:60,-70:70")):
         code, out, _ = _run(capsys, "private", "tuples", tmp_path / "c.npy", *budget, *more, "--json")
         release = json.loads(out)
         assert code == 0 and release["mechanism"] == "tuples.kmeans" and release["value"]["released"]

@@ -9,9 +9,12 @@ import pytest
 from problems.gmm.model import SphericalMixture, centre_error, expected_largest
 from problems.tuples import PrivateGaussianMixtureFit, PrivateKMeans, recommend, tuple_plan
 from problems.tuples.clustering import kmeans_guarantee
+from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.basic import clipped_moments
 from tests.refusals import each, refuse
 
+FREE = Guarantee(epsilon=1.0, delta=0.0)
 FAST = {"epsilon": 8.0, "delta": 1e-3, "least_weight": 1.0 / 3.0}
 
 
@@ -37,6 +40,35 @@ def test_kmeans_and_mixtures_find_planted_clusters_at_any_scale():
     assert np.linalg.eigvalsh(fit.covariances_).min() > 0.0
     truth = -math.log(3.0) - math.log(2.0 * math.pi) - 1.0
     assert abs(fit.score(planted(6000, 2).points) - truth) < 0.5
+
+
+def test_bounds_bring_columns_to_one_scale():
+    """Ages beside dollars: dollars alone decided, and an age of -117 was released without a word."""
+    sample = planted(3000, 1)
+    raw = sample.points * [1.0, 1e4] + [40.0, 1e6]
+    made = PrivateKMeans(3, **FAST, insecure_seed=2, bounds=[(-20.0, 100.0), (4e5, 16e5)]).fit(raw)
+    plain = PrivateKMeans(3, **FAST, insecure_seed=2, bounds=(-60.0, 60.0)).fit(sample.points)
+    assert made.released_ and made.advice_ == ""
+    assert np.allclose(made.cluster_centers_, plain.cluster_centers_ * [1.0, 1e4] + [40.0, 1e6])
+    assert (made.predict(raw) == plain.predict(sample.points)).all()
+    assert made.score(raw) == pytest.approx(plain.score(sample.points))
+    assert made.release_.public["bounds"] == [[-20.0, 100.0], [4e5, 16e5]]
+    alone = PrivateKMeans(3, **FAST, insecure_seed=2).fit(raw)
+    assert alone.released_ and "in the columns 0 " in alone.advice_ and "bounds=" in alone.advice_
+    narrow = PrivateKMeans(3, **FAST, insecure_seed=2, bounds=(-5.0, 5.0))
+    narrow.fit(np.where(np.arange(6000).reshape(-1, 2) % 2 < 1, sample.points, np.nan))
+    assert narrow.cluster_centers_ is None or np.abs(narrow.cluster_centers_).max() <= 5.0
+    noisy = Release({"centers": [[2.0, -3.0]], "weights": [1.0]}, made.guarantee_)
+    assert made._in_units_of_data(noisy).value["centers"] == [[100.0, 4e5]]
+    bad = ((0.0, 1.0, 2.0), (1.0, 0.0), (0.0, math.inf), (math.nan, 1.0))
+    refuse(*each(lambda b: PrivateKMeans(3, **FAST, bounds=b).fit(raw), bad, "bounds must be"))
+
+
+def test_covariances_are_in_the_units_of_the_columns():
+    fitted = PrivateGaussianMixtureFit(1, **FAST, bounds=[(0.0, 4.0), (5.0, 5.0)])
+    release = Release({"centers": [[0.0, 0.5]], "covariances": [[[1.0, 2.0], [2.0, 3.0]]]}, FREE)
+    value = fitted._in_units_of_data(release).value
+    assert value["centers"] == [[2.0, 5.0]] and value["covariances"] == [[[4.0, 4.0], [4.0, 3.0]]]
 
 
 @pytest.mark.slow

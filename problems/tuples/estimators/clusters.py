@@ -17,12 +17,19 @@ import sosdp.privacy.calibrate as calibrate
 from sosdp.estimator.centres import CentresEstimator
 from sosdp.estimator.field import Field, Fitted
 from sosdp.estimator.planner import Forecasts
-from sosdp.estimator.records import as_records
+from sosdp.estimator.records import as_numbers, as_records, pairs_of
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import ALL_RADII, RadiusGrid
+from sosdp.privacy.silence import no_warnings
 
 from ..clustering import Clusterer, clusterer_of, release_kmeans, release_mixture_fit
 from ..planning import TuplePlan, tuple_plan
+
+UNEQUAL = 100.0
+SCALES = (
+    "in the columns {} the centres differ by less than a hundredth of what they do in others, so these alone "
+    "decided: where columns have different units (years beside dollars) state bounds=, a public pair a column"
+)
 
 
 class TupleEstimator(CentresEstimator):
@@ -66,6 +73,15 @@ class TupleEstimator(CentresEstimator):
         kw_only=True,
     )
 
+    bounds: Any = Field(
+        None,
+        "public: a pair (low, high) for all columns, or one a column, to which entries are clipped; columns "
+        "are divided by half of its length, and radius_, sigma, grid and score are in these units; None for "
+        "columns of one scale",
+        default=None,
+        kw_only=True,
+    )
+
     cluster_centers_: npt.NDArray[np.float64] | None = Fitted("centers", np.array)
     radius_: float | None = Fitted()
     plan_: TuplePlan = Fitted()
@@ -89,7 +105,45 @@ class TupleEstimator(CentresEstimator):
 
     @property
     def _centres(self) -> npt.NDArray[np.float64] | None:
-        return self.cluster_centers_
+        centres = self.cluster_centers_
+        return centres if centres is None or self.bounds is None else self._records(centres)
+
+    @property
+    def advice_(self) -> str:
+        """What to try where nothing was released, and columns that the released centres say nothing about
+        without bounds: those of larger numbers decided; "" otherwise."""
+        if self.cluster_centers_ is None or self.bounds is not None:
+            return super().advice_
+        spread = np.ptp(self.cluster_centers_, axis=0)
+        small = np.flatnonzero(spread < spread.max() / UNEQUAL)
+        return SCALES.format(", ".join(map(str, small))) if len(small) else ""
+
+    def _units(self, d: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Middles and half lengths of the bounds of d columns, 1 where a column is a public constant."""
+        low, high = pairs_of(self.bounds, d).T
+        half = high / 2.0 - low / 2.0
+        return low + half, np.where(half > 0.0, half, 1.0)
+
+    def _records(self, X: Any) -> npt.NDArray[np.float64]:
+        """(n, d) records, in units of the public bounds, if any; what is no number is in the middle."""
+        if self.bounds is None:
+            return as_records(X)
+        rows = as_numbers(X)
+        middle, half = self._units(rows.shape[1])
+        with no_warnings():
+            return as_records(np.clip((rows - middle) / half, -1.0, 1.0))
+
+    def _in_units_of_data(self, release: Release) -> Release:
+        """Released centres within the bounds, and released covariances, in the units of the columns."""
+        value = dict(release.value)
+        if self.bounds is None or value["centers"] is None:
+            return release
+        middle, half = self._units(len(value["centers"][0]))
+        pairs = pairs_of(self.bounds, len(half))
+        value["centers"] = np.clip(middle + half * np.array(value["centers"]), *pairs.T).tolist()
+        if "covariances" in value:
+            value["covariances"] = (np.outer(half, half) * np.array(value["covariances"])).tolist()
+        return release.postprocess(value, public={"bounds": pairs.tolist()})
 
     def plan(self, n: int, d: int) -> TuplePlan:
         """What `fit` would do with n records of d coordinates; spends nothing.
@@ -119,7 +173,8 @@ class TupleEstimator(CentresEstimator):
         self.plan_ = self.plan(*data.shape)
         if not self.plan_.feasible:
             return self._declined(self.plan_, "tuples", "covariances", "radius")
-        return self._through(data, clusterer_of(self.clusterer, getattr(self, self._count)))
+        clusterer = clusterer_of(self.clusterer, getattr(self, self._count))
+        return self._in_units_of_data(self._through(data, clusterer))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus the sum of squared distances of the rows of X to the nearest centre. This reveals X.
@@ -139,7 +194,7 @@ class PrivateKMeans(TupleEstimator):
     small radius, which is learnt privately, their mean is released and improved by one noisy Lloyd step on
     all records. Otherwise nothing is released, which spends the budget too. No bound on the data, their scale
     or their separation is asked for; what is asked for is many records and clusters far apart (`plan`).
-    Distances are Euclidean: bring the columns to one scale by public numbers, or with `PrivateScaler`.
+    Distances are Euclidean: columns of different units need public `bounds`, or `PrivateScaler`.
 
     Attributes after fit, all publishable:
         released_, cluster_centers_ (k, d) or None, in random order, weights_ (k,) or None.
