@@ -20,6 +20,7 @@ from sosdp.privacy.arguments import integer
 from sosdp.privacy.guarantee.rounding import float_down
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import AgreementRule, agreement_rule
 from sosdp.privacy.mechanisms.propose_test_release.friendly_core import MOST_TUPLES, mean_sensitivity
+from sosdp.progress import shown, stage
 
 from .blocks import BlockSolver, block_solver
 from .forecast import PILOTS, Agreement, SolverRecord, agreements, before_trial, try_solver
@@ -122,7 +123,8 @@ def aggregate_plan(
     arguments are kept.
     """
     search = _checked((n, d, k, separation, epsilon, delta), promises, fixed)
-    return _planned(search, fixed.solver) if fixed.tried else _untried(search, fixed.solver)
+    with shown("plan of a mixture"):
+        return _planned(search, fixed.solver) if fixed.tried else _untried(search, fixed.solver)
 
 
 def _checked(facts: tuple[int, int, int, float, float, float], promises: Promises, fixed: Fixed) -> _Search:
@@ -172,12 +174,11 @@ def _at_budget(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
         return _hopeless(search, solver)
     tried: list[tuple[AggregatePlan, SolverRecord]] = []
     for name in ("sos", "kmeans") if solver == "auto" else (solver,):
-        function = block_solver(name, facts)
         for factor in _LARGER if search.block_size is None else (1.0,):
             size = round(choice.size * factor)
             if search.n // size < 8:
                 break
-            record = try_solver(function, facts, size)
+            record = _trial(name, facts, size)
             chosen = _search(replace(search, block_size=size), record)
             if chosen is not None:
                 made = _finish(chosen, search, record, name if isinstance(name, str) else "given")
@@ -192,6 +193,12 @@ def _at_budget(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
         tried, key=lambda one: (one[0].feasible, min(one[0].pass_probability, CONFIDENCE), -one[0].error)
     )
     return plan if plan.feasible else replace(plan, advice=_advice(search, record, plan))
+
+
+@lru_cache(maxsize=256)  # parts of a budget ask for the same sizes; a second trial has other seconds
+def _trial(solver: str | BlockSolver, facts: Facts, size: int) -> SolverRecord:
+    stage(f"made-up blocks of {size} records")
+    return try_solver(block_solver(solver, facts), facts, size)
 
 
 def _forecast(plan: AggregatePlan, record: SolverRecord) -> float:
@@ -249,7 +256,7 @@ def _feasible(search: _Search, record: SolverRecord) -> bool:
     return choice is not None and choice.chance >= CONFIDENCE and _finish(choice, search, record, "").feasible
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=2048)
 def _base(epsilon: float, delta: float) -> AgreementRule:
     return agreement_rule(epsilon, delta, FAILURE, 0)
 

@@ -23,7 +23,7 @@ from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.rows import counted_width
 from sosdp.privacy.silence import no_warnings
 from sosdp.privacy.terms import Terms
-from sosdp.progress import announced
+from sosdp.progress import announced, shown
 
 # What a numerical routine may throw at bad luck; anything else is a bug and should be seen. How much memory
 # it takes depends on which solver the data ask for, so running out of it must not be seen either.
@@ -114,7 +114,8 @@ class ReleasingEstimator(FitFirst, Parameters, ABC):
             other = type(self)(**{**self.get_params(deep=False), name: given * factor})
             return other._expected(records, **facts)
 
-        return outlook(self._forecasts, forecast, integer(n, "n"), given)
+        with shown(f"{type(self).__name__}: outlook"):
+            return outlook(self._forecasts, forecast, integer(n, "n"), given)
 
     def _expected(self, n: int, *args: Any, **facts: Any) -> float:
         """Expected error from public numbers; infinite where nothing would be released."""

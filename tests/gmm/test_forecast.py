@@ -1,13 +1,17 @@
 """Forecasts against what blocks do: unequal weights, long axes, failing solvers, refusals that advise."""
 
+import contextlib
+import io
+
 import numpy as np
 import pytest
 
-from problems.gmm import PrivateGaussianMixture, SphericalMixture, aggregate_plan
+from problems.gmm import PrivateGaussianMixture, SphericalMixture, aggregate_plan, planning
 from problems.gmm.blocks import block_solver, check_solver
 from problems.gmm.forecast import agreements, before_trial, try_solver
 from problems.gmm.model import Facts, simulated_answers
 from problems.gmm.plan import after_refusal
+from sosdp import progress
 from tests.refusals import refuse
 
 
@@ -105,3 +109,28 @@ def test_a_paid_refusal_gives_advice_from_public_facts():
     assert not est.released_ and est.guarantee_.epsilon == pytest.approx(8.0)
     assert "least_weight" in est.advice_ and est.advice_ == after_refusal(est.plan_)
     assert est.plan_.seconds > 0.0
+
+
+def test_a_plan_says_what_it_does_and_tries_each_block_size_once(monkeypatch):
+    """It was silent for half a minute, and every part of the budget tried the same blocks again."""
+    lines = []
+
+    def trial(solver, facts, size):
+        lines.append(progress._current.get().text)
+        return before_trial(facts)
+
+    class Terminal(io.StringIO):
+        isatty = staticmethod(lambda: True)
+
+    def planned(search, solver):
+        return [planning._trial(solver, search.facts, size).seconds for size in (80, 120, 80)]
+
+    monkeypatch.setattr(planning, "try_solver", trial)
+    monkeypatch.setattr(planning, "_planned", planned)
+    planning._trial.cache_clear()
+    try:
+        with contextlib.redirect_stderr(Terminal()):
+            planning.aggregate_plan(900, 1, 2, 12.0, 1.0, 1e-6, solver="kmeans")
+    finally:
+        planning._trial.cache_clear()
+    assert lines == [f"plan of a mixture: made-up blocks of {size} records" for size in (80, 120)]
