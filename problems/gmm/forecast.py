@@ -17,8 +17,9 @@ import numpy.typing as npt
 
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import h_score, run_blocks
 from sosdp.privacy.mechanisms.propose_test_release.tuple_geometry import SEPARATION
+from sosdp.progress import stage
 
-from .blocks import BlockSolver
+from .blocks import BlockSolver, block_solver
 from .model import Facts, simulated_answers
 
 Array = npt.NDArray[np.float64]
@@ -93,6 +94,13 @@ def try_solver(solver: BlockSolver, facts: Facts, size: int, *, blocks: int = PI
     # few trials tell little about rare failures: half a failure is added
     failed = min(1.0, (blocks - len(errors) + 0.5) / blocks)
     return SolverRecord(failed, efficiency, float(np.linalg.norm(mean, axis=1).max()), seconds)
+
+
+@lru_cache(maxsize=256)  # parts of a budget ask for the same sizes; a second trial has other seconds
+def trial(solver: str | BlockSolver, facts: Facts, size: int) -> SolverRecord:
+    """`try_solver` of a solver or of the name of one, once."""
+    stage(f"made-up blocks of {size} records")
+    return try_solver(block_solver(solver, facts), facts, size)
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ from sosdp.privacy.arguments import integer
 from sosdp.privacy.guarantee.rounding import float_down
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import AgreementRule, agreement_rule
 from sosdp.privacy.mechanisms.propose_test_release.friendly_core import MOST_TUPLES, mean_sensitivity
-from sosdp.progress import shown, stage
+from sosdp.progress import shown
 
-from .blocks import BlockSolver, block_solver
-from .forecast import PILOTS, Agreement, SolverRecord, agreements, before_trial, try_solver
+from .blocks import BlockSolver
+from .forecast import PILOTS, Agreement, SolverRecord, agreements, before_trial, trial
 from .model import Facts, expected_largest, least_favourable, light_share
 from .plan import CONFIDENCE, FAILURE, AggregatePlan
 
@@ -178,7 +178,7 @@ def _at_budget(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
             size = round(choice.size * factor)
             if search.n // size < 8:
                 break
-            record = _trial(name, facts, size)
+            record = trial(name, facts, size)
             chosen = _search(replace(search, block_size=size), record)
             if chosen is not None:
                 made = _finish(chosen, search, record, name if isinstance(name, str) else "given")
@@ -193,12 +193,6 @@ def _at_budget(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
         tried, key=lambda one: (one[0].feasible, min(one[0].pass_probability, CONFIDENCE), -one[0].error)
     )
     return plan if plan.feasible else replace(plan, advice=_advice(search, record, plan))
-
-
-@lru_cache(maxsize=256)  # parts of a budget ask for the same sizes; a second trial has other seconds
-def _trial(solver: str | BlockSolver, facts: Facts, size: int) -> SolverRecord:
-    stage(f"made-up blocks of {size} records")
-    return try_solver(block_solver(solver, facts), facts, size)
 
 
 def _forecast(plan: AggregatePlan, record: SolverRecord) -> float:

@@ -6,7 +6,7 @@ import io
 import numpy as np
 import pytest
 
-from problems.gmm import PrivateGaussianMixture, SphericalMixture, aggregate_plan, planning
+from problems.gmm import PrivateGaussianMixture, SphericalMixture, aggregate_plan, forecast, planning
 from problems.gmm.blocks import block_solver, check_solver
 from problems.gmm.forecast import agreements, before_trial, try_solver
 from problems.gmm.model import Facts, simulated_answers
@@ -123,14 +123,14 @@ def test_a_plan_says_what_it_does_and_tries_each_block_size_once(monkeypatch):
         isatty = staticmethod(lambda: True)
 
     def planned(search, solver):
-        return [planning._trial(solver, search.facts, size).seconds for size in (80, 120, 80)]
+        return [forecast.trial(solver, search.facts, size).seconds for size in (80, 120, 80)]
 
-    monkeypatch.setattr(planning, "try_solver", trial)
+    monkeypatch.setattr(forecast, "try_solver", trial)
     monkeypatch.setattr(planning, "_planned", planned)
-    planning._trial.cache_clear()
+    forecast.trial.cache_clear()
     try:
         with contextlib.redirect_stderr(Terminal()):
             planning.aggregate_plan(900, 1, 2, 12.0, 1.0, 1e-6, solver="kmeans")
     finally:
-        planning._trial.cache_clear()
+        forecast.trial.cache_clear()
     assert lines == [f"plan of a mixture: made-up blocks of {size} records" for size in (80, 120)]
