@@ -68,12 +68,23 @@ def _spellings(names: tuple[str, ...]) -> dict[Decimal | str, str]:
 
 
 def named(text: str, names: tuple[str, ...]) -> str | None:
-    """The name that an entry stands for: the same text, else the only one that spells the same number.
+    """The name that an entry stands for: the same text, else the only one that spells the same number, else
+    the same truth.
 
-    Programs write 1.0 for 1 into text files where a column of whole numbers has missing entries.
+    Programs write 1.0 for 1 into text files where a column of whole numbers has missing entries, and True,
+    true or 1 for one truth.
     """
     word, spelling = text.strip(), _spellings(names)
-    return spelling.get(word, spelling.get(_spelled(word)))
+    known = spelling.get(word, spelling.get(_spelled(word)))
+    return _truths(names).get(number_in(word)) if known is None else known
+
+
+@lru_cache
+def _truths(names: tuple[str, ...]) -> dict[float, str]:
+    """The only name of 1 and the only one of 0, where no name is of another number."""
+    numbers = [number_in(name) for name in names]
+    known = {t: name for name, t in zip(names, numbers) if t in (0.0, 1.0) and numbers.count(t) == 1}
+    return known if all(math.isnan(number) or number in (0.0, 1.0) for number in numbers) else {}
 
 
 class SchemaError(ValueError):
