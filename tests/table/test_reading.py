@@ -17,7 +17,7 @@ from sosdp.privacy.entries import listed
 from sosdp.privacy.files import InputFileError
 from sosdp.privacy.inputs import LEFT_OUT, canonical, floats, members
 from sosdp.privacy.rows import counted_width, numbers
-from sosdp.privacy.schema import Schema, named
+from sosdp.privacy.schema import Schema
 from sosdp.privacy.table.records import all_chunks, text_of
 from sosdp.privacy.table.state import fold, totals
 from sosdp.privacy.table.whole import by_schema
@@ -436,21 +436,6 @@ def test_whole_numbers_with_missing_entries_are_categories(tmp_path, ending, wri
     for statistic in (table.histogram("x"), table.by("x").count(), table.by("x", ["1", "2"]).count()):
         rows = [row["value"] for row in statistic.release().value["rows"]]
         assert rows == every[: len(rows)]
-
-
-def test_truths_are_categories_however_they_are_written():
-    """Of the values True and False only these texts were read: true and 1 were missing entries."""
-    texts = ["True", "true", "TRUE", "1", "1.0", "0", "FALSE", "maybe", "2", "tRue", ""]
-    every = ("True", "False"), ("0", "1"), ("False", "1", "maybe"), ("1", "2", "3"), ("true", "True", "0")
-    read = [[named(text, names) for text in texts] for names in every]
-    assert read[0] == ["True"] * 5 + ["False"] * 2 + [None] * 4
-    assert read[1] == ["1"] * 5 + ["0"] * 2 + [None] * 4
-    assert read[2] == ["1"] * 5 + ["False"] * 2 + ["maybe"] + [None] * 3
-    assert read[3] == [None] * 3 + ["1"] * 2 + [None] * 3 + ["2"] + [None] * 2
-    assert read[4] == ["True", "true"] + [None] * 3 + ["0"] * 2 + [None] * 4
-    records = [{"x": True}, {"x": 1}, {"x": np.True_}, {"x": "true"}, {"x": 0.0}]
-    said = Schema.of(schema({"type": "category", "values": [False, True]}))
-    assert by_schema(records, said).values.tolist() == [[1.0]] * 4 + [[0.0]]
 
 
 def test_what_can_be_read_once_is_no_column():
