@@ -121,10 +121,12 @@ def _whole(source: str, read: Callable[[str], Any], kind: str) -> GraphInput:
 
 def _graphml(source: str) -> Any:
     """The graph, a weight that is no number as NaN; None where an edge ends in no vertex of the file, occurs
-    twice, or is directed where the others are not."""
+    twice, joins more than two vertices, or is directed where the others are not."""
     nx, root = need("networkx", "a GraphML file"), ElementTree.parse(source).getroot()
     first = next(root.iterfind("{*}graph"))
     default = first.get("edgedefault") == "directed"
+    if first.find("{*}hyperedge") is not None:
+        return None
     graph = nx.DiGraph() if default else nx.Graph()
     graph.add_nodes_from(node.attrib["id"] for node in first.iterfind("{*}node"))
     named = root.iterfind("{*}key[@attr.name='weight']")

@@ -133,6 +133,12 @@ def test_no_edge_adds_a_vertex(tmp_path, edge):
     assert read_graph(written(tmp_path, "a.graphml", usual.format(""))).nodes == ("a", "b")
     path = written(tmp_path, "b.graphml", usual.format(f"<edge {edge}/>"))
     refuse((lambda: read_graph(path), "not readable as GraphML of a simple graph", InputFileError))
+
+
+def test_an_edge_of_a_file_joins_two_vertices(tmp_path):
+    text = '<graphml><graph><node id="a"/><hyperedge><endpoint node="a"/></hyperedge></graph></graphml>'
+    path = written(tmp_path, "h.graphml", text)
+    refuse((lambda: read_graph(path), "not readable as GraphML of a simple graph", InputFileError))
     path = written(tmp_path, "c.gml", 'graph [ node [ id 1 label "a" ] edge [ source 1 target 2 ] ]')
     refuse((lambda: read_graph(path), "not readable as GML of a simple graph", InputFileError))
 
