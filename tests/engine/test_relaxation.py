@@ -138,15 +138,6 @@ def test_cliques_solve_a_chain_the_dense_relaxation_could_not():
     refuse((lambda: result(xs[1] * xs[20]), "not part of this relaxation"))
 
 
-@pytest.mark.parametrize("n", [7, 8, 10])
-def test_a_chain_whose_last_variable_nothing_bounds_is_proven(n):
-    """No Gram matrix is positive definite: the last clique is 100 (b - a**2)**2 for large a."""
-    xs = sd.variables("chl", n)
-    rosenbrock = sum(100 * (b - a**2) ** 2 + (1 - a) ** 2 for a, b in itertools.pairwise(xs))
-    result = sd.minimize(rosenbrock)
-    assert result.status == "optimal" and -1e-5 <= result.certified_bound <= 0
-
-
 def test_motzkin_is_unbounded_below_degree_eight_and_solved_on_a_ball():
     x, y = sd.variables("x y")
     motzkin = x**4 * y**2 + x**2 * y**4 - 3 * x**2 * y**2 + 1

@@ -166,16 +166,17 @@ def _by_conic_program(built: Built, raw: RawSolution, best: Theorem, time_limit:
     demand, value = built.statement.demands[0], _value(built, raw.unknowns)
     if demand.options.cone != "sos" or built.statement.mass is None:
         return best
-    shown = Certified(best.gram, best.free, 0.0, np.inf, "")
+    shown, closed = Certified(best.gram, best.free, 0.0, np.inf, ""), tolerance(built, value)
     ways = [(built.scaled[0], np.ones(1)), (built.pieces[0], built.slopes)]
     for piece, slopes in ways if built.scalings[0].exponent.any() else ways[:1]:
         result = exact_bound(piece, demand, time_limit)
         if result is None:
             continue
         theorem = proven(built, best.gram, best.free, np.array([result]) / slopes, shown)
-        best = _best([best, theorem])
-        if best.value is not None and value - best.value <= _FINER * ENOUGH * abs(value):
-            break
+        if theorem.value is not None and value - theorem.value <= closed:
+            best = _best([best, theorem])
+            if value - theorem.value <= _FINER * ENOUGH * abs(value):
+                break
     return best
 
 
