@@ -214,6 +214,7 @@ def test_many_are_bounded_by_the_method_that_suits_them():
     assert box.minimize_many([x, 2 * x + x**2], time_limit=9.0).bounds == pytest.approx([-1, -1], abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_first_of_many_is_answered_once():
     """Where its answer stayed inaccurate, it climbed once more from there, to another number."""
     given = [y / 10 >= (10 * x) ** 2, z >= (y / 10) ** 2, 10 * x >= 2, 10 * x <= 300]

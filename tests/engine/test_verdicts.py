@@ -241,7 +241,13 @@ def missed_by_signs(n, weights, gap=Fraction(1, 10**9)):
 
 @pytest.mark.parametrize(
     ("n", "degree", "status"),
-    [(2, 2, "infeasible"), (5, 2, "infeasible"), (4, 4, "infeasible"), (3, 6, "infeasible"), (6, 4, None)],
+    [
+        (2, 2, "infeasible"),
+        (5, 2, "infeasible"),
+        (4, 4, "infeasible"),
+        (3, 6, "infeasible"),
+        pytest.param(6, 4, None, marks=pytest.mark.slow),
+    ],
 )
 def test_signs_that_miss_an_inequality_by_next_to_nothing(n, degree, status):
     """They were `optimal`: moments miss by 1e-9 what solvers miss anyway. Many digits refute them, and of a
