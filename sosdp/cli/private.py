@@ -190,7 +190,7 @@ def _of_a_table(arguments: Namespace, family: Family) -> tuple[dict[str, Any], s
     shown["public"] |= {"n": int(table.values.shape[0]), "dimension": int(table.values.shape[1])}
     if table.names is not None:
         shown["public"]["columns"] = table.names
-    return shown, estimator.advice_
+    return shown, getattr(estimator, "advice_", "")  # nothing is fitted where public facts refuse
 
 
 def _estimator(arguments: Namespace, family: Family, **facts: Any) -> Any:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy.inputs import check_schema
+from sosdp.privacy.inputs import check_schema, floats
 from sosdp.privacy.rows import numbers
 from sosdp.privacy.silence import no_warnings
 
@@ -52,7 +53,7 @@ def pairs_of(bounds: Any, d: int) -> Array:
     Raises:
         ValueError: another shape, or no finite low <= high.
     """
-    pairs = np.asarray(bounds, dtype=np.float64)
+    pairs = floats(() if isinstance(bounds, Mapping) else bounds)  # columns have no names here
     if pairs.shape not in ((2,), (d, 2)):
         raise ValueError(f"bounds must be a pair, or one pair a column ({d}, 2), got shape {pairs.shape}")
     pairs = np.broadcast_to(pairs, (d, 2))

@@ -60,7 +60,7 @@ def test_bounds_bring_columns_to_one_scale():
     assert narrow.cluster_centers_ is None or np.abs(narrow.cluster_centers_).max() <= 5.0
     noisy = Release({"centers": [[2.0, -3.0]], "weights": [1.0]}, made.guarantee_)
     assert made._in_units_of_data(noisy).value["centers"] == [[100.0, 4e5]]
-    bad = ((0.0, 1.0, 2.0), (1.0, 0.0), (0.0, math.inf), (math.nan, 1.0))
+    bad = ((0.0, 1.0, 2.0), (1.0, 0.0), (0.0, math.inf), (math.nan, 1.0), {"a": (0, 1)}, (0, 10**400), "ab")
     refuse(*each(lambda b: PrivateKMeans(3, **FAST, bounds=b).fit(raw), bad, "bounds must be"))
 
 

@@ -34,8 +34,9 @@ class TableEstimator(ReleasingEstimator):
     """Base of the estimators of raw tables: n and d are public, one record replaced makes a neighbour.
 
     X: (n, d) array, data frame or list of rows. Missing entries, and those that are no number, are left out
-    of their column's estimate, as if they lay at its centre (tight columns: the middle of the bounds); each
-    by itself: no record is dropped, none changes another. Frames with columns of texts or dates are refused.
+    of their column's estimate, as if they lay at its centre (tight columns, and means of all rows between
+    bounds: the middle of the bounds); each by itself: no record is dropped, none changes another. Frames with
+    columns of texts or dates are refused.
 
     Further attributes after fit, all publishable:
         plan_: the `Plan` that was followed, of public numbers.
