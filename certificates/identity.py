@@ -258,6 +258,13 @@ class Multiplier(PickledByName):
         squares = [(w, terms_of(_replaced(q, by))) for w, q in self.squares()]
         return replace(Multiplier.of_squares(self.kind, self.index, squares), target=self.target)
 
+    def times(self, factor: Fraction) -> Multiplier:
+        """The multiplier in a multiple of the identity, factor > 0."""
+        if self.polynomial is not None:
+            return replace(self, polynomial=self.polynomial * factor)
+        gram = tuple(tuple(v * factor.numerator for v in row) for row in self.gram)
+        return replace(self, gram=gram, denominator=self.denominator * factor.denominator)
+
     def squares(self, of: Callable[[list], list[Square]] = exact_squares) -> list[tuple[Fraction, Any]]:
         """[(d, q), ...], d > 0, with sum of d q^2 equal to the multiplier, by exact LDL^T (or by `of`).
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -39,6 +39,12 @@ class Proof(Identity):
     def translated(self, by: Affine) -> Proof:
         """The same in other variables."""
         return Proof(translated(self.claim, by), tuple(m.translated(by) for m in self.multipliers))
+
+    def times(self, factor: Fraction) -> Proof:
+        """The same of a multiple of the objective at points, factor > 0."""
+        objectives = tuple(p * factor for p in self.claim.objectives)
+        claim = replace(self.claim, objectives=objectives, bound=(self.claim.bound or 0) * factor)
+        return Proof(claim, tuple(m.times(factor) for m in self.multipliers))
 
     to_dict, save = files.to_dict, files.save
     squares, identity = squares_of, summands

@@ -83,9 +83,12 @@ class Domain(AsProven):
         return all(self.low <= v <= self.high for v in record)
 
     @property
-    def reach(self) -> Fraction:
-        """The largest size of an entry."""
-        return max(abs(self.low), abs(self.high)) if self.radius is None else self.radius
+    def units(self) -> tuple[Fraction, Fraction, Domain]:
+        """Origin and size of units of its own, and the set in these: [0, 1], about 0 [-1, 1], radius 1."""
+        about = self.radius is not None or self.low == -self.high
+        origin, size = (Fraction(0), self.radius or self.high) if about else (self.low, self.high - self.low)
+        low, high = ((end - origin) / size for end in (self.low, self.high))
+        return origin, size, Domain(self.dimension, low, high, None if self.radius is None else 1)
 
     @property
     def centre(self) -> Record:

@@ -263,15 +263,16 @@ def bounded(
 ) -> Bound:
     """A theorem: the polynomial is at most `upper` where every record lies in the domain, and on `limits`.
 
-    By an exact certificate, of a wanted bound where it proves one; else by the certified bound. Records are
-    solved in units of the domain's reach.
+    By an exact certificate, of a wanted bound where it proves one; else by the certified bound. Records and
+    the polynomial are solved in units of the domain.
     """
     used = {v.name for v in part.variables}
     kept = [row for row in rows if any(v.name in used for v in row)]
-    every = [*[g for row in kept for g in domain.constraints(row)], *limits]
-    unit: Any = {v: domain.reach * v for row in kept for v in row} if domain.reach != 1 else {}
-    system = System(*every).subs(unit)
-    back = {int(v.variable_ids[0]): (Fraction(0), 1 / domain.reach) for v in unit}
+    origin, size, inside = domain.units
+    unit: Any = {v: origin + size * v for row in kept for v in row} if inside != domain else {}
+    system = System(*[g for row in kept for g in inside.constraints(row)]) & System(*limits).subs(unit)
+    back = {int(v.variable_ids[0]): (-origin / size, 1 / size) for v in unit}
+    height = size**part.degree
     needed = max(2, part.degree + part.degree % 2, degree or 0)
     width = max(1, len(system.variable_ids))
     best = Bound(None)
@@ -281,8 +282,8 @@ def bounded(
         if best.upper is not None and (degree is not None or large or best.upper in wanted):
             continue
         options: Any = {} if products is None else {"products": products}
-        solved = Relaxation(system, 2 * half, **options).maximize(part.subs(unit))
-        bound = exactly(solved, side, wanted, back)
+        solved = Relaxation(system, 2 * half, **options).maximize(part.subs(unit) / height)
+        bound = exactly(solved, side, wanted, back, height)
         if best.upper is None or (bound.upper is not None and bound.upper < best.upper):
             best = bound
     return best
@@ -293,19 +294,21 @@ def exactly(
     side: int,
     wanted: Sequence[Fraction | None] = (),
     back: Affine | None = None,
+    height: Fraction = Fraction(1),
 ) -> Bound:
     """An upper bound that a solved maximum proves: the least wanted one that is proven, or what there is.
 
     `side` is that of the largest Gram matrix; beyond `EXACT` of them the bound certified in floats is taken.
-    `back`: from the variables that were solved to those of the certificate.
+    `back`: from the variables that were solved to those of the certificate; `height`: what the polynomial was
+    divided by.
     """
     if solved.certified_bound is None:
         return Bound(None, None, f"the relaxation certifies no bound ({solved.status}: {solved.reason})")
     rounded = Fraction(solved.certified_bound)
     if side > EXACT:
-        return Bound(rounded)
+        return Bound(rounded * height)
     least = rounded - (1 + abs(rounded)) / 10**5  # what is far below is not provable
-    goals = sorted({bound for bound in wanted if bound is not None and least <= bound})
+    goals = sorted({bound / height for bound in wanted if bound is not None and least <= bound / height})
     tries = [lambda goal=goal: certificates.decide(solved, goal).proof for goal in goals]
     for attempt in [*tries, lambda: certificates.extract(solved).exact()]:
         try:
@@ -313,10 +316,10 @@ def exactly(
         except certificates.CertificateError:
             continue
         if proof is not None and proof.bound is not None:
-            given = proof.translated(back) if back else proof
+            given = proof.translated(back or {}).times(height) if back or height != 1 else proof
             if given.verify().status == "valid":
-                return Bound(Fraction(proof.bound), given.to_dict())
-    return Bound(rounded)
+                return Bound(Fraction(proof.bound) * height, given.to_dict())
+    return Bound(rounded * height)
 
 
 def attained(
