@@ -4,10 +4,13 @@ import math
 import warnings
 from fractions import Fraction
 
+import flint
 import numpy as np
 import pytest
+import sympy
 
 from sosdp.estimator.field import budget
+from sosdp.laboratory.domain import Domain
 from sosdp.privacy.arguments import finite, integer, interval, positive
 from sosdp.privacy.calibrate import between, check_epsilon, check_positive
 from sosdp.privacy.guarantee.condition import Fact
@@ -161,6 +164,10 @@ def test_budgets_and_fallbacks_of_any_size_are_read_exactly():
         for given in (np.int64(large), np.array(large), Fraction(np.int64(large), np.int64(1))):
             assert check_epsilon(given) == check_positive(given, "rho") == wanted
             assert between(given, "rho", "[0, inf)") == finite(given, "rho") == large
+    tenth = Fraction(1, 10)
+    for given in (sympy.Rational(1, 10), flint.fmpq(1, 10)):  # numbers without as_integer_ratio
+        assert Fraction(check_epsilon(given)) <= tenth == finite(given, "rho") == Domain(1, 0, given).high
+    refuse((lambda: finite(np.timedelta64(3), "rho"), "rho must be a finite number"))
     table = [[1.0, 0.5], [0.5, 1.0]]
     known = {"epsilon": 1.0, "delta": 1e-6, "sensitivity_frobenius": 1.0, "eta_max": 1.0}
     known["adjacency"] = "one record (replace)"

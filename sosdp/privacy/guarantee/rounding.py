@@ -21,7 +21,9 @@ def rational(number: Any) -> Fraction:
     """
     if hasattr(number, "__index__"):
         return Fraction(operator.index(number))
-    return Fraction(*map(int, number.as_integer_ratio()))
+    if hasattr(number, "as_integer_ratio"):
+        return Fraction(*map(int, number.as_integer_ratio()))
+    return Fraction(operator.index(number.numerator), operator.index(number.denominator))
 
 
 def float_up(number: Fraction) -> float:
