@@ -41,6 +41,7 @@ def test_symbols_are_public_and_a_number_of_them_is_said_to_begin_at_0():
     assert all((made[0].weights_ == one.weights_).all() for one in made[1:])
     assert "the symbols 0 to 2" in made[0].advice_ and made[1].advice_ == ""
     assert made[1].get_params()["alphabet"] == (1, 2, 3)
+    assert not any(hasattr(problems.mrf.FrankWolfePairwise(1.0, k), "advice_") for k in (3, (1, 2, 3)))
 
     def fit(symbols):
         return problems.mrf.FrankWolfePairwise(1.0, symbols).fit(table)

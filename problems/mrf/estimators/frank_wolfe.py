@@ -91,7 +91,8 @@ class FrankWolfePairwise(Iterated, FieldEstimator):
     @property
     def advice_(self) -> str:
         """How entries were read where only the number of symbols is public; "" where the symbols are."""
-        return "" if isinstance(self.alphabet, tuple) else READ_AS.format(self.alphabet - 1)
+        known = self.release_.public["alphabet"]
+        return "" if isinstance(self.alphabet, tuple) else READ_AS.format(known - 1)
 
     def _regressions(self, d: int) -> tuple[float, int, int]:
         k, radius = len(self._symbols), 2.0 * float(self.width)
