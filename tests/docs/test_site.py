@@ -116,6 +116,7 @@ def browser():
 def opened(browser, address, page, width=1200):
     """The page, what its console said, and the requests that left for other machines."""
     tab = browser.new_page(viewport={"width": width, "height": 900})
+    tab.set_default_timeout(180_000)  # milliseconds; a busy machine took more than 30 s to lay out formulas
     said, left = [], []
     tab.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
     tab.on("pageerror", lambda error: said.append(str(error)))
@@ -140,7 +141,7 @@ def test_pages_open_alone_and_without_errors(browser, address, page):
 
 def test_mathematics_is_rendered(browser, address):
     tab, said, left = opened(browser, address, "proofs/noise.html")
-    tab.wait_for_selector("mjx-container", timeout=30000)
+    tab.wait_for_selector("mjx-container")
     assert tab.locator("mjx-container").count() > 20 and not said and not left
     tab.close()
 
@@ -151,7 +152,7 @@ WANTED = ["pseudo-expectation", "group by", "confidence interval", "count", "reg
 @pytest.mark.parametrize("words", WANTED)
 def test_search_finds(browser, address, words):
     tab, said, left = opened(browser, address, f"search.html?q={urllib.parse.quote(words)}")
-    tab.wait_for_selector("#search-results li a", timeout=30000)
+    tab.wait_for_selector("#search-results li a")
     assert tab.locator("#search-results li a").count() >= 3 and not said and not left
     tab.close()
 
