@@ -316,7 +316,7 @@ def exactly(
         except certificates.CertificateError:
             continue
         if proof is not None and proof.bound is not None:
-            given = proof.translated(back or {}).times(height) if back or height != 1 else proof
+            given = proof.translated(back).times(height) if back else proof
             if given.verify().status == "valid":
                 return Bound(Fraction(proof.bound) * height, given.to_dict())
     return Bound(rounded * height)
