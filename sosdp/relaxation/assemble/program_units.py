@@ -38,9 +38,11 @@ def program_scalings(
 ) -> list[Scaling]:
     """Scalings of identities in common unknowns (same order): of their variables (``known``: exponents that
     others chose), of each identity as a whole, and of the unknowns."""
-    result = [find_scaling(p, b, wanted=u) for p, b, u in zip(identities, bounds, known, strict=True)]
-    single = len(identities) == 1
-    targets = [choosing(identities[0], bounds[0])] if single else [p.target for p in identities]
+    targets = [choosing(p, b) for p, b in zip(identities, bounds, strict=True)]
+    parts = zip(identities, bounds, known, targets, strict=True)
+    result = [find_scaling(p, b, wanted=u, target=t) for p, b, u, t in parts]
+    if len(identities) > 1:
+        targets = [p.target for p in identities]
     worst = farthest(identities, targets, result)
     if worst <= DISTANT:
         return result

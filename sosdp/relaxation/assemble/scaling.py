@@ -22,7 +22,7 @@ from ...conic.svec import triangle
 from ...reduction.bounds import VariableBounds
 from .entries import TINY
 from .identity import Identity
-from .variable_units import ends, has_large_block, of_orbits, set_units, variable_exponents
+from .variable_units import choosing, ends, has_large_block, of_orbits, set_units, variable_exponents
 
 _SMALLEST = 2.0**-400
 
@@ -87,14 +87,16 @@ def find_scaling(
     identity: Identity,
     bounds: VariableBounds,
     wanted: Mapping[int, float] | None = None,
+    target: np.ndarray | None = None,
 ) -> Scaling:
     """Scaling of the variables to a box of half-width between 1/2 and 1, and of every constraint to size one.
 
     Variables without a bound are scaled where coefficients of one polynomial are far from each other.
-    ``wanted``: exponents that others chose, by variable.
+    ``wanted``: exponents that others chose, by variable; ``target``: ``choosing``'s, where it is known.
     """
     smallest, largest = ends(identity.target)
-    exponent = variable_exponents(identity, bounds)
+    target = choosing(identity, bounds) if target is None else target
+    exponent = variable_exponents(identity, bounds, target)
     if wanted:
         exponent = np.pad(exponent, (0, max(0, max(wanted) + 1 - exponent.size)))
         exponent[list(wanted)] = list(wanted.values())

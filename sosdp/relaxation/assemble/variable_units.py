@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -42,7 +43,12 @@ class SetUnits:
     exponent: np.ndarray
     factors: np.ndarray | None
 
-    @property
+    @cached_property
+    def compares(self) -> bool:
+        """Whether the size of a variable is known, or that it stays away from 0."""
+        return not self.open[1:].all() or bool(self.away.any())
+
+    @cached_property
     def complete(self) -> bool:
         """Whether no coefficient has anything open."""
         return self.factors is not None and not self.factors.any()
@@ -61,7 +67,7 @@ def choosing(identity: Identity, bounds: VariableBounds) -> np.ndarray:
     variables whose size is known."""
     target = identity.varying(identity.target)
     units = identity.derive(set_units, bounds)
-    if units.complete:
+    if units.complete or not units.compares:
         return target
     used = np.flatnonzero(target)
     columns = identity.columns[used]
@@ -82,9 +88,9 @@ def choosing(identity: Identity, bounds: VariableBounds) -> np.ndarray:
     return target
 
 
-def variable_exponents(identity: Identity, bounds: VariableBounds) -> np.ndarray:
-    """The exponents of variables."""
-    units, target = identity.derive(set_units, bounds), choosing(identity, bounds)
+def variable_exponents(identity: Identity, bounds: VariableBounds, target: np.ndarray) -> np.ndarray:
+    """The exponents of variables; ``target``: what of it chooses units."""
+    units = identity.derive(set_units, bounds)
     exponent = units.exponent.copy()
     if not units.suffices(target):
         for v in np.flatnonzero(units.open & (exponent != 0)).tolist():
