@@ -168,7 +168,7 @@ COMMANDS = {
             _option(
                 "--classes",
                 metavar="A,B",
-                help="logistic: the two labels (0,1), or texts of a category; any other counts as the first",
+                help="logistic: the two labels (those of the schema, else 0,1): numbers, or texts",
             ),
             _option("--components", type=int, metavar="K", help="pca: how many"),
             _option("--clusters", type=int, metavar="K", help="public: number of clusters"),

@@ -15,8 +15,7 @@ from inspect import Parameter
 from typing import Any
 
 from sosdp.cli.output import Fields, InputError, check_out, fitting, plain, promise_fields, publish
-from sosdp.cli.private_gaussian import TARGETED
-from sosdp.cli.tables import FORM, given_table
+from sosdp.cli.tables import FORM, TARGETED, given_table
 from sosdp.model.option_names import did_you_mean
 
 AGGREGATE = ("schema", "column", "by", "adjacency", "delta")

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from sosdp.cli.output import InputError
+from sosdp.cli.tables import TARGETED, given_schema
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.schema import Column, texts_at
 from sosdp.privacy.table.whole import Table
 
 CONTAMINATION = 0.05  # unless told otherwise; the release says so
-TARGETED = ("regression", "logistic", "poisson")  # of a column on the others
 POSITIVE = ("radius", "sigma", "covariance_range")  # the last two for scripts only: scales are learnt
 
 
@@ -55,9 +56,9 @@ def facts(arguments: Namespace, table: Table) -> dict[str, Any]:
     result |= {"bounds": others, "tight": np.delete(tight, place), "schema": None}  # the table was read by it
     if arguments.name == "regression":
         result |= {"y_bounds": pairs[place], "y_tight": bool(tight[place])}
-    if arguments.classes is not None:
-        texts = table.categories[place] if table.categories else ()
-        result["classes"] = _classes(arguments.classes, texts)
+    if arguments.name == "logistic":
+        column = given_schema(arguments.schema).column(arguments.target) if arguments.schema else None
+        result["classes"] = _classes(arguments.classes, column)
     return result
 
 
@@ -100,18 +101,25 @@ def bounds(arguments: Namespace) -> Any:
     return pairs[0] if len(pairs) == 1 else pairs
 
 
-def _classes(given: str, categories: tuple[str, ...]) -> tuple[float, float]:
-    """The two labels as they are read: numbers, or places among the categories of the target; InputError for
-    others."""
-    texts = [text.strip() for text in next(csv.reader([given]))]
+def _classes(given: str | None, column: Column | None) -> Any:
+    """The two labels, numbers or categories of the target; None where neither the option nor a schema says
+    which. InputError for others."""
+    categories = () if column is None else column.values
     kind = f"two of {', '.join(categories)}" if categories else "two different numbers"
-    try:
-        first, second = (float(categories.index(text) if categories else text) for text in texts)
-    except ValueError:
-        first = second = math.nan
-    if not (math.isfinite(first) and math.isfinite(second)) or first == second:
+    if given is None:
+        if column is not None and column.labels is None:
+            raise InputError(f"sosdp private logistic: --classes: which {kind}? the schema does not say")
+        return None if column is None else column.labels
+    pair: list[Any] = [text.strip() for text in next(csv.reader([given]))]
+    if not categories:
+        try:
+            pair = [float(text) for text in pair]
+        except ValueError:
+            pair = []
+    known = all(one in categories if categories else math.isfinite(one) for one in pair)
+    if len(pair) != 2 or not known or pair[0] == pair[1]:
         raise InputError(f"sosdp private logistic: --classes: {given!r} is not A,B: {kind}")
-    return first, second
+    return pair
 
 
 def _place(table: Table, arguments: Namespace) -> int:
@@ -136,7 +144,10 @@ def fit(model: Any, table: Table, arguments: Namespace) -> tuple[Release, dict[s
     try:
         if what in TARGETED:
             place = _place(table, arguments)
-            model.fit(np.delete(table.values, place, axis=1), table.values[:, place])
+            target: Any = table.values[:, place]
+            if table.categories and (texts := table.categories[place]):
+                target = texts_at(target, texts)
+            model.fit(np.delete(table.values, place, axis=1), target)
         else:
             model.fit(table.values)
     except NotOffered as refusal:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from sosdp.cli.output import InputError, one_line, read_json
-from sosdp.cli.private_gaussian import TARGETED
 from sosdp.extras import need
 from sosdp.privacy.files import SEPARATORS, Form, InputFileError, physical_lines, suffix_of
 from sosdp.privacy.schema import Schema, SchemaError
@@ -21,6 +20,9 @@ from sosdp.privacy.table.whole import Table, read_table
 
 FORM = ("header", "separator", "decimal", "encoding", "columns", "schema")
 """Options that say how a table is written."""
+
+TARGETED = ("regression", "logistic", "poisson")
+"""Estimators of a column on the others."""
 
 BUILTIN = ("iris", "wine", "breast-cancer", "diabetes", "digits")
 BLANKS = ("blanks", "whitespace", " ")

@@ -223,6 +223,12 @@ def no_numbers(names: Sequence[str]) -> str:
     )
 
 
+def name_of(values: Any) -> str:
+    """The public name of one column, "" where it has none."""
+    names = [name for name, _ in _columns(values)] if hasattr(values, "to_numpy") else []
+    return names[0] if len(names) == 1 else ""
+
+
 def _columns(values: Any) -> list[tuple[str, Any]]:
     """Names and types of the columns of a frame, or of the one that a series is."""
     if hasattr(type(values), "columns") and hasattr(values, "dtypes"):
@@ -277,23 +283,35 @@ def members(values: Any, *, text: bool = True) -> list[Any]:
 
 def check_labels(classes: Any) -> None:
     """Raise ValueError unless these are two different labels."""
-    if len(classes) != 2 or classes[0] == classes[1]:
+    if isinstance(classes, str) or len(classes) != 2 or classes[0] == classes[1]:
         raise ValueError(f"classes must be the two different labels, got {shown(classes)}")
 
 
-def same_label(labels: Any, wanted: Any) -> list[bool]:
-    """Which members of a column are this label, a text or a number; TypeError where its type has no such."""
-    members = column(labels, text=True)
-    if type(text := plain(wanted)) is str:
-        return [type(label) is str and label == text for label in map(plain, members)]
+def of_second(labels: Any, classes: Sequence[Any]) -> list[bool]:
+    """Which members of a column count as the second of two labels.
+
+    Where both are numbers a number counts as the nearer one (in the middle, and what is no number: as the
+    first), so that -1 and 1 are 0 and 1; where one is a text, what is not the second counts as the first.
+
+    Raises:
+        TypeError: the public type of the labels has none of these.
+    """
+    members, first, second = column(labels, text=True), *map(number, classes)
+    one_is_text = first is None or second is None
     for kind in (getattr(getattr(k, "categories", None), "dtype", k) for _, k in _columns(labels)):
-        if not _is_numeric(kind) and not (isinstance(labels, np.ndarray) and kind.kind == "O"):
+        unknown = kind is None or (isinstance(labels, np.ndarray) and kind.kind == "O")
+        if not unknown and one_is_text == _is_numeric(kind):
             raise TypeError(
-                f"labels of type {kind} are no numbers: give classes=(first, second) as texts of "
-                "theirs, or declare what they are (.astype('boolean'), pandas.to_numeric)"
+                f"labels of type {kind} are no {'texts' if one_is_text else 'numbers'}: give classes=(first, "
+                f"second) as {'numbers' if one_is_text else 'texts'} of theirs, or declare what they are "
+                "(.astype('boolean'), pandas.to_numeric)"
             )
-    exact = number(wanted)
-    return [number(label) == exact for label in members]
+    if first is None or second is None:
+        wanted = plain(classes[1])
+        return [type(label) is type(wanted) and label == wanted for label in map(plain, members)]
+    middle = (first + second) / 2
+    numbers = [middle if (known := number(label)) is None else known for label in members]
+    return [entry > middle if second > first else entry < middle for entry in numbers]
 
 
 LEFT_OUT: Hashable = object()

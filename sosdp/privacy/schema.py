@@ -87,6 +87,11 @@ def _truths(names: tuple[str, ...]) -> dict[float, str]:
     return known if all(math.isnan(number) or number in (0.0, 1.0) for number in numbers) else {}
 
 
+def texts_at(places: Any, names: tuple[str, ...]) -> list[str | None]:
+    """The names at places as `Column.read` gives them; None for NaN."""
+    return [None if place != place else names[int(place)] for place in places]
+
+
 class SchemaError(ValueError):
     """Not a schema: names the key and the reason."""
 
@@ -132,6 +137,16 @@ class Column:
     def ends(self) -> list[Any]:
         """The bounds as people read them."""
         return [False, True] if self.truths else [*map(self.shown, self.bounds)]
+
+    @property
+    def labels(self) -> tuple[Any, Any] | None:
+        """The two labels that are public of a column of these: the only two values, else 0 and 1 where they
+        lie within the bounds; None where neither is so."""
+        if self.type == "category":
+            return (self.values[0], self.values[1]) if len(self.values) == 2 else None
+        if self.type == "integer" and self.high == self.low + 1:
+            return int(self.low), int(self.high)
+        return (0, 1) if self.type != "date" and self.low <= 0 and self.high >= 1 else None
 
     @property
     def is_timed(self) -> bool:

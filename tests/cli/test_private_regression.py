@@ -108,6 +108,8 @@ def test_classes_are_texts_of_a_category(capsys, complaint, table, tmp_path):
         assert "two of yes, often, no, unknown" in complaint(
             "private", "logistic", *texts, *BUDGET, "--target", "ill", "--classes", classes
         )
+    line = complaint("private", "logistic", *texts, *BUDGET, "--target", "ill")
+    assert "--classes: which two of yes, often, no, unknown" in line
 
 
 def test_categories_are_regressors(capsys, complaint, tmp_path):

@@ -212,7 +212,7 @@ def test_hostile_labels_count_as_the_first_class():
         ((0, 1), (labels == "yes").astype(int).tolist()),
     ):
         hostile, fixed = list(plain), list(plain)
-        for row, entry in enumerate((Rude(), None, np.nan, [1], 1j, b"yes", 10**400)):
+        for row, entry in enumerate((Rude(), None, np.nan, [1], 1j, b"yes", -(10**400))):
             hostile[row], fixed[row] = entry, classes[0]
         hostile[7], fixed[7] = (RudeText(classes[1]), classes[1]) if classes[1] == "yes" else (True, 1)
         options = {"low": 0.0, "high": 10.0, "classes": classes, "iterations": 4, "insecure_seed": 1}

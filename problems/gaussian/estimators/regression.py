@@ -15,9 +15,10 @@ from scipy.special import expit, xlogy
 from sosdp.estimator.field import Field, Fitted, nonnegative
 from sosdp.estimator.planner import Forecasts
 from sosdp.privacy.ball_accounting import LARGEST_EPSILON
+from sosdp.privacy.calibrate import shown
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import check_labels, same_label
-from sosdp.privacy.schema import Schema
+from sosdp.privacy.inputs import check_labels, name_of, of_second
+from sosdp.privacy.schema import Column, Schema, SchemaError, texts_at
 from sosdp.privacy.table.whole import Table, by_schema, named_in
 
 from ..budgets import Budget, checked_budget
@@ -38,8 +39,8 @@ class _OnRegressors(TableEstimator):
     schema: Any = Field(
         None,
         "public: what the columns of X are (the object of a schema file, or its path), with bounds None; it "
-        "may state more columns, such as the target, where it states all of X. A category becomes "
-        "indicators of its values but the first; what is none of them counts as the first",
+        "may state more columns, where it states all of X; of the target where y has a name. A category "
+        "becomes indicators of its values but the first; what is none of them counts as the first",
         default=None,
         kw_only=True,
     )
@@ -64,8 +65,23 @@ class _OnRegressors(TableEstimator):
         finally:
             del self._target
 
+    def _aim(self, y: Any) -> Column | None:
+        """What the schema says of the target, by the public name of y."""
+        schema, name = None if self.schema is None else Schema.of(self.schema), name_of(y)
+        columns = [] if schema is None else schema.columns
+        return next((column for column in columns if column.name == name), None)
+
+    def _by_aim(self, y: Any, aim: Column) -> np.ndarray:
+        """The target (n, 1) as this column of the schema reads it."""
+        only = y[y.columns[0]] if hasattr(type(y), "columns") else y
+        return by_schema({aim.name: only}, Schema((aim,))).values
+
     def _given(self, y: Any) -> np.ndarray:
         """The target as numbers (n, 1)."""
+        if (aim := self._aim(y)) is not None:
+            if aim.type == "category":
+                raise SchemaError(f"columns.{aim.name}: a category, and the target is a number")
+            return self._by_aim(y, aim)
         target, _ = read_table(y, width=1)
         if target.shape[1] != 1:
             raise ValueError(f"y must have shape (n,), got {target.shape}")
@@ -132,7 +148,19 @@ class _OnRegressors(TableEstimator):
     def _of_target(self) -> tuple[Any, bool]:
         """Public bounds of the target, and whether they are meant literally."""
 
+    @property
+    def advice_(self) -> str:
+        """What to try, from public facts, or where released numbers show nothing of the target."""
+        return super().advice_ or ("" if self.seen_.any() else self._nothing_seen())
+
+    def _nothing_seen(self) -> str:
+        return (
+            "no coefficient can be seen: there are too few records, or most of the target is one value, or "
+            "texts, which count as missing (a schema says how entries are read)"
+        )
+
     def _read(self, X: Any) -> np.ndarray:
+        self._target_is = self._aim(self._target)
         self._used = None if self.schema is None else named_in(X, Schema.of(self.schema))
         entries, target = super()._read(X), self._given(self._target)
         if len(entries) != len(target):
@@ -215,7 +243,10 @@ class PrivateLinearRegression(_OnRegressors):
         return float(1.0 - ((target - self.predict(X)) ** 2).sum() / (away**2).sum())
 
     def _of_target(self) -> tuple[Any, bool]:
-        return self.y_bounds, self.y_tight
+        aim: Column | None = vars(self).get("_target_is")  # none before records were read
+        if aim is not None and self.y_bounds is not None:
+            raise ValueError("y_bounds: the schema states them")
+        return (self.y_bounds, self.y_tight) if aim is None else (aim.bounds, self.y_tight or aim.truths)
 
     def _unpack(self, value: Any) -> None:
         value = dict(value)
@@ -230,6 +261,13 @@ class PrivateLinearRegression(_OnRegressors):
             if value["interval"] is not None:
                 value["interval"] = value["interval"] + (value["coef"] - old)[:, None]
         super()._unpack(value)
+
+
+NO_LABELS = (
+    "no coefficient can be seen: there are too few records, or most labels count as one. They are {0} and "
+    "{1}: of numbers others count as the nearer one, and what else is none of them counts as {0}; say "
+    "classes=(first, second)"
+)
 
 
 class PrivateLogisticRegression(_OnRegressors):
@@ -250,7 +288,12 @@ class PrivateLogisticRegression(_OnRegressors):
     """
 
     classes: Any = Field(
-        None, "the two labels; any other label counts as the first", default=(0, 1), kw_only=True
+        None,
+        "the two labels; by default the two values that the schema states of the target, else (0, 1). Of "
+        "numbers others count as the nearer one (in the middle: the first); what else is none of them counts "
+        "as the first",
+        default=None,
+        kw_only=True,
     )
 
     _estimator_type = "classifier"
@@ -261,18 +304,35 @@ class PrivateLogisticRegression(_OnRegressors):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_labels(self.classes)
+        if self.classes is not None:
+            check_labels(self.classes)
+
+    def _labels(self, aim: Column | None) -> Any:
+        """The two labels, which are public."""
+        labels = (0, 1) if aim is None else aim.labels
+        if self.classes is not None:
+            return self.classes
+        if labels is None and aim is not None:
+            raise ValueError(f"classes: which two of the values that the schema states of {aim.name}?")
+        return labels
 
     def _given(self, y: Any) -> np.ndarray:
-        labels = same_label(y, self.classes[1])
-        return np.array(labels, dtype=np.float64)[:, None]
+        labels = self._labels(aim := self._aim(y))
+        if aim is not None:
+            places = self._by_aim(y, aim)[:, 0]
+            y = texts_at(places, aim.values) if aim.type == "category" else places
+        return np.array(of_second(y, labels), dtype=np.float64)[:, None]
+
+    def _nothing_seen(self) -> str:
+        first, second = self._labels(self._target_is)
+        return NO_LABELS.format(shown(first), shown(second))
 
     def _of_target(self) -> tuple[Any, bool]:
         return (0.0, 1.0), True
 
     def _unpack(self, value: Any) -> None:
         super()._unpack(value)
-        self.classes_ = np.array(self.classes)
+        self.classes_ = np.array(self._labels(self._target_is))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """(n,) logarithms of the odds of the second class for rows X (n, d); a missing entry counts as 0."""

@@ -10,14 +10,22 @@ from typing import Any, Self
 import numpy as np
 
 from sosdp.estimator.field import Field, Fitted, positive
+from sosdp.privacy.calibrate import shown
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import check_labels, same_label
+from sosdp.privacy.inputs import check_labels, of_second
 from sosdp.structured.l1_logistic import one_label
 
 from .base import Array, Iterated
 
 UNIT = 1 << 10
 """Scaled features are multiples of 1 / UNIT."""
+
+
+ONE_CLASS = (
+    "one class is the likelier one everywhere: there are too few records for this budget, or most labels "
+    "count as one. They are {0} and {1}: of numbers others count as the nearer one, and what else is none "
+    "of them counts as {0}; say classes=(first, second)"
+)
 
 
 class PrivateSparseLogistic(Iterated):
@@ -46,7 +54,7 @@ class PrivateSparseLogistic(Iterated):
     )
     classes: Any = Field(
         None,
-        "the two labels; any other label counts as the first",
+        "the two labels. Of numbers others count as the nearer one; what else is none of them as the first",
         default=(0, 1),
         kw_only=True,
     )
@@ -77,7 +85,7 @@ class PrivateSparseLogistic(Iterated):
 
     def _read(self, X: Any) -> np.ndarray:
         records = super()._read(X)
-        self._labels = np.array(same_label(self._labels, self.classes[1]))
+        self._labels = np.array(of_second(self._labels, self.classes))
         if len(self._labels) != len(records):
             raise ValueError(f"X has {len(records)} records and y {len(self._labels)} labels")
         return records
@@ -111,6 +119,14 @@ class PrivateSparseLogistic(Iterated):
     def _unpack(self, value: Any) -> None:
         super()._unpack(value)
         self.classes_ = np.array(list(self.classes))
+
+    @property
+    def advice_(self) -> str:
+        """What to try where one class is the likelier one for all records within the public bounds."""
+        middle, half = self._bounds(self.n_features_in_)
+        constant = float(self.intercept_[0] + self.coef_[0] @ middle)
+        first, second = map(shown, self.classes)
+        return "" if abs(constant) < float(np.abs(self.coef_[0]) @ half) else ONE_CLASS.format(first, second)
 
     def decision_function(self, X: Any) -> Array:
         """(n,) log odds of the second class; entries are clipped to the public bounds."""
