@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -137,8 +138,9 @@ def _values(p: Sparse, table: np.ndarray) -> np.ndarray:
     if not exact and table.dtype == object:
         table = floats(table.reshape(-1)).reshape(table.shape)
     coefs = p.coefs if exact else floats(p.coefs)
+    divisor = 1
     if exact and not _fits_int64(p, table):
-        coefs = coefs.astype(object)
+        table, coefs, divisor = _whole(p, table)
     elif exact:
         table = table.astype(np.int64)
     if coefs.size == 0:
@@ -155,7 +157,19 @@ def _values(p: Sparse, table: np.ndarray) -> np.ndarray:
         for k in range(1, factors.shape[1]):
             product = product * powers[:, factors[:, k]]
         result[start : start + step] = product @ coefs
-    return result
+    return result if divisor == 1 else object_array([plain(Fraction(v, divisor)) for v in result.tolist()])
+
+
+def _whole(p: Sparse, table: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """Exact points and coefficients as integers, whose sums of products are values times the divisor: no
+    fraction is reduced on the way."""
+    numbers = binary(p.coefs).tolist()
+    unit, size = (math.lcm(*{c.denominator for c in own}) for own in (table.reshape(-1).tolist(), numbers))
+    powers = object_array([unit**k for k in range(p.degree + 1)])
+    coefs = object_array([c.numerator * (size // c.denominator) for c in numbers])
+    whole = [c.numerator * (unit // c.denominator) for c in table.reshape(-1).tolist()]
+    lifted = coefs * powers[p.degree - (p.monos > 0).sum(axis=1)] if unit > 1 else coefs
+    return object_array(whole).reshape(table.shape), lifted, size * int(powers[-1])
 
 
 def _fits_int64(p: Sparse, table: np.ndarray) -> bool:

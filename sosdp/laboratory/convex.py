@@ -23,7 +23,7 @@ from sosdp.laboratory.domain import Domain, Record, claimed_as
 from sosdp.laboratory.release import placed
 from sosdp.laboratory.report import StabilityReport, Undecided
 from sosdp.laboratory.statistic import Bound, exactly
-from sosdp.laboratory.tracing import evaluate, stated, term
+from sosdp.laboratory.tracing import evaluate, stated
 from sosdp.model.system import System
 from sosdp.privacy.arguments import integer, settle
 from sosdp.privacy.calibrate import root_up
@@ -317,16 +317,19 @@ class Minimiser:
 
     def objective(self, records: Mapping[Record, int]) -> Polynomial:
         """The exact objective of these records, a polynomial in the parameters."""
-        terms: dict[tuple[tuple[str, int], ...], list[tuple[Any, dict[str, int]]]] = {}
+        known = {v.name: v for v in [*self.loss.variables, *self.regulariser.variables]}
+        parts: dict[tuple[tuple[str, int], ...], Polynomial] = {}
         for c, powers in self.loss.terms():
             own = tuple(sorted((v, k) for v, k in powers.items() if v.startswith("x_")))
-            terms.setdefault(own, []).append((c, {v: k for v, k in powers.items() if not v.startswith("x_")}))
-        sums = dict.fromkeys(terms, Fraction(0))
+            rest = math.prod(
+                (known[v] ** k for v, k in powers.items() if not v.startswith("x_")), start=coerce(c)
+            )
+            parts[own] = parts.get(own, coerce(0)) + rest
+        sums = dict.fromkeys(parts, Fraction(0))
         for record, count in records.items():
             seen = {f"d_{k}": v for k, v in enumerate(record)}
-            for own, parts in terms.items():
-                sums[own] += count * sum((term(c, powers, seen) for c, powers in parts), Fraction(0))
-        known = {v.name: v for v in [*self.loss.variables, *self.regulariser.variables]}
+            for own, part in parts.items():
+                sums[own] += count * evaluate(part, seen)
         result = coerce(0)
         for own, total in sums.items():
             result = result + math.prod((known[v] ** k for v, k in own), start=coerce(total / self.records))

@@ -109,8 +109,9 @@ class Domain(AsProven):
             size = float(self.radius if self.radius is not None else self.high - self.low) * width
             return self._inside(tuple(v + Fraction(generator.gauss(0, size)) for v in near))
         if self.radius is None:
-            choices = [*self.marks(), Fraction(generator.uniform(float(self.low), float(self.high)))]
-            return self._inside(tuple(generator.choice(choices) for _ in range(self.dimension)))
+            inner = Fraction(generator.uniform(float(self.low), float(self.high)))
+            choices = [*self.marks(), *self._inside((inner,))]
+            return tuple(generator.choice(choices) for _ in range(self.dimension))
         if generator.random() < 0.4:
             record = [Fraction(0)] * self.dimension
             record[generator.randrange(self.dimension)] = generator.choice(self.marks())
@@ -121,14 +122,16 @@ class Domain(AsProven):
         return self._inside(tuple(Fraction(v * scale) for v in direction))
 
     def _inside(self, record: Record) -> Record:
-        """The nearest of a few points that lie in the set, with short numbers."""
-        short = tuple(v.limit_denominator(10**4) for v in record)
+        """A point of the set near this one, on a grid of its own, so that sums of many have short numbers."""
+        step = (self.radius or self.high - self.low) / 2**13
         if self.radius is None:
-            return tuple(min(max(v, self.low), self.high) for v in short)
+            return tuple(
+                min(max(self.low + round((v - self.low) / step) * step, self.low), self.high) for v in record
+            )
+        short = tuple(round(v / step) * step for v in record)
         while short not in self:
-            length = math.sqrt(float(sum(v * v for v in short)))
-            shrink = Fraction(float(self.radius) / length * (1 - 1e-4)).limit_denominator(10**5)
-            short = tuple(v * min(shrink, Fraction(9999, 10000)) for v in short)
+            shrink = float(self.radius) / math.sqrt(float(sum(v * v for v in short))) * (1 - 1e-4)
+            short = tuple(int(v * Fraction(shrink) / step) * step for v in short)
         return short
 
 

@@ -85,7 +85,7 @@ class Ratio(AsProven):
             denominator = (under * under.subs(swap)).as_exact()
             reached, point = _largest(numerator, denominator, [*data, new], domain)
             if pair is None or reached > lower:
-                lower, pair = max(lower, reached), neighbours_of(point, data, new, i)
+                lower, pair = max(lower, reached), neighbours_of(point, numerator, data, new, i)
             if missing or least.upper is None:
                 continue
             bound = _quotient(numerator, denominator, domain, [*data, new], reached, -least.upper, degree)

@@ -69,7 +69,9 @@ def certify_sensitivity(
     ValueError
         No record, or not low < high.
 
-    Cost: one relaxation for each class of positions that are alike, in the records that the change contains.
+    Cost: one relaxation for each class of positions that are alike, in the records that the change contains,
+    which are three where the order of records plays no part and the change depends on the sum of the others
+    (means, variances, covariances). For many records otherwise see `Means`.
     """
     records = integer(records, "records", 1)
     data = symbols("r", records, domain.dimension)
@@ -82,7 +84,7 @@ def certify_sensitivity(
     for position, part in parts.items():
         reached, point = attained(part, [*data, new], domain)
         if pair is None or reached > lower:
-            lower, pair = max(lower, reached), neighbours_of(point, data, new, position)
+            lower, pair = max(lower, reached), neighbours_of(point, part, data, new, position)
         bounds.append(bounded(part, domain, [*data, new], degree, (claimed, reached)))
     missing = [f"position {i}: {b.why}" for i, b in zip(parts, bounds, strict=True) if b.upper is None]
     every = [b.upper for b in bounds if b.upper is not None]
@@ -231,7 +233,21 @@ def changes(
     """Whether the order of records is without influence, and the change that each class of positions that
     matter makes."""
     symmetric, positions = alike(value, data)
-    return symmetric, {i: part for i in positions if (part := change(value, data[i], new)).degree}
+    parts = {i: change(value, data[i], new) for i in positions}
+    if symmetric:
+        parts = {i: pooled(part, [*data[:i], *data[i + 1 :]]) for i, part in parts.items()}
+    return symmetric, {i: part for i, part in parts.items() if part.degree}
+
+
+def pooled(part: Polynomial, others: Sequence[Sequence[Polynomial]]) -> Polynomial:
+    """A change in which the order of the others plays no part, with one record in place of all of them where
+    it depends on their sum alone: then their mean, which lies in the set as they do, says the same."""
+    if len(others) < 2:
+        return part
+    first = others[0]
+    if not all(same(part.diff(v), part.diff(w)) for v, w in zip(first, others[1], strict=True)):
+        return part
+    return part.subs({w: v for row in others[1:] for v, w in zip(first, row, strict=True)})
 
 
 def change(value: Polynomial, record: Sequence[Polynomial], new: Sequence[Polynomial]) -> Polynomial:
@@ -366,12 +382,17 @@ def attained(
 
 def neighbours_of(
     point: dict[str, Fraction],
+    part: Polynomial,
     data: Sequence[Sequence[Polynomial]],
     new: Sequence[Polynomial],
     position: int,
 ) -> tuple[Any, Any]:
-    """The two data sets of a point, records as a statistic takes them."""
-    dimension = len(new)
-    first = [tuple(point[v.name] for v in row) for row in data]
+    """The two data sets of a point of a change, records as a statistic takes them; one of which the change
+    has nothing is a copy of the first other one that it has, for which it may stand (`pooled`)."""
+    dimension, used = len(new), {v.name for v in part.variables}
+    there = [i == position or any(v.name in used for v in row) for i, row in enumerate(data)]
+    shown = next((i for i, known in enumerate(there) if known and i != position), None)
+    rows = [row if known or shown is None else data[shown] for row, known in zip(data, there, strict=True)]
+    first = [tuple(point[v.name] for v in row) for row in rows]
     second = [*first[:position], tuple(point[v.name] for v in new), *first[position + 1 :]]
     return tuple(shaped(first, dimension)), tuple(shaped(second, dimension))

@@ -186,6 +186,7 @@ def as_polynomial(
                 "called with records in another order, with one record in several places or once more it "
                 f"returns another polynomial; {USE_INSTEAD}"
             )
+    sizes = Polynomial.from_arrays(value.monos, abs(value.coefs))
     for turn, table in enumerate(_trials(query if code is None else code, len(data), domain)):
         for kind in (Fraction, float) if turn % 2 else (_short, np.float64):
             numbers = [[kind(x) for x in row] for row in table]
@@ -193,7 +194,7 @@ def as_polynomial(
             flat = (Fraction(x) for row in numbers for x in row)
             point = dict(zip(names, flat, strict=True))
             truth = evaluate(value, point)
-            if not _agree(number, truth, value, point, exact=kind in (Fraction, _short)):
+            if not _agree(number, truth, sizes, point, exact=kind in (Fraction, _short)):
                 raise NotAPolynomial(
                     f"at some records the function is {float(number):.6g}, the polynomial that it returned "
                     f"{float(truth):.6g}: it branches; {USE_INSTEAD}"
@@ -290,15 +291,16 @@ def _arrangements(data: Sequence[Sequence[Polynomial]], domain: Domain) -> Itera
 
 
 def _agree(
-    number: Any, truth: Fraction, value: Polynomial, point: Mapping[str, Fraction], *, exact: bool
+    number: Any, truth: Fraction, sizes: Polynomial, point: Mapping[str, Fraction], *, exact: bool
 ) -> bool:
-    """Exactly where the function computes exactly; else up to the rounding of sums of its terms."""
+    """Exactly where the function computes exactly; else up to the rounding of sums of its terms, whose
+    absolute values `sizes` has."""
     if isinstance(number, np.ndarray) and number.size == 1:
         number = number.item()
     if exact and isinstance(number, (int, Fraction)):
         return Fraction(number) == truth
-    size = sum((abs(term(c, powers, point)) for c, powers in value.terms()), Fraction(1))
     seen = float(number)
+    size = 1 + evaluate(sizes, {name: abs(x) for name, x in point.items()})
     return seen - seen == 0 and abs(Fraction(seen) - truth) <= size * Fraction(1, 10**9)
 
 
@@ -366,17 +368,9 @@ def _names(code: CodeType) -> set[str]:
     return set(code.co_names).union(*inner)
 
 
-def term(coefficient: Any, powers: Mapping[str, int], point: Mapping[str, Fraction]) -> Fraction:
-    """The exact value of one term at a point."""
-    product = Fraction(coefficient)
-    for name, power in powers.items():
-        product *= point[name] ** power
-    return product
-
-
 def evaluate(value: Polynomial, point: Mapping[str, Fraction]) -> Fraction:
     """The exact value at a point, given by names."""
-    return sum((term(c, powers, point) for c, powers in value.terms()), Fraction(0))
+    return Fraction(value.evaluate(point)) if value.degree > 0 else Fraction(value.constant)
 
 
 def same(first: Polynomial, second: Polynomial) -> bool:

@@ -97,6 +97,34 @@ def test_sensitivities_do_not_depend_on_units(records, low, size):
     assert fitted.guarantee_.kind == "exact"  # the kernel proves it again
 
 
+def test_many_records_are_pooled_where_a_change_depends_on_the_sum_of_the_others():
+    """A variance of 200 records did not end in 500 s."""
+    report = sd.stability(variance, records=60, low=-2, high=5)
+    assert report.upper == report.lower == F(49 * 59, 3600)
+    assert proven_bound(report.certificates[0]).upper == report.upper
+    first, second = report.neighbours
+    assert sum(a != b for a, b in zip(first, second, strict=True)) == 1
+    assert variance(first) - variance(second) == report.upper
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        # in any order, no sum: (a - b) (x y + x z + y z - x^2 - y^2 - z^2) - (a^2 - b^2) (x + y + z)
+        lambda r: (
+            sum(a * b * c for a, b, c in itertools.combinations(r, 3))
+            - sum(a * b**2 for a, b in itertools.permutations(r, 2))
+        ),
+        lambda r: r[0] * (r[1] + r[2] - 5 * r[3]),  # sums, in one order
+    ],
+)
+def test_what_depends_on_more_than_the_sum_of_the_others_is_not_pooled(query):
+    report = sd.stability(query, records=4, low=-1, high=1)
+    table = {data: F(query(data)) for data in itertools.product([-1, 0, 1], repeat=4)}
+    worst = max(abs(x - y) for x, y in neighbour_pairs(table, [-1, 0, 1]))
+    assert worst <= report.upper and report.lower == worst
+
+
 @pytest.mark.parametrize("query", [mean, variance, products, lambda r: (r[0] - r[1]) ** 3 + r[2] ** 2])
 def test_every_pair_of_neighbours_is_within_the_bound(query):
     report = sd.stability(query, records=3, low=-1, high=1)
