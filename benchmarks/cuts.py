@@ -118,13 +118,13 @@ def releases(quick: bool) -> tuple[Table, list[str]]:
                 candidates["heaviest"] = heaviest(noisy.values, noisy.values.sum() / 2)
             for name, weights in candidates.items():
                 disjoint = bound_disjoint_cut(truth - weights, gap=n**1.5 / 4096.0 + 0.5)
-                errors.setdefault(name, []).append((disjoint.found, cut_norm(truth - weights).lower))
+                errors.setdefault(name, []).append((disjoint.attained, cut_norm(truth - weights).lower))
                 if name == "release" and release.cut_error_ is not None:
                     bound = release.cut_error_["bound"]
-                    valid += bound >= disjoint.found
+                    valid += bound >= disjoint.attained
                     proven += bound >= disjoint.upper
                     gaps += disjoint.certified
-                    ratios.append(bound / disjoint.found)
+                    ratios.append(bound / disjoint.attained)
         better = [min(a[0], b[0]) for a, b in zip(errors["constant"], errors["raw flips"], strict=True)]
         broad = [min(a[1], b[1]) for a, b in zip(errors["constant"], errors["raw flips"], strict=True)]
         relative = [e[0] / b for e, b in zip(errors["release"], better, strict=True)]

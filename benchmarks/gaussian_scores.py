@@ -219,9 +219,9 @@ def literal(degrees: list[int]) -> tuple[Table, bool]:
             s4 = LocalisedLiftScore(4, 1, 1.0).bracket(records, [candidate])
             s2 = score(np.array(records)[:, None], np.array([candidate]), 1.0, 1e-6)
             before = earlier[candidate] if degree == 4 else 0.016 if degree == 2 else None
-            fine &= before is None or abs(result.found - before) <= 0.021
-            fine &= degree == 2 or s4[0] <= result.found + 1e-3
-            rows.append([degree, candidate, result.low, result.found, result.high, before, s4[1], s2.low])
+            fine &= before is None or abs(result.numerical - before) <= 0.021
+            fine &= degree == 2 or s4[0] <= result.numerical + 1e-3
+            rows.append([degree, candidate, result.low, result.numerical, result.high, before, s4[1], s2.low])
     return Table(
         "The published program, n = 4, d = 1",
         "degree | candidate | refuted below | found | integral | earlier (+- .02) | s4 | s2",
@@ -239,8 +239,8 @@ def literal_covariance(degrees: list[int]) -> tuple[Table, bool]:
             result = score_of.bracket(records, [candidate], tolerance=4e-3)
             s4 = LocalisedLiftScore(3, 1, 2.0).bracket(records**2, [candidate])
             s2 = packing_score(PackingProblem("covariance", 1, 2.0), records, [candidate])
-            fine &= s4[0] <= result.found + 4e-3 and s2.low <= result.found + 4e-3
-            rows.append([degree, candidate, result.low, result.found, s4[1], s2.low])
+            fine &= s4[0] <= result.numerical + 4e-3 and s2.low <= result.numerical + 4e-3
+            rows.append([degree, candidate, result.low, result.numerical, s4[1], s2.low])
     return Table(
         "The published program for a variance, n = 3",
         ["degree", "candidate", "refuted below", "found", "s4", "s2"],

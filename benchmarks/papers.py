@@ -178,7 +178,7 @@ def cuts(quick: bool) -> list[Row]:
         kinds.add(str(fitted.guarantee_.kind))
         assert fitted.cut_error_ is not None
         missed = nx.to_numpy_array(graph) - fitted.graph_.weights
-        ratios.append(fitted.cut_error_["bound"] / max(bound_disjoint_cut(missed, gap=1.0).found, 1.0))
+        ratios.append(fitted.cut_error_["bound"] / max(bound_disjoint_cut(missed, gap=1.0).attained, 1.0))
     said, size = "Section 6: a synthetic graph for all cuts", f"{len(graphs)} graphs, epsilon 1"
     runs = "flips, posterior, error bar (bound over error found; best: 1)"
     return [
@@ -202,8 +202,8 @@ def offline(quick: bool) -> list[Row]:
     rho, n = offline_budget(200, 40.0, 0.4, rounds=2), 200
     flat = np.full((n, n), graph.sum() / (n * (n - 1))) * (1 - np.eye(n))
     fitted, spent = timed(OfflineRelease(rho, rounds=2).fit, graph)
-    error = bound_disjoint_cut(graph.toarray() - fitted.graph_.weights, gap=100.0).found
-    best = bound_disjoint_cut(graph.toarray() - flat, gap=100.0).found
+    error = bound_disjoint_cut(graph.toarray() - fitted.graph_.weights, gap=100.0).attained
+    best = bound_disjoint_cut(graph.toarray() - flat, gap=100.0).attained
     size = f"n = 200, two blocks .6/.2, rho {rho:.2g}"
     runs, kind = "noisy signs (largest cut error; best: one density)", str(fitted.guarantee_.kind)
     return [Row(CUTS, "Section 7: offline release", runs, size, kind, error, best, spent, error < best)]

@@ -530,17 +530,17 @@ class _Reader:
             out = self.times(self.times(out, out), base if bit == "1" else ONE)
         return out
 
-    def set(self, stated: Any, mean: bool = False) -> frozenset:
+    def set(self, source: Any, mean: bool = False) -> frozenset:
         """The hypotheses that "subject_to", "psd", "for_all" state, of points or (`mean`) of expectations."""
         of = integral if mean else (lambda p: p)
-        matrices: list[Any] = [[[self.read(p) for p in r] for r in rows] for rows in stated.get("psd", [])]
-        listed = dict.fromkeys((frozenset(over), self.read(q)) for over, q in stated.get("for_all", []))
+        matrices: list[Any] = [[[self.read(p) for p in r] for r in rows] for rows in source.get("psd", [])]
+        listed = dict.fromkeys((frozenset(over), self.read(q)) for over, q in source.get("for_all", []))
         for k, (over, q) in enumerate(listed):  # each once
             good = over <= {*self.known} and not any(n.startswith(FREE) for n in self.known)
             need(good, "a quantified name is no variable, or a name is reserved")
             matrices.append(for_all(q, over, f"{'se'[mean]}{k}"))
         facts = [quadratic_form([[of(p) for p in row] for row in rows], (), (), ()) for rows in matrices]
-        for item in stated.get("subject_to", []):
+        for item in source.get("subject_to", []):
             text = type(item) is str
             parts = re.split("(<=|>=|==)", item) if text else exactly(item, list)
             need(len(parts) == (3 if text else 2), "a constraint is p <= q or [p, '>= 0']")

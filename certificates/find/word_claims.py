@@ -21,8 +21,8 @@ Terms = tuple[tuple[Word, Fraction], ...]
 class Claimed:
     """What the kernel is told of a program: its claim, without a bound; and words in its letters."""
 
-    def __init__(self, stated: Any, refuted: bool = False) -> None:
-        algebra = stated.algebra
+    def __init__(self, statement: Any, refuted: bool = False) -> None:
+        algebra = statement.algebra
         result = algebra.names
         names = [
             n if NAME.fullmatch(n) and n != "i" and result.count(n) == 1 else f"letter_{k}"
@@ -33,18 +33,18 @@ class Claimed:
         order = [k for listed in members for k in listed]
         self.place = {k: 1 + n for n, k in enumerate(order)}
         self.names = ["i", *(names[k] for k in order)]
-        self.stated = stated
-        halves = enumerate(map(self._parts, stated.state_equalities))
+        self.statement = statement
+        halves = enumerate(map(self._parts, statement.state_equalities))
         parts = {(k, n): p for k, half in halves for n, p in enumerate(half) if p}  # what is not 0
         self.means = {pair: n for n, pair in enumerate(parts)}
         given = {
-            "inequality": stated.inequalities,
-            "equality": stated.equalities,
-            "state inequality": stated.state_inequalities,
+            "inequality": statement.inequalities,
+            "equality": statement.equalities,
+            "state inequality": statement.state_inequalities,
             "state equality": [*parts.values()],
         }
-        self.refuted, self.sign = refuted, 1 if refuted else stated.sign
-        target = () if refuted else self.terms(stated.target)
+        self.refuted, self.sign = refuted, 1 if refuted else statement.sign
+        target = () if refuted else self.terms(statement.target)
         self.claim = {
             "kind": "lower_bound" if self.sign > 0 else "upper_bound",
             "letters": [[names[k] for k in listed] for listed in members],
@@ -56,7 +56,7 @@ class Claimed:
             "relations": {
                 self.text(self.word(w)): self.written(self.terms(p)) for w, p in algebra.rules.items()
             },
-            "trace": stated.tracial,
+            "trace": statement.tracial,
             "hypotheses": {
                 name: [self.written(self.terms(p)) for p in listed]
                 for name, listed in given.items()
@@ -68,7 +68,7 @@ class Claimed:
 
     def _parts(self, p: Mapping[Any, Any]) -> list[dict]:
         """The Hermitian a and b of p = a + i b."""
-        half, algebra = Fraction(1, 2), self.stated.algebra
+        half, algebra = Fraction(1, 2), self.statement.algebra
         star = algebra.star_of(p)
         return [
             algebra.sum((w, times(c, f)) for q, f in ((p, of), (star, conjugate(of))) for w, c in q.items())

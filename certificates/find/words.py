@@ -55,7 +55,7 @@ class WordCertificate:
         def at(end: Fraction | None, bits: int) -> WordProof:
             try:
                 with within(2 * WORK):  # the claim is read for the search, and again for the lines
-                    return _Writer(Claimed(result.stated, refuted), result, bits).proof(end)
+                    return _Writer(Claimed(result.statement, refuted), result, bits).proof(end)
             except NotProven as error:
                 raise NotCertifiable(f"the kernel does not take it: {error}") from error
 
@@ -68,12 +68,12 @@ class _Writer:
 
     def __init__(self, claimed: Claimed, result: Any, bits: int) -> None:
         self.claimed, self.problem = claimed, claimed.problem
-        self.stated, self.blocks, self.multipliers = result.stated, result.blocks, result.multipliers
+        self.statement, self.blocks, self.multipliers = result.statement, result.blocks, result.multipliers
         place = claimed.place
         letters = sorted(place, key=place.__getitem__)
-        self.group = [(0, *(place[int(g.image[k])] for k in letters)) for g in self.stated.group]
+        self.group = [(0, *(place[int(g.image[k])] for k in letters)) for g in self.statement.group]
         self.given = {name: [rows[0][0] for rows in listed] for name, listed in self.problem._given.items()}
-        norms = enumerate(self.stated.norms)
+        norms = enumerate(self.statement.norms)
         self.sizes = {self.claimed.place[k]: math.log2(n) for k, n in norms if 0 < n < math.inf}
         words = {self.claimed.word(w) for block in self.blocks for w in block.words}
         # a rounded entry costs as much as the norms of two words
@@ -191,7 +191,7 @@ class _Writer:
                     cells = [(1, u, ONE, v), (1, v, ONE, u)][: 1 + (i != j)]
                     entries.append((gram, i, j, self.problem._form(cells)))
         words = {w for *_, entry in entries for w, _ in entry} | self.rest.keys()
-        classes = WordClasses(self.problem, self.stated.tracial, self.group, words)
+        classes = WordClasses(self.problem, self.statement.tracial, self.group, words)
         self.rest = classes.terms(self.rest.items())
         places: dict[Word, list] = {}
         for gram, i, j, written in entries:
@@ -371,14 +371,14 @@ class _Writer:
             facts += [(scale, fact), (scale, script.add("adjoint", fact))]
         facts = facts or [(scale, script.add("square", {}))]  # 0 >= 0
         known = script.problem._facts  # kind, polynomial, and whether it is about a mean
-        if self.stated.tracial or any(known[k][2] for _, k in facts):
+        if self.statement.tracial or any(known[k][2] for _, k in facts):
             facts = [(c, k if known[k][2] else script.add("average", k)) for c, k in facts]
         total, called = script.sum(facts), self.claimed.names
         for stage in stages(self.group):
             images = [{called[a]: called[b] for a, b in enumerate(g) if a != b} for g in stage]
             share = Fraction(1, len(stage))
             total = script.sum((share, script.add("image", total, image)) for image in images)
-        if self.stated.tracial:
+        if self.statement.tracial:
             moved = self._commutators(script.problem, script.problem._facts[total][1])
             pairs = [(c, script.add("commutator", {u: 1}, {v: 1})) for (u, v), c in moved.items() if c]
             total = script.sum([(Fraction(1), total), *pairs])

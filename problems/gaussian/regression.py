@@ -399,9 +399,9 @@ def z_and_one(z: np.ndarray) -> np.ndarray:
 def _spread_out(kept: np.ndarray, d: int) -> Callable[[np.ndarray, float | bool], np.ndarray]:
     """Arrays of the kept columns as arrays of all of them."""
 
-    def wide(values: np.ndarray, missing: float | bool) -> np.ndarray:
+    def full(values: np.ndarray, missing: float | bool) -> np.ndarray:
         result = np.full((d, *values.shape[1:]), missing, dtype=values.dtype)
         result[kept] = values
         return result
 
-    return wide
+    return full

@@ -54,7 +54,7 @@ class Inequality(Constraint):
 class Equality(Constraint):
     """``polynomial == 0``. Its truth value: whether the two sides were the same polynomial, term by term.
 
-    An equality whose truth value was asked for is no constraint any more (``asked``): ``0 == x == 1`` and
+    An equality whose truth value was asked for is no constraint any more (``taken``): ``0 == x == 1`` and
     ``(x == 1) and (y == 1)`` are one of their two equalities, and ``System`` refuses that one. ``(x == 1) or
     (y == 1)``, which would be the second, raises TypeError; as a condition (``if p == q or ...``) it is asked
     like any other.
@@ -62,10 +62,10 @@ class Equality(Constraint):
 
     polynomial: Polynomial
     same: bool = field(default=False, repr=False, compare=False)
-    asked: bool = field(default=False, init=False, repr=False, compare=False)
+    taken: bool = field(default=False, init=False, repr=False, compare=False)
 
     def __bool__(self) -> bool:
-        object.__setattr__(self, "asked", True)
+        object.__setattr__(self, "taken", True)
         if not self.same and _drops_by_or(sys._getframe(1)):
             raise TypeError(
                 f"'or' between {self!r} and another value keeps one of them only: give constraints one by "

@@ -45,7 +45,7 @@ def _family(
 def _pairs(names: Sequence[str], party: str, norm: float, promised: bool = False) -> list[Letter]:
     """Letters, each followed by its adjoint."""
     return [
-        Letter(name + ".H" * k, party, (ONE, 2 * n + 1 - k), norm, stated=promised)
+        Letter(name + ".H" * k, party, (ONE, 2 * n + 1 - k), norm, promised=promised)
         for n, name in enumerate(names)
         for k in (0, 1)
     ]

@@ -93,7 +93,7 @@ def order(word: Word) -> tuple[int, Word]:
 @dataclass(frozen=True)
 class Letter:
     """One letter: its adjoint is ``star[0]`` times the letter number ``star[1]``; ``norm`` bounds it in every
-    model (infinite: nothing is known), by a hypothesis of the user where ``stated``; ``family``: the first
+    model (infinite: nothing is known), by a hypothesis of the user where ``promised``; ``family``: the first
     of the letters that were made with it."""
 
     name: str
@@ -101,7 +101,7 @@ class Letter:
     star: tuple[Number, int]
     norm: float = float("inf")
     family: int = 0
-    stated: bool = False
+    promised: bool = False
 
 
 class Monoid(ABC):

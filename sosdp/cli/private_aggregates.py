@@ -13,7 +13,7 @@ from sosdp.privacy.files import InputFileError
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rows import readable
 from sosdp.privacy.schema import Schema, SchemaError, day
-from sosdp.privacy.table import Asked, Table
+from sosdp.privacy.table import Query, Table
 from sosdp.privacy.table.answers import ENTRIES
 
 QUARTILES = "0.25,0.5,0.75"
@@ -49,7 +49,7 @@ def run(arguments: Namespace) -> int:
     )
 
 
-def _question(arguments: Namespace, schema: Schema) -> Asked:
+def _question(arguments: Namespace, schema: Schema) -> Query:
     """The table with its question; raises InputError and ValueError for options that make none."""
     name, column = arguments.name, arguments.column
     if column is None and name not in ("count", "table", "synthetic"):
@@ -88,7 +88,7 @@ def _made_of(arguments: Namespace) -> dict[str, Any]:
     return {"columns": columns} | ({} if arguments.bins is None else {"bins": _bins(arguments)})
 
 
-def _described(question: Asked, arguments: Namespace, release: Release) -> Fields:
+def _described(question: Query, arguments: Namespace, release: Release) -> Fields:
     """What the rows of a synthetic table are, from its public facts."""
     public = release.public
     plan = question.synthetic_plan(max(1, public["n"]), **_made_of(arguments)).rows

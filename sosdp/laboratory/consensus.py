@@ -21,7 +21,7 @@ from sosdp.algebra import variables
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.laboratory.domain import Domain, claimed_as
 from sosdp.laboratory.report import StabilityReport
-from sosdp.laboratory.tracing import stated
+from sosdp.laboratory.tracing import posed
 from sosdp.privacy.arguments import integer, positive, settle
 from sosdp.privacy.scores.consensus import Alternatives, ConsensusScore, Exponents, Test
 from sosdp.privacy.scores.levels import rational_base
@@ -191,7 +191,7 @@ class ConsensusProgram:
         step, box = self.lattice.spacing, self.lattice.box or ()
         candidates = [Domain(1, step * low, step * max(high, low + 1)) for low, high in box]
         sets = [candidates, [Domain(1, low, high) for low, high in zip(*self.ends, strict=True)]]
-        return stated("tests (of parameters and a record)", self.tests, self._variables, sets, _alternatives)
+        return posed("tests (of parameters and a record)", self.tests, self._variables, sets, _alternatives)
 
     @property
     def _variables(self) -> tuple[list[Polynomial], list[Polynomial]]:

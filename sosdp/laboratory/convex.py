@@ -23,7 +23,7 @@ from sosdp.laboratory.domain import Domain, Record, claimed_as
 from sosdp.laboratory.release import placed
 from sosdp.laboratory.report import StabilityReport, Undecided
 from sosdp.laboratory.statistic import Bound, exactly
-from sosdp.laboratory.tracing import evaluate, stated
+from sosdp.laboratory.tracing import evaluate, posed
 from sosdp.model.system import System
 from sosdp.privacy.arguments import integer, settle
 from sosdp.privacy.calibrate import root_up
@@ -191,8 +191,8 @@ def curvature(program: ConvexLoss, degree: int | None = None) -> Curvature:
     count = sum(part.dimension for part in program.parts)
     d, e = ([variables(f"{name}_{k}") for k in range(count)] for name in "de")
     sets = [[program.inside], program.parts]
-    ((loss,),) = stated("the loss (of parameters and a record)", program.loss, [x, d], sets)
-    ((added,),) = stated("the regulariser (of parameters)", program.regulariser, [x], sets[:1])
+    ((loss,),) = posed("the loss (of parameters and a record)", program.loss, [x, d], sets)
+    ((added,),) = posed("the regulariser (of parameters)", program.regulariser, [x], sets[:1])
     whole = loss + added
     other = loss.subs(dict(zip(d, e, strict=True)))
     here = [*program.inside.constraints(x), *_inside(program.parts, d)]

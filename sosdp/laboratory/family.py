@@ -36,7 +36,7 @@ from sosdp.laboratory.identities import (
     refuse_names,
 )
 from sosdp.laboratory.report import NotAPolynomial, StabilityReport
-from sosdp.laboratory.tracing import evaluate, factor_of_n, fingerprint, same, stated
+from sosdp.laboratory.tracing import evaluate, factor_of_n, fingerprint, posed, same
 from sosdp.model.system import System
 from sosdp.privacy.guarantee.condition import Proof, all_fields
 from sosdp.privacy.guarantee.rounding import float_up
@@ -140,7 +140,7 @@ class Family:
         Raises
         ------
         NotAPolynomial
-            A function is not the polynomial that it returned for symbols (`tracing.stated`).
+            A function is not the polynomial that it returned for symbols (`tracing.posed`).
         """
         return Written(self)
 
@@ -236,7 +236,7 @@ class Written:
         def of(what: str, function: Any, vectors: Any, lists: Any, known: Any = family.parameters) -> Any:
             free = Domain(1, -1, 1)
             sets = [[family.record] if v is x or v is y else [free] * len(v) for v in vectors]
-            return stated(what, function, vectors, sets, lists, known)
+            return posed(what, function, vectors, sets, lists, known)
 
         def value(what: str, function: Any, vectors: Any) -> Any:
             return None if function is None else of(what, function, vectors, lambda made: [[made]])[0][0]

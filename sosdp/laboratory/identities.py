@@ -286,7 +286,7 @@ def refuse_names(parameters: Sequence[Polynomial], ours: Sequence[Polynomial]) -
 
 
 def affine(what: str, images: list[Polynomial], z: Sequence[Polynomial]) -> list[Polynomial]:
-    """The images, checked: as many as there are own variables, and affine; `stated` refuses data in them."""
+    """The images, checked: as many as there are own variables, and affine; `posed` refuses data in them."""
     if len(images) != len(z):
         raise NoIdentity(f"{what} must give as many values as a record has own variables")
     if any(p.degree > 1 for p in images):

@@ -20,7 +20,7 @@ from sosdp.laboratory.domain import Domain
 from sosdp.laboratory.packing_problem import CLIP, DIGITS, FeatureMap, PackingProblem
 from sosdp.laboratory.packing_sampler import DyadicBoxes
 from sosdp.laboratory.packing_score import QUANTUM, PackingScore
-from sosdp.laboratory.tracing import stated
+from sosdp.laboratory.tracing import posed
 from sosdp.privacy.arguments import integer, positive, settle
 from sosdp.privacy.scores.score import Lattice
 
@@ -95,7 +95,7 @@ class PackingProgram:
         """The features as terms of floats, in the coordinates of a record."""
         record: list[Polynomial] = [variables(f"record_{k}") for k in range(self.dimension)]
         inside = Domain(self.dimension, -reach, reach)
-        (polynomials,) = stated(
+        (polynomials,) = posed(
             "features (of a record)",
             self.features,
             [record],

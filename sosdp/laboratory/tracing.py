@@ -64,10 +64,10 @@ class Symbol:
     """
 
     __array_ufunc__ = None
-    __slots__ = ("_asked", "_value")
+    __slots__ = ("_refused", "_value")
 
-    def __init__(self, value: Polynomial, asked: list[str]) -> None:
-        self._value, self._asked = value, asked
+    def __init__(self, value: Polynomial, refused: list[str]) -> None:
+        self._value, self._refused = value, refused
 
     def _with(self, other: Any, operation: Callable[[Polynomial], Any]) -> Any:
         if isinstance(other, np.ndarray) and other.ndim:
@@ -76,12 +76,12 @@ class Symbol:
             return result
         known = other._value if isinstance(other, Symbol) else other
         try:
-            return Symbol(operation(coerce(known)), self._asked)
+            return Symbol(operation(coerce(known)), self._refused)
         except (TypeError, ValueError) as error:
             raise NotAPolynomial(f"{error}; {USE_INSTEAD}") from error
 
     def __neg__(self) -> Symbol:
-        return Symbol(-self._value, self._asked)
+        return Symbol(-self._value, self._refused)
 
     def conjugate(self) -> Symbol:
         """Itself: records are real (numpy's variance asks for it)."""
@@ -102,13 +102,13 @@ def _allowed(operation: Callable[[Polynomial, Any], Any]) -> Callable[[Symbol, A
 
 def _forbidden(name: str) -> Callable[..., Any]:
     def method(self: Symbol, *others: Any) -> Any:
-        self._asked.append(name)
-        raise NotAPolynomial(_asked(name))
+        self._refused.append(name)
+        raise NotAPolynomial(_why(name))
 
     return method
 
 
-def _asked(name: str) -> str:
+def _why(name: str) -> str:
     if name in ("le", "ge"):
         return "it compares: write a constraint p <= q as the polynomial q - p, which is to be at least 0"
     return f"it branches on a record, or asks for its number (__{name}__); {USE_INSTEAD}"
@@ -151,7 +151,7 @@ def traced(query: Statistic, records: Sequence[Sequence[Any]], dimension: int) -
                 message = "with dimension=1 a record is a number: write x in the place of x[0]"
         raise NotAPolynomial(f"{message}; {USE_INSTEAD}") from error
     if wanted:
-        raise NotAPolynomial(_asked(wanted[0]))
+        raise NotAPolynomial(_why(wanted[0]))
     return result
 
 
@@ -202,7 +202,7 @@ def as_polynomial(
     return value
 
 
-def stated(
+def posed(
     what: str,
     function: Callable[..., Any],
     vectors: Sequence[Sequence[Polynomial]],
@@ -388,7 +388,7 @@ def factor_of_n(what: str, constant: Callable[[Any], Any]) -> Fraction | None:
     """The number whose product with n a function of the number of records is; None for another function."""
     n = variables("n")
     try:
-        ((total,),) = stated(what, lambda v: constant(v[0]), [[n]], [[Domain(1, 2, 10**6)]])
+        ((total,),) = posed(what, lambda v: constant(v[0]), [[n]], [[Domain(1, 2, 10**6)]])
     except NotAPolynomial:
         return None
     rate = Fraction(total.coefficient(n))

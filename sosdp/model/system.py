@@ -222,7 +222,7 @@ def _flatten(items: Any) -> list[Equality | Inequality | PSD | ForAll]:
     while stack:
         item = stack.pop()
         if isinstance(item, Equality | Inequality | PSD | ForAll):
-            if isinstance(item, Equality) and item.asked:
+            if isinstance(item, Equality) and item.taken:
                 raise TypeError(
                     f"the truth value of {item!r} was asked for before it was given as a constraint: write a "
                     "chained equality (0 == x == 1) or one joined by 'and' as two constraints"

@@ -303,7 +303,7 @@ def minimize_complex(
     if options.solver == "sos_cone":
         raise ValueError("solver='sos_cone' is for real variables: use basis='real', or another solver")
     demand = WordDemand(
-        (whole * sign, polynomial(-1)), system, 2 * order, Options(), price=Fraction(1), stated=statement,
+        (whole * sign, polynomial(-1)), system, 2 * order, Options(), price=Fraction(1), statement=statement,
         level=order, sparsity=sparsity, ids=tuple(i for v in ids for i in (v, conjugate_id(v))),
     )  # fmt: skip
     best = _with_parts(_holomorphic(demand, sense, options, began), parts)
@@ -333,8 +333,8 @@ def minimize_complex(
 
 def _holomorphic(demand: WordDemand, sense: str, options: Options, began: float) -> PseudoExpectation:
     """The bound of Hermitian squares, as that of a relaxation in the parts of the variables."""
-    state = demand.asked(options, began)
-    objective = demand.parts[0] * demand.stated.sign
+    state = demand.first_state(options, began)
+    objective = demand.parts[0] * demand.statement.sign
     best = answered(state, run(state), Question(sense, objective, demand.system, demand.degree))
     hierarchy = "full" if demand.sparsity is None else f"sparse ({demand.both[1].cut})"
     return replace(best, sizes={**demand.sizes, "degree": demand.degree, "hierarchy": hierarchy})

@@ -23,14 +23,14 @@ EXACT_UP_TO = 12
 
 @dataclass(frozen=True, eq=False)
 class NearestGraph:
-    """graph: X (n, n) in the box; value: the linear program's last optimum, a lower bound; found: the
+    """graph: X (n, n) in the box; value: the linear program's last optimum, a lower bound; cut: the
     largest cut of
     X - W that the oracle found; rounds; rows: constraints made.
     """
 
     graph: np.ndarray
     value: float
-    found: float
+    cut: float
     rounds: int
     rows: int
 

@@ -29,14 +29,14 @@ STAGES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 
 @dataclass(frozen=True, eq=False)
 class DisjointCut:
-    """found <= largest disjoint cut <= relaxation <= upper, and value <= relaxation <= upper.
+    """attained <= largest disjoint cut <= relaxation <= upper, and value <= relaxation <= upper.
 
-    found: |M(S, T)| of the disjoint sets below; value: of a feasible point of the relaxation, rounded down;
+    attained: |M(S, T)| of the sets below; value: of a feasible point of the relaxation, rounded down;
     upper: certified by dual vectors; first, second: S and T, sorted; certified: upper - value <= the gap
     asked for.
     """
 
-    found: float
+    attained: float
     value: float
     upper: float
     first: np.ndarray
@@ -88,9 +88,9 @@ def bound_disjoint_cut(matrix: Any, *, gap: float, max_iterations: int = 1500) -
     with np.errstate(all="ignore"):
         sides = [_one_sign(sign * array, gap, max_iterations) for sign in (1.0, -1.0)]
     value, upper = max(side.value for side in sides), max(side.upper for side in sides)
-    best = max(sides, key=lambda side: side.found)
+    best = max(sides, key=lambda side: side.attained)
     certified = math.isfinite(upper) and Fraction(upper) - Fraction(value) <= allowed
-    return DisjointCut(best.found, value, upper, best.first, best.second, certified)
+    return DisjointCut(best.attained, value, upper, best.first, best.second, certified)
 
 
 def exact_gap(gap: float | Fraction) -> Fraction:

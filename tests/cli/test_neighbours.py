@@ -38,7 +38,7 @@ HOSTILE = {"numbers": NUMBERS, "pairs": [*NUMBERS, *PAIRS]}
 
 ROWS = [f"{2 + 0.01 * (i % 7)}".encode() for i in range(60)]
 TWO = [f"{i % 3},{i % 5}".encode() for i in range(60)]
-WIDE = [f"{i % 3},{i % 5}".encode() for i in range(400)]
+MANY = [f"{i % 3},{i % 5}".encode() for i in range(400)]
 LARGE = ["--epsilon", "8", "--delta", "1e-6", "--header"]  # a budget at which 400 records are enough
 PURE = ["--epsilon", "10", "--header"]
 EDGES = [f"{i} {j}".encode() for i in range(6) for j in range(i) if (i + j) % 3]
@@ -67,21 +67,21 @@ READERS = {
         [*MEAN, "--columns", "1", "--separator", ";", "--decimal", ","], "numbers",
     ),
     **{
-        name: ("t.csv", b"a,b", WIDE, ["private", name, "{file}", *LARGE, "--target", "b"], "numbers")
+        name: ("t.csv", b"a,b", MANY, ["private", name, "{file}", *LARGE, "--target", "b"], "numbers")
         for name in ("regression", "logistic", "poisson")
     },
     "regression on categories": (
-        "t.csv", b"region,wage", WIDE,
+        "t.csv", b"region,wage", MANY,
         ["private", "regression", "{file}", *LARGE[:4], "--target", "wage", "--schema", "{schema}"],
         "numbers",
     ),
-    "covariance, pure": ("t.csv", b"a,b", WIDE, [*MEAN[:3], *PURE, "--estimate", "covariance"], "numbers"),
+    "covariance, pure": ("t.csv", b"a,b", MANY, [*MEAN[:3], *PURE, "--estimate", "covariance"], "numbers"),
     "packing score": (
-        "t.csv", b"a,b", WIDE,
+        "t.csv", b"a,b", MANY,
         [*MEAN[:3], "--epsilon", "8", *MEAN[5:], "--header", "--method", "packing"], "numbers",
     ),
     "components": (
-        "t.csv", b"a,b", WIDE, ["private", "pca", "{file}", *LARGE, "--components", "1"], "numbers"
+        "t.csv", b"a,b", MANY, ["private", "pca", "{file}", *LARGE, "--components", "1"], "numbers"
     ),
     "markov field": (
         "t.csv", None, TWO,

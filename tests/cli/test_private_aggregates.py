@@ -44,7 +44,7 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
-ASKED = {
+QUERIES = {
     "count": ({"value": 2000}, 12),
     "count --column pay": ({"value": 2000}, 12),
     "sum --column pay": ({"value": 1_000_000}, 9000),
@@ -53,10 +53,10 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", QUERIES)
 def test_answers_have_the_stated_form(files, capsys, name):
     command, *options = name.split()
-    expected, near = ASKED[name]
+    expected, near = QUERIES[name]
     code, out, err = run(
         capsys, command, "t.csv.gz", "--schema", "s.json", "--epsilon", 2, *options, "--json"
     )

@@ -41,10 +41,10 @@ def test_the_bracket_holds_by_enumeration(n):
         exact = largest_disjoint_cut(matrix)
         result = bound_disjoint_cut(matrix, gap=0.01 * n)
         assert result.certified
-        assert result.found <= exact + 1e-12 and exact <= result.upper + 1e-12
+        assert result.attained <= exact + 1e-12 and exact <= result.upper + 1e-12
         assert result.value <= result.upper
         assert not np.intersect1d(result.first, result.second).size
-        assert result.found == pytest.approx(abs(matrix[np.ix_(result.first, result.second)].sum()))
+        assert result.attained == pytest.approx(abs(matrix[np.ix_(result.first, result.second)].sum()))
 
 
 def neighbours(n, rng, count):

@@ -44,13 +44,13 @@ def test_every_method_releases_a_graph(method):
     weights = release.graph_.weights
     assert weights.shape == (60, 60) and (weights == weights.T).all() and not weights.diagonal().any()
     assert weights.min() >= 0 and weights.max() <= 1
-    assert error_of(release).found <= release.cut_error_["bound"]
+    assert error_of(release).attained <= release.cut_error_["bound"]
 
 
 def test_the_exponential_program_is_for_small_graphs():
     small = block_graph([6, 6], 0.9, 0.1, 1)[0]
     release = CutRelease(3.0, method="lp", insecure_seed=2).fit(small)
-    assert error_of(release, small).found <= release.cut_error_["bound"]
+    assert error_of(release, small).attained <= release.cut_error_["bound"]
     refuse((lambda: CutRelease(3.0, method="lp").fit(GRAPH), "cut_sdp"))
 
 
@@ -74,7 +74,7 @@ def test_the_error_bound_holds_as_often_as_promised():
     held = 0
     for seed in range(60):
         release = CutRelease(1.0, error_share=0.5, confidence=0.8, insecure_seed=seed).fit(graph)
-        held += error_of(release, graph).found <= release.cut_error_["bound"]
+        held += error_of(release, graph).attained <= release.cut_error_["bound"]
     assert held >= 42
 
 
@@ -116,7 +116,7 @@ def test_weighted_graphs():
     release = CutRelease(4.0, weight_bound=5.0, insecure_seed=1).fit(weights)
     assert release.guarantee_.kind == "none" and release.graph_.weights.max() <= 5.0
     error = bound_disjoint_cut(weights - release.graph_.weights, gap=5.0)
-    assert error.found <= release.cut_error_["bound"]
+    assert error.attained <= release.cut_error_["bound"]
     refuse((lambda: CutRelease(1.0, noise="rr", weight_bound=5.0).fit(weights), "simple graphs"))
 
 
@@ -147,7 +147,7 @@ def test_constants_of_the_noise():
     assert noise[np.triu_indices(n, 1)].std() == pytest.approx(sigma, rel=0.01)
     assert 0.95 < np.linalg.norm(noise, 2) / (2 * sigma * math.sqrt(n)) < 1.03
     result = bound_disjoint_cut(noise, gap=5.0)
-    assert 0.7 < result.found / (MAX_CUT_OF_NOISE * sigma * n**1.5) < 1.15
+    assert 0.7 < result.attained / (MAX_CUT_OF_NOISE * sigma * n**1.5) < 1.15
     assert result.upper < 1.35 * MAX_CUT_OF_NOISE * sigma * n**1.5
 
 

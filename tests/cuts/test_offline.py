@@ -124,10 +124,10 @@ def test_the_least_budget_is_said_in_advance():
     assert 0.05 < least < 0.2
 
     def error(release):
-        return bound_disjoint_cut(graph.toarray() - release.graph_.weights, gap=100.0).found
+        return bound_disjoint_cut(graph.toarray() - release.graph_.weights, gap=100.0).attained
 
     constant = np.full((200, 200), graph.sum() / (200 * 199)) * (1 - np.eye(200))
-    base = bound_disjoint_cut(graph.toarray() - constant, gap=100.0).found
+    base = bound_disjoint_cut(graph.toarray() - constant, gap=100.0).attained
     assert error(OfflineRelease(least, rounds=2, insecure_seed=1).fit(graph)) < 0.5 * base
     assert error(OfflineRelease(least / 20, rounds=2, insecure_seed=1).fit(graph)) > 0.9 * base
     assert offline_budget(200, 8.0, 0.4) == math.inf

@@ -64,7 +64,7 @@ def test_cutting_planes_reach_the_linear_program():
         matrix = noisy(rng, n)
         result = nearest_in_cut_norm(matrix, tolerance=1e-6)
         assert result.value == pytest.approx(by_all_rows(matrix), rel=1e-6)
-        assert cut_norm_exact(result.graph - matrix)[0] == pytest.approx(result.found)
+        assert cut_norm_exact(result.graph - matrix)[0] == pytest.approx(result.cut)
         assert result.graph.min() >= 0 and result.graph.max() <= 1
 
 

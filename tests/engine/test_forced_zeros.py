@@ -17,7 +17,7 @@ from sosdp.relaxation.relaxation import Relaxation
 x, y = sd.variables("x y")
 
 
-def stated(p, system, degree) -> Identity:
+def identity_of(p, system, degree) -> Identity:
     """The identity of ``p`` itself (no unknowns) on the system."""
     p = polynomial(p)
     layout = plan(system, degree, [p], Relaxation(system, degree).options, closed=False)
@@ -29,7 +29,7 @@ def sides(identity: Identity) -> list[int]:
 
 
 def test_multipliers_of_a_half_line_have_no_higher_degree_than_is_needed():
-    whole = stated(x, sd.System(x >= 0), 5)
+    whole = identity_of(x, sd.System(x >= 0), 5)
     result = without_forced_zeros(whole)
     # x = sigma_0 + sigma_1 x: sigma_1 = 1; the constant of sigma_0 is zero, and so is x of both
     assert sides(whole) == [2, 3] and sides(result) == [1]
@@ -38,10 +38,10 @@ def test_multipliers_of_a_half_line_have_no_higher_degree_than_is_needed():
 
 
 def test_what_a_ball_needs_stays():
-    whole = stated(x + 2, sd.System(1 - x**2 >= 0), 4)
+    whole = identity_of(x + 2, sd.System(1 - x**2 >= 0), 4)
     assert without_forced_zeros(whole) is whole
     # x itself, zero inside the ball and of both signs, has no certificate: nothing is left to try
-    assert without_forced_zeros(stated(x, sd.System(1 - x**2 >= 0), 4)).blocks == ()
+    assert without_forced_zeros(identity_of(x, sd.System(1 - x**2 >= 0), 4)).blocks == ()
     assert sd.prove_sos(x, sd.System(1 - x**2 >= 0), degree=4).status == "refuted"
 
 
@@ -49,16 +49,16 @@ def test_both_signs_force_nothing_and_one_sign_does():
     # the column of 1 reads sigma_0(0) - sigma_1(0) where the equilibrium is outside, + where it is inside
     outside, inside = sd.System(x**2 + y**2 >= F(1, 2)), sd.System(x**2 + y**2 <= F(1, 2))
     p = x**2 + 3 * y**2
-    kept = without_forced_zeros(stated(p, outside, 4))
+    kept = without_forced_zeros(identity_of(p, outside, 4))
     assert sum((~b.basis.any(axis=1)).sum() for b in kept.blocks) == 2
     # but the fourth degree of one sign goes
     assert max(int((b.basis > 0).sum(axis=1).max()) for b in kept.blocks) == 1
-    kept = without_forced_zeros(stated(p, inside, 4))
+    kept = without_forced_zeros(identity_of(p, inside, 4))
     assert all(b.basis.any(axis=1).all() for b in kept.blocks)
 
 
 def test_equations_count():
-    equation = stated(x**2, sd.System(x**2 + y**2 <= 1, (x * y).equals(F(1, 4))), 4)
+    equation = identity_of(x**2, sd.System(x**2 + y**2 <= 1, (x * y).equals(F(1, 4))), 4)
     result = without_forced_zeros(equation)
     # the multiplier of the equation has a constant: the column of 1 is not for squares alone
     assert any(not row.any() for b in result.blocks for row in b.basis)

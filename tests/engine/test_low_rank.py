@@ -165,7 +165,7 @@ def test_a_constant_is_its_own_bound(constant):
     assert result.certified_bound == pytest.approx(float(constant), rel=1e-12)
 
 
-def stated(p, constraints):
+def statement_of(p, constraints):
     return Statement(
         BOUND,
         (Demand((p, sd.Polynomial(-1)), sd.System(constraints), 2, OPTIONS),),
@@ -177,7 +177,7 @@ def stated(p, constraints):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_nothing_false_is_proven_by_any_multipliers(name):
     p, constraints = PROGRAMS[name]()
-    program = unit_blocks(stated(p, constraints))
+    program = unit_blocks(statement_of(p, constraints))
     value = Fraction(sd.minimize(p, constraints, 2, solver="low_rank").bound)
     count = program.matrix.shape[0] // program.side
     rng = np.random.default_rng(1)
@@ -196,7 +196,7 @@ def test_nothing_false_is_proven_by_any_multipliers(name):
 def test_the_trace_is_paid_for():
     """-x y over x^2 = 9, y^2 = 4 is -6; without multipliers the trace, 13, is paid at the eigenvalue -1/2."""
     x, y = sd.variables("x y")
-    program = unit_blocks(stated(-x * y + 1, [x**2 == 9, y**2 == 4]))
+    program = unit_blocks(statement_of(-x * y + 1, [x**2 == 9, y**2 == 4]))
     result = proven_value(program, np.zeros((2, 1, 1)), -0.5, 1e-9)
     assert result == pytest.approx(1 - 6.5, abs=1e-6) and result <= Fraction(-55, 10)
     better = proven_value(program, np.array([[[-1 / 3]], [[-3 / 4]]]), 0.0, 1e-9)
@@ -205,7 +205,7 @@ def test_the_trace_is_paid_for():
 
 def test_conversions_and_differences_are_charged():
     x, y = sd.variables("x y")
-    third = unit_blocks(stated(Fraction(1, 3) * x * y, [x**2 == 4, y**2 == 1]))
+    third = unit_blocks(statement_of(Fraction(1, 3) * x * y, [x**2 == 4, y**2 == 1]))
     assert third.error >= 2 * abs(Fraction(1, 3) - Fraction(float(third.matrix[0, 1])) * 2) > 0
     # C - L of blocks rounds: the multipliers cancel all but the last digit of C
     z = sd.variables("z", 8)
@@ -214,7 +214,7 @@ def test_conversions_and_differences_are_charged():
         (z[i] * z[j] + z[4 + i] * z[4 + j]).equals(int(i == j))
         for i, j in ((0, 0), (0, 1), (1, 1), (2, 2), (2, 3), (3, 3))
     ]
-    program = unit_blocks(stated(p, grams))
+    program = unit_blocks(statement_of(p, grams))
     assert program.side == 2
     dual = np.zeros((2, 2, 2))
     dual[0, 0, 1] = dual[0, 1, 0] = 1e9

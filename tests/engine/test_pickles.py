@@ -22,7 +22,7 @@ sd.complex_variables("pv pw")
 pa, pz, pb = sd.variables("pa pz pb")
 import tests.engine.test_pickles as here
 found = pickle.load(open(sys.argv[1], "rb"))
-json.dump({name: here.TOLD[name](value) for name, value in found.items()}, open(sys.argv[2], "w"))
+json.dump({name: here.VIEWS[name](value) for name, value in found.items()}, open(sys.argv[2], "w"))
 """
 PROBLEM = {
     "format": "sosdp-problem/1",
@@ -37,7 +37,7 @@ def digits(values, places=6):
     return (np.round(np.asarray(values, dtype=float), places) + 0.0).tolist()
 
 
-def asked():
+def results():
     """Something of every kind; each variable plays another part, so that a mix-up shows."""
     sd.variables("one two three four five")
     pz, pb, pa, pc = sd.variables("pz pb pa pc")
@@ -97,7 +97,7 @@ def asked():
     }  # fmt: skip
 
 
-def _told(pe):
+def _view(pe):
     """Values, points, bound and proof of a pseudo-expectation."""
     known = [v for v in sd.variables("pa pb pz") if v in pe.variables]
     assert pe.status == "optimal" and known, (pe.reason, pe.variables)
@@ -130,7 +130,7 @@ def _rewritten(pe):
     """The moments of what the rules rewrite too."""
     pa, pb = sd.variables("pa pb")
     basis = pe.identity.quotient.basis(pe.variable_ids, 2)
-    return [_told(pe), digits([pe(pa**4), pe(pa**2 * pb)]), sorted(_names(basis))]
+    return [_view(pe), digits([pe(pa**4), pe(pa**2 * pb)]), sorted(_names(basis))]
 
 
 def _refutation(pe):
@@ -196,12 +196,12 @@ def _threshold(result):
     return [result.low, result.high, result.solution.status, digits(result.solution(sd.variables("pa")), 4)]
 
 
-TOLD = {
+VIEWS = {
     **({"cvxpy": lambda result: _names(result.columns)} if find_spec("cvxpy") else {}),
     **dict.fromkeys(
         "ball units symmetric sparse products dominant".split()
         + ["own solver", "in expectation", "positive definite", "for all"],
-        _told,
+        _view,
     ),
     "cube": _rewritten,
     "groebner": _rewritten,
@@ -223,7 +223,7 @@ TOLD = {
 
 @pytest.fixture(scope="module")
 def read_elsewhere(tmp_path_factory):
-    result = asked()
+    result = results()
     folder = tmp_path_factory.mktemp("pickles")
     (folder / "found.pkl").write_bytes(pickle.dumps(result))
     argv = [sys.executable, "-c", CHILD, str(folder / "found.pkl"), str(folder / "told.json")]
@@ -231,13 +231,13 @@ def read_elsewhere(tmp_path_factory):
     return result, json.loads((folder / "told.json").read_text())
 
 
-@pytest.mark.parametrize("name", TOLD)
+@pytest.mark.parametrize("name", VIEWS)
 def test_it_means_the_same_in_another_process(read_elsewhere, name):
     result, known = read_elsewhere
-    assert known[name] == json.loads(json.dumps(TOLD[name](result[name])))
+    assert known[name] == json.loads(json.dumps(VIEWS[name](result[name])))
 
 
 @pytest.mark.parametrize("name", ["ball", "cube", "own solver", "program", "proof", "complex"])
 def test_a_copy_means_the_same(read_elsewhere, name):
-    result, tell = read_elsewhere[0][name], TOLD[name]
+    result, tell = read_elsewhere[0][name], VIEWS[name]
     assert tell(copy.deepcopy(result)) == tell(result) == tell(copy.copy(result))

@@ -15,7 +15,7 @@ from sosdp.relaxation import candidate, change, ladder
 from sosdp.relaxation.assemble.identity import unanswered
 from sosdp.relaxation.certify import without_optimum
 from sosdp.relaxation.certify.exact_data import as_stated
-from sosdp.relaxation.certify.leading_form import is_unbounded_below
+from sosdp.relaxation.certify.leading_form import descends_without_bound
 from sosdp.relaxation.steps import exact, first
 from tests.fuzz.verdicts import answering
 
@@ -275,10 +275,10 @@ def test_no_polynomial_that_is_bounded():
         a = rng.integers(-4, 5, size=(2, 3))
         units = [Fraction(10) ** int(k) for k in rng.integers(-12, 13, size=3)]
         forms = [sum(int(c) * u * v for c, u, v in zip(row, units, (x, y, z))) for row in a]
-        assert not is_unbounded_below(forms[0] ** 2 + forms[1] ** 2)
-        assert not is_unbounded_below((forms[0] ** 2 + forms[1]) ** 2)
-    assert not is_unbounded_below(sd.polynomial(-3)) and not is_unbounded_below(0 * x)
-    assert is_unbounded_below(-1e300 * x**2 * y**2) and not is_unbounded_below(1e-300 * x**2 * y**2)
+        assert not descends_without_bound(forms[0] ** 2 + forms[1] ** 2)
+        assert not descends_without_bound((forms[0] ** 2 + forms[1]) ** 2)
+    assert not descends_without_bound(sd.polynomial(-3)) and not descends_without_bound(0 * x)
+    assert descends_without_bound(-1e300 * x**2 * y**2) and not descends_without_bound(1e-300 * x**2 * y**2)
 
 
 def test_a_value_at_moments_without_end_is_no_optimum():

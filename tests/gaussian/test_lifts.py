@@ -100,17 +100,17 @@ def test_the_lift_as_a_private_score():
 def test_the_degree_two_program_is_worthless():
     score = LiteralSoSScore(4, degree=2, reach=100.0)
     result = score.bracket(Y, [3.0], tolerance=1e-2)  # of degree 4 it is 3.85 there
-    assert result.low <= result.found <= 0.05
+    assert result.low <= result.numerical <= 0.05
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("candidate", "value"), [(0.3, 1.0), (1.0, 1.899), (3.0, 3.847)])
 def test_the_degree_four_program(candidate, value):
     result = LiteralSoSScore(4, degree=4).bracket(Y, [candidate], tolerance=2e-3)
-    assert result.found == pytest.approx(value, abs=3e-3) and result.violation < 1e-6
-    assert result.low <= result.found <= result.high and result.low > value - 0.02
+    assert result.numerical == pytest.approx(value, abs=3e-3) and result.violation < 1e-6
+    assert result.low <= result.numerical <= result.high and result.low > value - 0.02
     low, _ = LocalisedLiftScore(4, 1, 1.0).bracket(Y, [candidate])
-    assert low <= result.found + 1e-6
+    assert low <= result.numerical + 1e-6
 
 
 def test_the_degree_four_program_on_three_records():
@@ -118,9 +118,9 @@ def test_the_degree_four_program_on_three_records():
     score = LiteralSoSScore(3, degree=4, lam=0.8, reach=4.0)
     result = score.bracket(records, [0.7], tolerance=0.05)
     low, _ = LocalisedLiftScore(3, 1, 0.8).bracket(records, [0.7])
-    assert low <= result.found + 1e-6 and 0 < result.low <= result.high <= 3
+    assert low <= result.numerical + 1e-6 and 0 < result.low <= result.high <= 3
     moved = score.bracket([-0.5, 0.1, 3.0], [0.7], tolerance=0.05)
-    assert moved.low - result.found <= 1 and result.low - moved.found <= 1
+    assert moved.low - result.numerical <= 1 and result.low - moved.numerical <= 1
 
 
 @pytest.mark.slow
@@ -129,9 +129,9 @@ def test_the_program_for_a_variance_is_above_the_lift():
     score = LiteralSoSScore(3, degree=4, lam=2.0, reach=4.0, features="covariance")
     result = score.bracket(records, [3.0], tolerance=0.05)
     s4, s2 = LocalisedLiftScore(3, 1, 2.0), PackingProblem("covariance", 1, 2.0)
-    assert result.found == pytest.approx(1.878, abs=0.05) and result.low > 1.8
-    assert s4.bracket(records**2, [3.0])[0] <= result.found
-    assert packing_score(s2, records, [3.0]).low <= result.found
+    assert result.numerical == pytest.approx(1.878, abs=0.05) and result.low > 1.8
+    assert s4.bracket(records**2, [3.0])[0] <= result.numerical
+    assert packing_score(s2, records, [3.0]).low <= result.numerical
 
 
 test_refusals = refusals(

@@ -37,7 +37,7 @@ TARGETS = {Logistic: (0.0, 1.0), Poisson: (0.0, 2.0**40)}
 OPTIONS = {"delta": 1e-6, "bounds": None, "contamination": 0.0}
 
 
-def told(family, bounds):
+def public_facts(family, bounds):
     """Public facts of regressors with these bounds and the target, which is literal."""
     tight = np.array([False] * len(bounds) + [True])
     return public_columns([*bounds, TARGETS[type(family)]], tight, len(tight))
@@ -49,7 +49,9 @@ def told(family, bounds):
     ([None], 0.0, "ball"), ([None], 0.1, "rho"), ([(-4.0, 4.0), None], 0.1, "ball"), ([None], 0.0, "pure"),
 ])  # fmt: skip
 def test_every_neighbour_of_small_tables(recorded, family, bounds, contamination, kind):
-    kinds, worst = replayed(told(family, bounds), contamination, kind, partial(likelihood.likelihood, family))
+    kinds, worst = replayed(
+        public_facts(family, bounds), contamination, kind, partial(likelihood.likelihood, family)
+    )
     assert 0.01 < worst <= 1.0 + 1e-9
     for wanted in kinds:
         assert sum(wanted.count(noisy) for noisy in ("sum", "vector")) >= len(ROUNDS) + (kind != "ball")
@@ -67,7 +69,7 @@ def test_residuals_that_look_at_the_first_record_are_caught(recorded, monkeypatc
 
     monkeypatch.setattr(Logistic, "residuals", first)
     table = [[0.0, 1.0], [1.0, 0.0], [2.0, 0.0]]
-    facts = told(Logistic(), [None]), 0.0, "ball", partial(likelihood.likelihood, Logistic())
+    facts = public_facts(Logistic(), [None]), 0.0, "ball", partial(likelihood.likelihood, Logistic())
     with pytest.raises(OthersMoved):
         for pair in transcripts(lambda rows: run_on(rows, *facts), table, [[0.0, 0.0], *table[1:]]):
             loss(*pair)

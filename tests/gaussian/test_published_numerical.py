@@ -61,7 +61,7 @@ def test_two_records_between_their_bounds():
     for y, candidate, width in (([-0.5, 1.0], 0.9, 0.01), ([0.2, 0.2], 0.25, 0.5)):
         low, high = score.bracket(y, [candidate], width)
         assert low <= score.integral(y, [candidate]) and high - low <= width
-        assert low <= literal.bracket(y, [candidate], tolerance=0.05).found + 0.02
+        assert low <= literal.bracket(y, [candidate], tolerance=0.05).numerical + 0.02
 
 
 @pytest.mark.slow

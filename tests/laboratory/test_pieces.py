@@ -25,19 +25,19 @@ UNBIASED = Means(lambda u, h: (u[1] - u[0] ** 2) * (1 + h + h**2), lambda x: [x,
 SHARE = Ratio(sum, lambda r: 1 + sum(x * x for x in r), UNIT)
 SLOPE = Ratio(lambda r: sum(x * y for x, y in r), lambda r: 1 + sum(x * x for x, _ in r), Domain(2, -1, 1))
 FIRST = Ratio(lambda r: r[0], lambda r: 1 + r[1], UNIT)
-WIDE = Domain(1, -3, 3)
+LONG = Domain(1, -3, 3)
 HUBER = SumOfPieces(
     (
         Piece(lambda x: x * x * F(1, 2), lambda x: [1 - x * x]),
         Piece(lambda x: x - F(1, 2), lambda x: [x - 1]),
         Piece(lambda x: -x - F(1, 2), lambda x: [-1 - x]),
     ),
-    WIDE,
+    LONG,
 )
 CLIPPED = SumOfPieces(
-    (Piece(lambda x: x, lambda x: [1 - x * x]), Piece(lambda x: 1, lambda x: [x])), WIDE, F(-1)
+    (Piece(lambda x: x, lambda x: [1 - x * x]), Piece(lambda x: 1, lambda x: [x])), LONG, F(-1)
 )
-HOLES = SumOfPieces((Piece(lambda x: x * x, lambda x: [x - 1]),), WIDE, F(-5))
+HOLES = SumOfPieces((Piece(lambda x: x * x, lambda x: [x - 1]),), LONG, F(-5))
 LARGEST = Largest((sum, lambda r: sum(x * x for x in r) * 2 - 1), UNIT)
 
 
@@ -158,10 +158,10 @@ def test_the_least_number_of_records_and_the_rest_value_are_exact_public_numbers
             "least must be an integer >= 1",
         ),
         *each(
-            lambda wrong: SumOfPieces(HOLES.pieces, WIDE, wrong), (float("nan"), float("inf"), None), "finite"
+            lambda wrong: SumOfPieces(HOLES.pieces, LONG, wrong), (float("nan"), float("inf"), None), "finite"
         ),
     )
-    rounded = SumOfPieces(HOLES.pieces, WIDE, 0.1)
+    rounded = SumOfPieces(HOLES.pieces, LONG, 0.1)
     assert rounded.value([(F(2, 3),)] * 10) == 10 * F(0.1)  # floats would add up to another number
 
 

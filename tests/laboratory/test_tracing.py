@@ -88,7 +88,7 @@ def _wiped(r):
     try:
         return 9 * sum(r) if r[0] == 0 else sum(r)
     except TypeError:
-        r[0]._asked.clear()
+        r[0]._refused.clear()
         return sum(r)
 
 
@@ -193,7 +193,7 @@ UNSEEN = {
 
 CUBE = Domain(3, 0, 1)
 FAMILY = sd.Family(1, CUBE, lambda z, x: ([z[0] ** 2 - z[0]], []), (), lambda z, x: 1 - z[0], lambda z: [0])
-STATED = {
+PROGRAMS = {
     "the set": lambda q: FixedSet(3, CUBE, lambda z: ([], [q(z)]), lambda z, x: x[0] * z[0]),
     "the summand": lambda q: FixedSet(1, CUBE, lambda z: ([z[0] * z[0] - 1], []), lambda z, x: q(x) * z[0]),
     "the loss": lambda q: sd.ConvexLoss(lambda z, x: q(x) * z[0], lambda z: z[0] ** 2, Domain(1), CUBE),
@@ -212,11 +212,11 @@ STATED = {
 
 @pytest.mark.few(12)
 @pytest.mark.parametrize("name", REFUSED)
-@pytest.mark.parametrize("place", STATED)
+@pytest.mark.parametrize("place", PROGRAMS)
 def test_a_program_that_branches_is_never_proven(place, name):
     SEEN.clear()
     try:
-        program = STATED[place](afresh(REFUSED[name]))
+        program = PROGRAMS[place](afresh(REFUSED[name]))
         report = None if place == "features" else sd.stability(program, records=3)
     except sd.NotAPolynomial:
         return
@@ -239,13 +239,13 @@ def test_every_function_of_a_family_is_compared(place):
 
 
 def test_the_same_programs_are_proven_where_they_tell_the_truth():
-    assert 3 <= sd.stability(STATED["the summand"](sum)).upper < 3.001
-    assert 3 <= sd.stability(STATED["the set"](lambda z: 3 - sum(v * v for v in z))).upper ** 2 < 3.001
-    assert sd.stability(STATED["the loss"](sum), records=3).upper >= F(1, 2)
-    assert STATED["features"](lambda r: r[0] ** 2).score_function().sensitivity == 65
+    assert 3 <= sd.stability(PROGRAMS["the summand"](sum)).upper < 3.001
+    assert 3 <= sd.stability(PROGRAMS["the set"](lambda z: 3 - sum(v * v for v in z))).upper ** 2 < 3.001
+    assert sd.stability(PROGRAMS["the loss"](sum), records=3).upper >= F(1, 2)
+    assert PROGRAMS["features"](lambda r: r[0] ** 2).score_function().sensitivity == 65
     for place in ("a local constraint", "a part", "tests"):
-        assert sd.stability(STATED[place](sum)).upper == 1
-    assert 3 <= sd.stability(STATED["the cost"](sum)).upper < 3.5
+        assert sd.stability(PROGRAMS[place](sum)).upper == 1
+    assert 3 <= sd.stability(PROGRAMS["the cost"](sum)).upper < 3.5
 
 
 @pytest.mark.parametrize("name", UNSEEN)

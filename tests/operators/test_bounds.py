@@ -88,7 +88,7 @@ def test_certified_bounds_are_below_a_model_and_the_proof_is_the_identity(seed):
 
 def check_the_identity(r, mean):
     """target - gamma is what the float multipliers say, in the expectation of a model."""
-    statement, shown = r.stated, r.stated.shown
+    statement, shown = r.statement, r.statement.shown
 
     def poly(terms):
         return sum((shown(w) * complex(*map(float, c)) for w, c in terms.items()), shown(()) * 0)

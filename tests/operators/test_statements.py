@@ -82,7 +82,7 @@ def test_relations_are_confluent_completed_or_refused():
     refuse((lambda: sd.minimize(x * y + y * x, relations, level=2), r"x\*y - y\*x = 0 follows"))
     r = sd.minimize(x * y + y * x, relations, level=2, complete=True)
     assert r.bound == pytest.approx(-2, abs=1e-6)
-    assert all(1 <= norm <= 1 + 1e-11 for norm in r.stated.norms)
+    assert all(1 <= norm <= 1 + 1e-11 for norm in r.statement.norms)
     refuse((lambda: sd.minimize(x, [sd.relation(x * x, 1), sd.relation(x * x, 2)], level=2), "1 = 0 follows"))
     commuting = [sd.relation(x * y, y * x), 1 - x**2 >= 0, 1 - y**2 >= 0]
     assert sd.minimize(x * y, commuting, level=2).bound == pytest.approx(-1, abs=1e-6)
@@ -113,19 +113,21 @@ def test_words_that_vanish_or_have_a_phase():
 def test_norms_come_from_operator_inequalities_only():
     x, y = free()
     ball = sd.minimize(x * y + y * x, [1 - x**2 - y**2 >= 0], level=1)
-    assert ball.stated.norms == pytest.approx((1, 1)) and ball.certified_bound == pytest.approx(-1, abs=1e-6)
+    assert ball.statement.norms == pytest.approx((1, 1)) and ball.certified_bound == pytest.approx(
+        -1, abs=1e-6
+    )
     shifted = sd.minimize(x, [2 + 2 * x - x**2 >= 0], level=1)
-    assert shifted.stated.norms[0] == pytest.approx(1 + math.sqrt(3))
+    assert shifted.statement.norms[0] == pytest.approx(1 + math.sqrt(3))
     assert shifted.certified_bound == pytest.approx(1 - math.sqrt(3), abs=1e-6)
     between = sd.minimize(x, [x >= -2, x <= 3], level=1)
-    assert between.stated.norms[0] == pytest.approx(3) and between.certified_bound == pytest.approx(
+    assert between.statement.norms[0] == pytest.approx(3) and between.certified_bound == pytest.approx(
         -2, abs=1e-6
     )
     mean = sd.minimize(x * y + y * x, [sd.E(x**2) <= 1, sd.E(y**2) <= 1], level=1)
-    assert mean.stated.norms == (math.inf, math.inf) and "without norm (x, y)" in mean.reason
+    assert mean.statement.norms == (math.inf, math.inf) and "without norm (x, y)" in mean.reason
     # 3 - x*x*y*y is no bound on any letter, and neither is 1 + x*x
     other = sd.minimize(x, [3 - x * y * y * x >= 0, 1 + y**2 >= 0, 1 - x**2 >= 0], level=2)
-    assert other.stated.norms[1] == math.inf
+    assert other.statement.norms[1] == math.inf
     # products of other words may be as large as they like, and so may squares of what is not Hermitian
     u = sd.operators("u", hermitian=False, party="P")
     for objective, constraints in (
@@ -134,12 +136,12 @@ def test_norms_come_from_operator_inequalities_only():
         (u + u.H, [1 - u * u - u.H * u.H >= 0]),
         (u + u.H, [1 - u.H - u >= 0, 1 + u.H + u >= 0]),
     ):
-        assert max(sd.minimize(objective, constraints, level=1).stated.norms) == math.inf
+        assert max(sd.minimize(objective, constraints, level=1).statement.norms) == math.inf
     chain = sd.minimize(x + y, [1 - x**4 >= 0, x**2 + x - y.H * y >= 0], level=2)
-    assert chain.stated.norms == pytest.approx((1, math.sqrt(2)), rel=1e-9)
-    assert all(n >= t for n, t in zip(chain.stated.norms, (1, math.sqrt(2)), strict=True))
+    assert chain.statement.norms == pytest.approx((1, math.sqrt(2)), rel=1e-9)
+    assert all(n >= t for n, t in zip(chain.statement.norms, (1, math.sqrt(2)), strict=True))
     pair = sd.minimize(u + u.H, [2 - u.H * u >= 0], level=1)
-    assert pair.stated.norms == pytest.approx((math.sqrt(2),) * 2) and min(pair.stated.norms) ** 2 >= 2
+    assert pair.statement.norms == pytest.approx((math.sqrt(2),) * 2) and min(pair.statement.norms) ** 2 >= 2
 
 
 @pytest.mark.parametrize("power", [31, 32, 39])

@@ -28,7 +28,7 @@ def schema(most: int | None = None, **more) -> dict:
     return {"format": "sosdp-schema/1", "columns": COLUMNS, **owner, **more}
 
 
-def asked(adjacency, most, epsilon=1.0, **more):
+def table_of(adjacency, most, epsilon=1.0, **more):
     """A table of this unit with nothing asked of it yet."""
     return Table([], Schema.from_dict(schema(most if adjacency.unit == "user" else None)), epsilon,
                  adjacency=adjacency, **more)  # fmt: skip

@@ -14,7 +14,7 @@ from sosdp.privacy.table.quantiles import Widths, reach
 from sosdp.privacy.table.state import totals
 from sosdp.privacy.verification.release_check import check_release
 from tests.neighbours import of_unit
-from tests.table.small import UNITS, asked, records, tables
+from tests.table.small import UNITS, records, table_of, tables
 
 LAPLACE = {
     "count": lambda t: t.count(),
@@ -66,7 +66,7 @@ def worst(question, adjacency, every, factor=1):
 @pytest.mark.parametrize("name", LAPLACE)
 @pytest.mark.parametrize(("adjacency", "most"), UNITS, ids=str)
 def test_noise_exhaustively(adjacency, most, name, grouped):
-    question = LAPLACE[name](asked(adjacency, most, interval="sample" if name == "sampled" else "noise"))
+    question = LAPLACE[name](table_of(adjacency, most, interval="sample" if name == "sampled" else "noise"))
     question = question.by("g") if grouped else question
     every = tables(adjacency)
     loss = worst(question, adjacency, every)
@@ -85,7 +85,7 @@ def test_noise_exhaustively(adjacency, most, name, grouped):
 def test_quantiles_exhaustively(adjacency, most, interval, column, grouped):
     """The exact laws of all draws of two quantiles together, of a grid of 4 points and of one of 2^20; of
     intervals about every place of their value."""
-    question = asked(adjacency, most, interval=interval).quantiles(column, [0.5, "1/3"])
+    question = table_of(adjacency, most, interval=interval).quantiles(column, [0.5, "1/3"])
     question = question.by("g") if grouped else question
     every = tables(adjacency)
     keys = question.question.groups.public if grouped else [None]
@@ -137,8 +137,8 @@ def test_quantiles_exhaustively(adjacency, most, interval, column, grouped):
 def test_private_keys_exhaustively(adjacency, most):
     """(epsilon, delta) of the list of keys, over all neighbours of tables of up to two records."""
     epsilon, delta = 1.0, 0.05
-    law = law_of(epsilon, delta, asked(adjacency, most).question.unit)
-    question = asked(adjacency, most, delta=delta).by("place").count()
+    law = law_of(epsilon, delta, table_of(adjacency, most).question.unit)
+    question = table_of(adjacency, most, delta=delta).by("place").count()
     a = math.exp(-1 / law.units)
     tail = sum(a ** abs(k) for k in range(-400, law.top + 1))
 
@@ -164,7 +164,7 @@ def test_private_keys_exhaustively(adjacency, most):
 
     assert charge(math.exp(epsilon)) <= delta + 1e-12
     assert charge(math.exp(epsilon)) > delta / 20  # a control: most of delta is used by the worst pair
-    released = asked(adjacency, most, delta=delta).by("place").count().release()
+    released = table_of(adjacency, most, delta=delta).by("place").count().release()
     assert released.guarantee.delta == delta and released.guarantee.epsilon == 1.0
     assert check_release(released.to_dict()).status == "valid"
 

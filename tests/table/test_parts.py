@@ -46,7 +46,7 @@ def frame(n=400, seed=0):
     )  # fmt: skip
 
 
-def asked(source, schema=SCHEMA, budget=1.0, **more):
+def table_of(source, schema=SCHEMA, budget=1.0, **more):
     table = Table(source, schema, budget, **more).by("region")
     table = table.count().count("age", missing=True).sum("pay").mean("age").histogram("age", 4)
     return table.quantiles("born", [0.5]).mean("born")
@@ -63,7 +63,7 @@ def same(one, other):
 @pytest.mark.parametrize("schema", [SCHEMA, OWNED], ids=["records", "users"])
 def test_every_partition_gives_the_same_integers(schema):
     whole = frame()
-    table = asked(whole, schema)
+    table = table_of(whole, schema)
     expected = table.fold(whole)
     g = np.random.default_rng(3)
     for pieces in (1, 2, 7, 40):
@@ -73,7 +73,7 @@ def test_every_partition_gives_the_same_integers(schema):
         right = reduce(lambda later, earlier: table.merge(earlier, later), states[::-1])  # associative
         assert same(left, expected) and same(right, expected)
         assert left == right and pickle.loads(pickle.dumps(left)) == left
-    seeded = asked(whole, schema, insecure_seed=5)
+    seeded = table_of(whole, schema, insecure_seed=5)
     assert seeded.release(left).value == seeded.release().value
     assert "0" not in repr(expected)
 
@@ -103,18 +103,18 @@ def test_files_of_every_kind_hold_the_same_integers(tmp_path, schema):
     folder.mkdir()
     for part in range(4):
         whole.iloc[part * 100 : part * 100 + 100].to_parquet(folder / f"part-{part}.parquet")
-    table = asked(whole, schema)
+    table = table_of(whole, schema)
     expected = table.fold(whole)
     for name in ("t.csv", "t.csv.gz", "t.csv.zst", "t.parquet"):
         assert same(table.fold(tmp_path / name), expected), name
     columns = {name: whole[name].tolist() for name in whole.columns}
     for source in (columns, whole.to_dict("records")):
         assert same(table.fold(source), expected)
-    seeded = asked(whole, schema, insecure_seed=1).release().value
+    seeded = table_of(whole, schema, insecure_seed=1).release().value
     for source in (folder, Parts([whole.iloc[:9], whole.iloc[9:]])):
-        assert asked(source, schema, insecure_seed=1).release().value == seeded
+        assert table_of(source, schema, insecure_seed=1).release().value == seeded
     with ThreadPoolExecutor(3) as pool:
-        assert asked(folder, schema, insecure_seed=1).release(executor=pool).value == seeded
+        assert table_of(folder, schema, insecure_seed=1).release(executor=pool).value == seeded
 
 
 def test_dask_frames_and_bags_hold_the_same_integers():
@@ -122,11 +122,11 @@ def test_dask_frames_and_bags_hold_the_same_integers():
     import dask.bag
 
     whole = frame()
-    seeded = asked(whole, OWNED, insecure_seed=1).release().value
+    seeded = table_of(whole, OWNED, insecure_seed=1).release().value
     lazy = dask_frame.from_pandas(whole, npartitions=5, sort=False)
-    assert asked(lazy, OWNED, insecure_seed=1).release().value == seeded
+    assert table_of(lazy, OWNED, insecure_seed=1).release().value == seeded
     bag = dask.bag.from_sequence(whole.to_dict("records"), npartitions=3)
-    assert asked(bag, OWNED, insecure_seed=1).release().value == seeded
+    assert table_of(bag, OWNED, insecure_seed=1).release().value == seeded
 
 
 class Fatal(Mapping):
@@ -155,7 +155,7 @@ def test_a_killed_worker_loses_nothing(tmp_path):
     ]
     budget = Budget(epsilon=1.0, adjacency="one record (add or remove)")
     source = Parts([halves[0], Fatal(halves[1], str(tmp_path / "died"))])
-    table = asked(source, budget=budget)
+    table = table_of(source, budget=budget)
     with ProcessPoolExecutor(1) as pool, pytest.raises(BrokenProcessPool):
         table.release(executor=pool)
     assert not budget.spent and os.path.exists(tmp_path / "died")

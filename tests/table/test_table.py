@@ -11,11 +11,11 @@ import pytest
 from sosdp.privacy import Budget, BudgetExceeded, Release, Table
 from sosdp.privacy.files import InputFileError
 from sosdp.privacy.schema import SchemaError
-from sosdp.privacy.table import Asked
+from sosdp.privacy.table import Query
 from sosdp.privacy.table.state import totals
 from sosdp.privacy.verification.release_check import check_release
 from tests.refusals import each, refuse
-from tests.table.test_parts import OWNED, SCHEMA, asked, frame
+from tests.table.test_parts import OWNED, SCHEMA, frame, table_of
 
 pandas = pytest.importorskip("pandas")
 
@@ -26,7 +26,7 @@ def people():
 
 
 def test_answers_are_near_and_have_every_key(people):
-    release = asked(people, budget=20.0).release()
+    release = table_of(people, budget=20.0).release()
     result = release.frame().set_index(["statistic", "column", "key"])
     assert isinstance(release, Release) and {"value", "low", "high"} <= set(result.columns)
     inside = people[people.region == "N"]
@@ -57,7 +57,7 @@ def test_groups_with_and_without_public_keys(people):
 
 def test_a_plan_is_public_and_costs_nothing():
     budget = Budget(epsilon=2.0, adjacency="one user (add or remove)")
-    table = asked("/no/such/file.csv", OWNED, budget=budget)
+    table = table_of("/no/such/file.csv", OWNED, budget=budget)
     plan = table.plan(n=500)
     assert not budget.spent and len(plan.rows) == 7 and "nothing is read" in repr(plan)
     assert sum(row["epsilon"] for row in plan.rows) <= 2.0
@@ -233,7 +233,7 @@ def test_no_records_and_bounds_that_agree_have_answers():
 
 def test_answers_stay_within_public_bounds():
     for seed in range(30):
-        rows = asked(frame(8), budget=0.01, insecure_seed=seed).release().value["rows"]
+        rows = table_of(frame(8), budget=0.01, insecure_seed=seed).release().value["rows"]
         for row in rows:
             assert row["low"] <= row["value"] <= row["high"]
             if row["statistic"] in ("count", "missing", "histogram"):
@@ -355,15 +355,15 @@ def test_a_time_at_the_end_of_years_is_a_date():
 
 
 def test_the_last_day_is_refused_in_public_where_it_cannot_be_rounded():
-    def asked(high):
+    def table_of(high):
         column = {"type": "date", "low": "2000-01-01", "high": high, "format": "%Y-%m-%d"}
         return Table({"t": []}, {**SCHEMA, "columns": {"t": column}}, 1.0)
 
-    assert asked("9999-12-31").mean("t").quantiles("t").histogram("t").release().value
+    assert table_of("9999-12-31").mean("t").quantiles("t").histogram("t").release().value
     refuse(
         *each(
-            lambda ask: ask(asked("9999-12-31T12:00:00"), "t"),
-            (Asked.mean, Asked.quantiles, Asked.histogram),
+            lambda ask: ask(table_of("9999-12-31T12:00:00"), "t"),
+            (Query.mean, Query.quantiles, Query.histogram),
             "bounds after",
             SchemaError,
         )

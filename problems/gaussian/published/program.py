@@ -33,13 +33,13 @@ _MET = 1e-5  # what moments may miss of a constraint: no point need have them, s
 class LiteralBracket:
     """``low <= score <= high``, both proven: low by a refutation, high by records kept whole.
 
-    ``found`` is the least threshold at which the solver gave a pseudo-expectation, which meets every
-    constraint up to ``violation``: numerically the score lies in [low, found].
+    ``numerical`` is the least threshold at which the solver gave a pseudo-expectation, which meets every
+    constraint up to ``violation``: numerically the score lies in [low, numerical].
     """
 
     low: float
     high: float
-    found: float
+    numerical: float
     violation: float
     solves: int
 

@@ -5,6 +5,6 @@ released with noise whose law gives the intervals (`statistics`, `quantiles`, `i
 """
 
 from sosdp.privacy.table.records import Parts
-from sosdp.privacy.table.table import Asked, Table
+from sosdp.privacy.table.table import Query, Table
 
-__all__ = ["Asked", "Parts", "Table"]
+__all__ = ["Query", "Parts", "Table"]

@@ -33,7 +33,7 @@ from sosdp.progress import announced
 
 
 @dataclass(frozen=True)
-class Asked:
+class Query:
     """A table and what is asked of it; every method that asks gives a new one.
 
     Attributes:
@@ -51,30 +51,30 @@ class Asked:
         given = self.budget or f"epsilon {self.terms.pure:g}, {self.question.unit.adjacency}"
         return f"Table({', '.join(self.question.names) or 'nothing asked'}{groups}; {given})"
 
-    def _asking(self, statistic: Any) -> Asked:
+    def _asking(self, statistic: Any) -> Query:
         return replace(self, question=self.question.asking(statistic))
 
-    def count(self, column: str | None = None, *, missing: bool = False) -> Asked:
+    def count(self, column: str | None = None, *, missing: bool = False) -> Query:
         """The number of records; of a column, of entries that can be read, or that cannot (`missing`)."""
         return self._asking(ask.counts(self.question.schema, column, missing=missing))
 
-    def sum(self, column: str) -> Asked:
+    def sum(self, column: str) -> Query:
         """The sum of a column's entries within their bounds."""
         return self._asking(ask.sums(self.question.schema, column, self.question.interval))
 
-    def mean(self, column: str) -> Asked:
+    def mean(self, column: str) -> Query:
         """The mean of a column's entries within their bounds; of dates a date."""
         return self._asking(ask.means(self.question.schema, column, self.question.interval))
 
-    def quantiles(self, column: str, shares: float | Iterable[Any] = (0.25, 0.5, 0.75)) -> Asked:
+    def quantiles(self, column: str, shares: float | Iterable[Any] = (0.25, 0.5, 0.75)) -> Query:
         """Quantiles of a column, one share or several."""
         return self._asking(ask.quantiles(self.question.schema, column, shares, self.question.interval))
 
-    def median(self, column: str) -> Asked:
+    def median(self, column: str) -> Query:
         """The quantile .5 of a column."""
         return self.quantiles(column, 0.5)
 
-    def histogram(self, column: str, bins: int | Sequence[float] | None = None) -> Asked:
+    def histogram(self, column: str, bins: int | Sequence[float] | None = None) -> Query:
         """How many entries are in each category, or between edges (`bins`: how many, or the edges).
 
         A bin holds its lower edge, the last one its upper edge too, as in `numpy.histogram`. Bins of integers
@@ -82,7 +82,7 @@ class Asked:
         """
         return self._asking(ask.histogram(self.question.schema, column, bins))
 
-    def describe(self, columns: Iterable[str] | None = None) -> Asked:
+    def describe(self, columns: Iterable[str] | None = None) -> Query:
         """The number of records; mean and quartiles of columns of numbers, counts of categories."""
         schema, groups = self.question.schema, self.question.groups
         if columns is None:
@@ -92,7 +92,7 @@ class Asked:
             self, question=self.question.asking(*ask.described(schema, columns, self.question.interval))
         )
 
-    def by(self, column: str, keys: Iterable[Any] | None = None) -> Asked:
+    def by(self, column: str, keys: Iterable[Any] | None = None) -> Query:
         """All statistics for each group of records.
 
         Args:
@@ -259,7 +259,7 @@ def Table(
     adjacency: Adjacency | str | None = None,
     interval: str | None = "noise",
     insecure_seed: int | None = None,
-) -> Asked:
+) -> Query:
     """A table whose statistics are released with differential privacy.
 
         Table("people.csv", "people.schema.json", 1.0).by("region").mean("income").release().frame()
@@ -296,7 +296,7 @@ def Table(
     terms = Terms(epsilon=None if whole else budget, delta=delta, insecure_seed=insecure_seed)  # type: ignore[arg-type]
     if whole is None:
         terms.pure  # noqa: B018
-    return Asked(source, question, terms, whole)
+    return Query(source, question, terms, whole)
 
 
 def _folded(question: Question, part: Any) -> State:

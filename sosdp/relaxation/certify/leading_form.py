@@ -21,7 +21,7 @@ _BITS = 20  # of the entries of a direction
 Term = tuple[tuple[int, ...], Fraction]
 
 
-def is_unbounded_below(p: Polynomial) -> bool:
+def descends_without_bound(p: Polynomial) -> bool:
     """Whether a direction was found in which the polynomial goes to minus infinity: leading forms of odd
     degree always have one; otherwise axes, pairs of them, and for quadratics the least eigenvalue are looked
     at."""

@@ -11,7 +11,7 @@ from ..assemble.identity import unanswered
 from ..candidate import Candidate, State, patience
 from ..statement import BOUND, FEASIBLE, PROGRAM
 from ..steps.exact import EMPTY, has_coefficients, improvable, unbounded, without_coefficients
-from .leading_form import is_unbounded_below
+from .leading_form import descends_without_bound
 from .multipliers import refute
 
 _REFUTATION = (
@@ -50,7 +50,7 @@ def falling(candidate: Candidate) -> Candidate | None:
     statement, demand = candidate.built.statement, candidate.built.statement.demands[0]
     if statement.kind == PROGRAM or statement.mass is None or len(demand.system):
         return None
-    if not is_unbounded_below(demand.parts[0]):
+    if not descends_without_bound(demand.parts[0]):
         return None
     return _without_bound(candidate)
 

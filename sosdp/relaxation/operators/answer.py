@@ -83,12 +83,12 @@ class OperatorExpectation(Result):
     words
         The words whose squares were used, in the order of ``moment_matrix``.
     gamma, blocks, multipliers
-        The proof in floats: of ``stated.target - gamma``, the objective in the form of a minimum.
+        The proof in floats: of ``statement.target - gamma``, the objective in the form of a minimum.
     """
 
     objective: Any
     level: Any
-    stated: OperatorStatement = field(repr=False)
+    statement: OperatorStatement = field(repr=False)
     gamma: float = field(repr=False)
     blocks: tuple[GramOfWords, ...] = field(repr=False)
     multipliers: tuple[WordMultiplier, ...] = field(repr=False)
@@ -98,17 +98,17 @@ class OperatorExpectation(Result):
     @property
     def algebra(self) -> Words:
         """The letters and relations of the statement."""
-        return self.stated.algebra
+        return self.statement.algebra
 
     @property
     def hypotheses(self) -> tuple[str, ...]:
         """What the bound rests on besides what was stated: norms that the user gave, and domains."""
-        return self.stated.hypotheses
+        return self.statement.hypotheses
 
     @cached_property
     def words(self) -> list[OperatorPolynomial]:
         """The words whose squares were used."""
-        return [self.stated.shown(w) for w in self._basis]
+        return [self.statement.shown(w) for w in self._basis]
 
     @cached_property
     def _basis(self) -> list[Word]:
@@ -123,7 +123,7 @@ class OperatorExpectation(Result):
         q = OperatorPolynomial._of(p)
         if q is None:
             raise TypeError(f"expected a polynomial in operators, not {type(p).__name__}")
-        terms = self.stated.local(q)
+        terms = self.statement.local(q)
         if not terms:
             return 0.0
         value = self.layout.value(terms, self._known)
@@ -142,22 +142,24 @@ class OperatorExpectation(Result):
         data are. Entries between blocks of a sparse relaxation are NaN where they are not known."""
         words: list[Word] = self._basis
         if basis is not None:
-            chosen = [self.stated.local(OperatorPolynomial._of(p) or OperatorPolynomial({})) for p in basis]
+            chosen = [
+                self.statement.local(OperatorPolynomial._of(p) or OperatorPolynomial({})) for p in basis
+            ]
             if any(len(p) != 1 or next(iter(p.values())) != ONE for p in chosen):
                 raise ValueError("a moment matrix needs a basis of words")
             words = [next(iter(p)) for p in chosen]
         result = self.layout.matrix(words, self._known)
-        return result.real if self.stated.real else result
+        return result.real if self.statement.real else result
 
     @cached_property
     def _reconstruction(self) -> tuple[Reconstruction | None, str]:
         if self.moments is None:
             return None, f"the status is {self.status!r}"
-        if self.stated.tracial:
+        if self.statement.tracial:
             return None, "operators are read off states, not off traces"
-        target: dict[Word, Number] = self.stated.target
+        target: dict[Word, Number] = self.statement.target
         return reconstruct(
-            self.algebra, self._basis, self.moment_matrix(), target, self.stated.sign * self.bound
+            self.algebra, self._basis, self.moment_matrix(), target, self.statement.sign * self.bound
         )
 
     def operators(self) -> OperatorMatrices | None:
@@ -170,7 +172,7 @@ class OperatorExpectation(Result):
         result = self._reconstruction[0]
         if result is None:
             return None
-        return OperatorMatrices(result.evaluate, self.stated)
+        return OperatorMatrices(result.evaluate, self.statement)
 
     def state(self) -> np.ndarray | None:
         """The unit vector of the operators, shape (rank,), or None."""
@@ -197,7 +199,7 @@ class OperatorExpectation(Result):
         blocks = self.sizes["blocks"]
         return {
             "of": self.objective,
-            "for": "traces" if self.stated.tracial else "all states",
+            "for": "traces" if self.statement.tracial else "all states",
             "rests on": "; ".join(self.hypotheses) or None,
             "moments": self.sizes["moments"],
             "size": f"{len(blocks)} blocks up to side {max(blocks, default=0)}",

@@ -24,14 +24,14 @@ from .statement import OperatorStatement
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WordDemand(Demand):
-    """``stated`` at a level or with a basis. Of operators, which have no points, ``parts`` and ``system`` say
-    nothing; of complex variables they say the same in real ones.
+    """``statement`` at a level or with a basis. Of operators, which have no points, ``parts`` and ``system``
+    say nothing; of complex variables they say the same in real ones.
 
     ``ids``: by what ids the engine knows the letters of complex variables, variables and conjugates in turn;
     empty for operators, which are numbered from 1.
     """
 
-    stated: OperatorStatement
+    statement: OperatorStatement
     level: int | str = 1
     chosen: Any = None
     sparsity: str | None = None
@@ -41,19 +41,19 @@ class WordDemand(Demand):
     def bounds(self) -> VariableBounds:
         """Bounds on the norms of letters, in the place of those on variables: that of a word is at most their
         product."""
-        numbered = enumerate(self.stated.norms)
+        numbered = enumerate(self.statement.norms)
         known = {self.ids[k] if self.ids else k + 1: norm for k, norm in numbered if math.isfinite(norm)}
-        return VariableBounds(known, (), names=() if self.ids else tuple(self.stated.algebra.names))
+        return VariableBounds(known, (), names=() if self.ids else tuple(self.statement.algebra.names))
 
     @cached_property
     def both(self) -> tuple[Identity, Layout]:
         """The identity, and what its rows and columns are. Columns of complex variables are monomials in
         their ids, of an imaginary part with variables and conjugates exchanged."""
-        identity, layout = assembled(self.stated, self.level, self.chosen, self.sparsity)
+        identity, layout = assembled(self.statement, self.level, self.chosen, self.sparsity)
         if not self.ids:
             return identity, layout
         label = np.array([0, *self.ids], dtype=mono.MONOMIAL)
-        swapped = label[[0, *(star + 1 for _, star in self.stated.algebra.star)]]
+        swapped = label[[0, *(star + 1 for _, star in self.statement.algebra.star)]]
         columns = np.where(layout.rows[:, :1] > 0, swapped[identity.columns], label[identity.columns])
         blocks = tuple(replace(b, basis=np.sort(label[b.basis], axis=1)) for b in identity.blocks)
         return replace(identity, columns=np.sort(columns, axis=1), blocks=blocks), layout
@@ -81,7 +81,7 @@ class WordDemand(Demand):
     @property
     def constrained(self) -> bool:
         """Whether there are constraints."""
-        s = self.stated
+        s = self.statement
         return bool(s.operators or s.state_inequalities or s.state_equalities)
 
     @property
@@ -92,12 +92,14 @@ class WordDemand(Demand):
 
     def emptied(self) -> WordDemand:
         """The demand without an objective."""
-        return replace(self, parts=(self.parts[0] * 0, self.parts[1]), stated=replace(self.stated, target={}))
+        return replace(
+            self, parts=(self.parts[0] * 0, self.parts[1]), statement=replace(self.statement, target={})
+        )
 
-    def asked(self, options: Options, began: float) -> State:
+    def first_state(self, options: Options, began: float) -> State:
         """The bound as the ladder is asked for it."""
         solver = "borrowed" if options.solver == "auto" else options.solver
-        statement = Statement(BOUND, (self,), (Fraction(1),), (math.inf,), sign=self.stated.sign)
+        statement = Statement(BOUND, (self,), (Fraction(1),), (math.inf,), sign=self.statement.sign)
         return State(statement, replace(options, solver=solver), began)
 
     @property

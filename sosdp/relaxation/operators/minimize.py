@@ -58,9 +58,9 @@ def minimize_operators(
         level = (max([1, *(len(w) for p in (statement.target, *statement.operators) for w in p)]) + 1) // 2
     demand = WordDemand(
         (polynomial(0), polynomial(-1)), System(), 2, Options(sparsity="dense"), price=Fraction(1),
-        valued=False, stated=statement, level=level, chosen=own.get("basis"), sparsity=own.get("sparsity"),
+        valued=False, statement=statement, level=level, chosen=own.get("basis"), sparsity=own.get("sparsity"),
     )  # fmt: skip
-    state = demand.asked(options, began)
+    state = demand.first_state(options, began)
     named = "basis" if own.get("basis") is not None else level
     return _answered(state, run(state), demand, objective, named)
 
@@ -87,7 +87,7 @@ def _answered(
     scaling = built.scalings[0]
     gram, free = scaling.gram_of(gram), scaling.free_of(free)
     known = raw.has_values and best.status in ("optimal", "inaccurate")
-    statement, (bound, proven) = demand.stated, bounds_of(state, best)
+    statement, (bound, proven) = demand.statement, bounds_of(state, best)
     return OperatorExpectation(
         status=best.status,
         sense="minimize" if statement.sign > 0 else "maximize",
@@ -99,7 +99,7 @@ def _answered(
         level=level,
         sizes={**about.sizes, "hierarchy": f"{level}" + (f", {layout.cut}" if layout.cut else "")},
         times=state.times,
-        stated=statement,
+        statement=statement,
         gamma=float(scaling.unknowns_of(unknowns)[0]),
         blocks=tuple(GramOfWords.read(identity, gram, statement.real)),
         multipliers=tuple(WordMultiplier.read(layout.pairs, free)),

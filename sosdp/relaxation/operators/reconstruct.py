@@ -42,15 +42,15 @@ class Reconstruction:
 class OperatorMatrices(dict[str, np.ndarray]):
     """Matrices by the names of letters; also by operators, and by polynomials in them."""
 
-    def __init__(self, evaluate: Any, stated: OperatorStatement):
-        letters = enumerate(stated.algebra.letters)
+    def __init__(self, evaluate: Any, statement: OperatorStatement):
+        letters = enumerate(statement.algebra.letters)
         super().__init__({letter.name: evaluate({(i,): ONE}) for i, letter in letters})
-        self._evaluate, self._stated = evaluate, stated
+        self._evaluate, self._statement = evaluate, statement
 
     def __missing__(self, key: Any) -> np.ndarray:
         if not isinstance(key, OperatorPolynomial):
             raise KeyError(key)
-        result: np.ndarray = self._evaluate(self._stated.local(key))
+        result: np.ndarray = self._evaluate(self._statement.local(key))
         return result
 
 

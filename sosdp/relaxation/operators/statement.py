@@ -211,7 +211,7 @@ def _norms(statement: OperatorStatement) -> tuple[tuple[float, ...], tuple[str, 
     said = [
         f"|{l.name}| <= {l.norm:.6g} (stated)"
         for i, l in enumerate(algebra.letters)
-        if l.stated and known[i] == l.norm
+        if l.promised and known[i] == l.norm
     ]
     if any(not math.isfinite(n) for n in known):
         said.append(_DOMAIN)
@@ -245,7 +245,7 @@ def _balls(algebra: Words) -> list[Terms]:
     """``R**2 - x* x >= 0`` of every letter with a norm that the user gave and no relation gives."""
     result = []
     for i, letter in enumerate(algebra.letters):
-        if letter.stated:
+        if letter.promised:
             square = algebra.product({algebra.adjoint((i,))[1]: algebra.adjoint((i,))[0]}, {(i,): ONE})
             result.append(algebra.reduce({w: (-c[0], -c[1]) for w, c in square.items()}))
             add_to(result[-1], (), (Fraction(rounded_up(Fraction(letter.norm) ** 2)), Fraction(0)))

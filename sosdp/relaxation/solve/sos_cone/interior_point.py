@@ -85,7 +85,7 @@ def _solve(
         rd = solver.f * state.tau - spent - made
         value, dual = float(solver.f @ state.x), float(solver.c @ state.u)
         rg = state.kappa + value - dual
-        drifting = any(a is not None for a in state.apart)
+        drifting = any(a is not None for a in state.separate)
         mu = (sum(float(np.vdot(s, s)) for s in state.s) + state.kappa * state.tau) / (solver.order + 1)
         scale = max(abs(value), abs(dual), state.tau / (solver.size * solver.unit))
         gap = abs(value - dual) / scale

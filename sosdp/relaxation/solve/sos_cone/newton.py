@@ -33,7 +33,7 @@ _INSIDE = 1e-2  # least eigenvalue from which a moment matrix at the start count
 @dataclass(eq=False)
 class State:
     """An iterate in its own metric. By stack: ``E``, shape (B, L, L); singular values ``s``, (B, L); rows
-    ``V = P E``, (B, R, L); ``apart``: X where it is not Lambda(x) yet."""
+    ``V = P E``, (B, R, L); ``separate``: X where it is not Lambda(x) yet."""
 
     x: np.ndarray
     u: np.ndarray
@@ -42,7 +42,7 @@ class State:
     E: list[np.ndarray]
     s: list[np.ndarray]
     V: list[np.ndarray]
-    apart: list[np.ndarray | None]
+    separate: list[np.ndarray | None]
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Scaled:
 
     def drift(self, state: State) -> float:
         """How far the matrices that are kept apart are from ``Lambda(x)``."""
-        pairs = zip(self.stacks, state.apart, strict=True)
+        pairs = zip(self.stacks, state.separate, strict=True)
         return max([0.0, *(float(np.abs(b.moment(state.x) - a).max()) for b, a in pairs if a is not None)])
 
     def produced(self, state: State) -> np.ndarray:
@@ -185,7 +185,7 @@ class Newton:
         # E'(Lambda(x) - X)E of the stacks whose X is apart, and what it adds to the residual
         self.drift: list[np.ndarray | None] = []
         self.residual = residuals.d
-        for stack, separate, v, e in zip(solver.stacks, state.apart, state.V, state.E, strict=True):
+        for stack, separate, v, e in zip(solver.stacks, state.separate, state.V, state.E, strict=True):
             drift = None
             if separate is not None:
                 drift = stack.moment(state.x, rows=v) - e.transpose(0, 2, 1) @ separate @ e
@@ -301,11 +301,11 @@ def _moved(solver: Scaled, state: State, chosen: Direction, step: float, sigma: 
     """The next iterate; raises LinAlgError when a matrix would not be definite there."""
     x = state.x + step * chosen.x
     E, S, V = [], [], []
-    apart_next: list[np.ndarray | None] = []
+    separate_next: list[np.ndarray | None] = []
     for k, stack in enumerate(solver.stacks):
         made = _plus(state.s[k], chosen.S[k], step)
         moved = _plus(state.s[k], chosen.X[k], step)
-        separate, kept = state.apart[k], None
+        separate, kept = state.separate[k], None
         if separate is not None:
             # the drift shrinks by 1 - step (1 - sigma); once the moment matrix itself will do, it is used
             change = stack.moment(chosen.x) + (1 - sigma) * (stack.moment(state.x) - separate)
@@ -316,9 +316,9 @@ def _moved(solver: Scaled, state: State, chosen: Direction, step: float, sigma: 
         E.append(state.E[k] @ change)
         S.append(values)
         V.append(stack.rows @ E[-1])
-        apart_next.append(kept)
+        separate_next.append(kept)
     tau, kappa = state.tau + step * chosen.tau, state.kappa + step * chosen.kappa
-    return State(x, state.u + step * chosen.u, tau, kappa, E, S, V, apart_next)
+    return State(x, state.u + step * chosen.u, tau, kappa, E, S, V, separate_next)
 
 
 def _plus(s: np.ndarray, change: np.ndarray, step: float) -> np.ndarray:
