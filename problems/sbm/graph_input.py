@@ -8,8 +8,9 @@ the input is not a graph of the promised type at all; an error tells nothing abo
 nodes never depends on the order in which edges were inserted.
 
 Weighted graphs have a public bound w: every weight is clipped to [0, w], divided by w and rounded to a
-multiple of 2^-20, entry by entry, so that one changed weight changes one pair of entries by at most 1 and
-sums of entries are exact in float64.
+multiple of 2^-20, entry by entry and part by part where a list or a sparse matrix has several of one entry,
+so that sums are exact in float64, in any order, and one changed weight changes one pair of entries by at
+most 1.
 """
 
 from __future__ import annotations
@@ -250,8 +251,10 @@ _WEIGHTS = (
 def _from_sparse(matrix: Any, bound: float | None) -> CanonicalGraph:
     _require_square(matrix.shape)
     _require_numeric(matrix.dtype)
-    adjacency = sp.csr_array(matrix, copy=True)  # the next line works in place
-    adjacency.sum_duplicates()
+    parts = sp.coo_array(matrix, copy=True)
+    if bound is not None:
+        parts.data = scaled_weights(parts.data, bound)
+    adjacency = sp.csr_array(parts)  # adds up those of one entry
     if bound is None:
         data = adjacency.data
         if data.dtype.kind == "f" and not np.all(np.isfinite(data)):
@@ -260,8 +263,7 @@ def _from_sparse(matrix: Any, bound: float | None) -> CanonicalGraph:
             raise GraphInputError(_WEIGHTS.format(how="(weights > threshold)"))
         adjacency = sp.csr_array(adjacency.astype(np.int64))
     else:
-        adjacency = sp.csr_array(adjacency.astype(np.float64))
-        adjacency.data = scaled_weights(adjacency.data, bound)
+        adjacency.data = np.minimum(adjacency.data, 1.0)
     adjacency.eliminate_zeros()
     adjacency.sort_indices()
     if np.any(adjacency.diagonal() != 0):
@@ -314,7 +316,7 @@ def _from_edge_list(graph: EdgeList, bound: float | None) -> CanonicalGraph:
         weights = floats(graph.weights, ())
         if weights.shape != (len(edges),):
             raise GraphInputError("the weights of an EdgeList must be one number an edge")
-        weights = np.clip(np.nan_to_num(weights, nan=0.0, posinf=bound, neginf=0.0), 0.0, bound)
+        weights = scaled_weights(weights, bound)
     kept = usable(edges, n)
     edges, weights = edges[kept], weights[kept]
     low, high = edges.min(axis=1, initial=n), edges.max(axis=1, initial=0)
@@ -322,7 +324,7 @@ def _from_edge_list(graph: EdgeList, bound: float | None) -> CanonicalGraph:
     upper.sum_duplicates()
     if bound is None:
         upper.data[:] = 1.0
-    result = _from_sparse(upper + upper.T, bound)
+    result = _from_sparse(upper + upper.T, None if bound is None else 1.0)
     return replace(result, nodes=tuple(graph.nodes or range(n)), assumptions=graph.assumptions)
 
 

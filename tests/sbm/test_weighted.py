@@ -119,6 +119,25 @@ def test_inputs_of_a_weighted_graph_agree():
         assert canonical_graph(EdgeList(3, nothing)).adjacency.nnz == 0
 
 
+@pytest.mark.parametrize("made", [sp.coo_array, EdgeList])
+def test_one_more_row_changes_no_other_weight(made):
+    """Parts of a weight whose sum lies between two multiples of the grid, in a row of many entries: the order
+    in which a sparse matrix adds them up changes with the other entries."""
+    parts = [0.287, 0.045, 592034.5 / WEIGHT_UNITS - 0.287 - 0.045]  # of the pair (0, 1)
+    ends = np.array([[0, 1]] * 3 + [[0, j] for j in range(2, 60)])
+    values = np.concatenate([parts, np.full(58, 0.5)])
+    seen = set()
+    for order in (np.random.default_rng(k).permutation(61) for k in range(40)):
+        pairs, weights = ends[order], values[order]
+        if made is EdgeList:
+            graph = EdgeList(60, pairs, weights)
+        else:
+            both = np.concatenate([pairs, pairs[:, ::-1]]).T
+            graph = sp.coo_array((np.append(weights, weights), both), shape=(60, 60))
+        seen.add(canonical_graph(graph, 1.0).adjacency[0, 1])
+    assert len(seen) == 1
+
+
 @pytest.mark.parametrize(
     "estimator",
     [
