@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -15,6 +14,7 @@ import scipy.sparse as sp
 from sosdp.extras import folder_of, need
 
 from .edges import canonical_edges
+from .gml import gml_graph, gml_text
 from .graph_input import EdgeList, GraphInputError
 
 # Zachary 1977, figure 1: the later friends of each member, and the faction of Mr. Hi (members from 0).
@@ -165,9 +165,6 @@ def mouse_connectome(
 # A user's own files: GML with an attribute of the nodes, or arrays of pairs
 
 
-_TOKEN = re.compile(r'"[^"]*"|\[|\]|[^\s\[\]"]+')
-
-
 def read_gml(path: str | Path, attribute: str = "value") -> LabelledGraph:
     """The simple undirected graph of a GML file, with one of two values of a node attribute as label.
 
@@ -179,14 +176,10 @@ def read_gml(path: str | Path, attribute: str = "value") -> LabelledGraph:
         GraphInputError: unbalanced brackets, a node without id or attribute, an edge to an unknown node, or
             not exactly two values.
     """
-    text = Path(path).read_text(encoding="utf-8", errors="replace")
-    lines = (line for line in text.splitlines() if not line.lstrip().startswith("#"))
-    records = _records(_TOKEN.findall("\n".join(lines)))
-    graph = next((value for key, value in records if key == "graph" and isinstance(value, list)), records)
     names: list[str] = []
     values: list[str] = []
     ends: list[tuple[str, str]] = []
-    for key, value in graph:
+    for key, value in gml_graph(path):
         if key not in ("node", "edge") or not isinstance(value, list):
             continue
         fields = dict(value)
@@ -194,10 +187,10 @@ def read_gml(path: str | Path, attribute: str = "value") -> LabelledGraph:
         if not all(isinstance(fields.get(name), str) for name in wanted):
             raise GraphInputError(f"{path}: a {key} has no {' or no '.join(wanted)}")
         if key == "node":
-            names.append(str(fields["id"]))
-            values.append(str(fields[attribute]))
+            names.append(gml_text(fields["id"]))
+            values.append(gml_text(fields[attribute]))
         else:
-            ends.append((str(fields["source"]), str(fields["target"])))
+            ends.append((gml_text(fields["source"]), gml_text(fields["target"])))
     place = {name: number for number, name in enumerate(names)}
     if len(place) < len(names) or not all(u in place and v in place for u, v in ends):
         raise GraphInputError(f"{path}: node ids repeat, or an edge joins a node that is not there")
@@ -222,29 +215,3 @@ def labelled_graph(
     edges = canonical_edges(EdgeList(n, pairs[pairs[:, 0] != pairs[:, 1]]))
     labels = np.where(np.array([value == kinds[0] for value in values]), 1, -1)
     return LabelledGraph(edges.graph().adjacency, labels, name, edge_meaning)
-
-
-def _records(tokens: list[str]) -> list[tuple[str, Any]]:
-    """Nested lists of (key, value) from the words of a GML file."""
-    stack: list[list[tuple[str, Any]]] = [[]]
-    key: str | None = None
-    for token in tokens:
-        if token == "]":
-            if len(stack) == 1 or key is not None:
-                raise GraphInputError("the brackets of the GML file do not match")
-            stack.pop()
-        elif key is None:
-            if token == "[":
-                raise GraphInputError("a list of the GML file has no name")
-            key = token.lower()
-        elif token == "[":
-            inside: list[tuple[str, Any]] = []
-            stack[-1].append((key, inside))
-            stack.append(inside)
-            key = None
-        else:
-            stack[-1].append((key, token.strip('"')))
-            key = None
-    if len(stack) != 1 or key is not None:
-        raise GraphInputError("the brackets of the GML file do not match")
-    return stack[0]

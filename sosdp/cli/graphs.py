@@ -6,6 +6,7 @@ simple graph is refused in one fixed line, which neighbours share.
 
 from __future__ import annotations
 
+import re
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,15 @@ from xml.etree import ElementTree
 from sosdp.cli.output import InputError, one_line
 from sosdp.extras import need
 from sosdp.privacy.edges import edges_of_file
-from sosdp.privacy.files import InputFileError, attempt, physical_lines, require_file, suffix_of
+from sosdp.privacy.files import (
+    InputFileError,
+    attempt,
+    opened,
+    physical_lines,
+    require_file,
+    suffix_of,
+    xml_of,
+)
 from sosdp.privacy.inputs import number_in
 
 EDGE_LISTS = (".txt", ".edges", ".edgelist", ".csv", ".tsv")
@@ -120,37 +129,65 @@ def _whole(source: str, read: Callable[[str], Any], kind: str) -> GraphInput:
 
 
 def _graphml(source: str) -> Any:
-    """The graph, a weight that is no number as NaN; None where an edge ends in no vertex of the file, occurs
-    twice, joins more than two vertices, or is directed where the others are not."""
-    nx, root = need("networkx", "a GraphML file"), ElementTree.parse(source).getroot()
+    """Of edges with more than two ends, or of which some are directed, None."""
+    with opened(source) as file:
+        root = ElementTree.fromstring(xml_of(file.read()))
     first = next(root.iterfind("{*}graph"))
     default = first.get("edgedefault") == "directed"
     if first.find("{*}hyperedge") is not None:
         return None
-    graph = nx.DiGraph() if default else nx.Graph()
-    graph.add_nodes_from(node.attrib["id"] for node in first.iterfind("{*}node"))
     named = root.iterfind("{*}key[@attr.name='weight']")
     keys = {key.get("id"): key for key in named if key.get("for") != "node"}
     defaults = [text for key in keys.values() if (text := key.findtext("{*}default")) is not None]
+    edges = []
     for edge in first.iterfind("{*}edge"):
-        ends, directed = (edge.get("source"), edge.get("target")), edge.get("directed")
-        odd = directed not in (None, "true" if default else "false")
-        if odd or not all(end in graph for end in ends) or graph.has_edge(*ends):
+        if edge.get("directed") not in (None, "true" if default else "false"):
             return None
         given = [one.text or "" for one in edge.iterfind("{*}data") if one.get("key") in keys] or defaults
-        graph.add_edge(*ends, **({"weight": number_in(given[-1])} if given else {}))
-    return graph
+        edges.append((edge.get("source"), edge.get("target"), given[-1] if given else None))
+    return _simple(default, [node.attrib["id"] for node in first.iterfind("{*}node")], edges)
 
 
 def _gml(source: str) -> Any:
     """Vertices by their labels, or by their ids in a file that has no labels (many published ones)."""
-    nx = need("networkx", "a GML file")
-    try:
-        return nx.read_gml(source)
-    except nx.NetworkXError as error:
-        if "has no 'label' attribute" not in str(error):
-            raise
-        return nx.read_gml(source, label="id")
+    from problems.sbm.gml import gml_graph, gml_text
+
+    def named(token: str) -> int | str:
+        return int(token) if _WHOLE.fullmatch(token) else gml_text(token)
+
+    graph = gml_graph(source)
+    own = dict(graph)
+    nodes, edges = ([dict(inside) for key, inside in graph if key == what] for what in ("node", "edge"))
+    label = "label" if all("label" in node for node in nodes) else "id"
+    names = {named(node["id"]): named(node[label]) for node in nodes}
+    if len(names) < len(nodes) or own.get("multigraph", "0") != "0":
+        return None
+    listed = [
+        (
+            *(names.get(named(edge[end])) for end in ("source", "target")),
+            gml_text(edge["weight"]) if "weight" in edge else None,
+        )
+        for edge in edges
+    ]
+    return _simple(own.get("directed", "0") != "0", list(names.values()), listed)
+
+
+_WHOLE = re.compile("[+-]?[0-9]{1,18}")
+
+
+def _simple(directed: bool, nodes: list[Any], edges: list[tuple[Any, ...]]) -> Any:
+    """The graph of these vertices and edges, a weight that is no number as NaN; None where a vertex or an
+    edge occurs twice, or an edge ends in no vertex."""
+    nx = need("networkx", "a graph of a file")
+    graph = nx.DiGraph() if directed else nx.Graph()
+    graph.add_nodes_from(nodes)
+    if len(graph) < len(nodes):
+        return None
+    for *ends, weight in edges:
+        if not all(end in graph for end in ends) or graph.has_edge(*ends):
+            return None
+        graph.add_edge(*ends, **({} if weight is None else {"weight": number_in(weight)}))
+    return graph
 
 
 def _matrix(source: str) -> GraphInput:

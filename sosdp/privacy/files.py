@@ -236,13 +236,9 @@ _DECLARED = re.compile(rb"""<\?xml[^>]*encoding=["']([^"']*)""")
 _DECLARATION = re.compile(r"\ufeff?<\?xml[^>]*>")
 
 
-def _elements(data: bytes, depth: int, tag: str, last: str = "") -> Iterator[Any]:
-    """The elements of this name at this depth in their order, up to the end of `last`, which holds them; each
-    is forgotten once it was read. What stands within one of them is a part of it, whatever its name.
-
-    A character that XML, or the encoding, does not have is replaced: one of a record would make the file no
-    XML.
-    """
+def xml_of(data: bytes) -> bytes:
+    """The same XML in UTF-8. A character that XML, or the encoding, does not have is replaced: one of a
+    record would make the file no XML."""
 
     def character(one: re.Match[str]) -> str:
         code = int(one[1], 16) if one[1] else int(one[2])
@@ -251,9 +247,14 @@ def _elements(data: bytes, depth: int, tag: str, last: str = "") -> Iterator[Any
     declared = _DECLARED.match(data)
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
     text = data.decode(declared[1].decode() if declared else encoding, "replace")
-    data = _REFERENCE.sub(character, _NO_TEXT.sub("\ufffd", _DECLARATION.sub("", text, 1))).encode()
+    return _REFERENCE.sub(character, _NO_TEXT.sub("\ufffd", _DECLARATION.sub("", text, 1))).encode()
+
+
+def _elements(data: bytes, depth: int, tag: str, last: str = "") -> Iterator[Any]:
+    """The elements of this name at this depth in their order, up to the end of `last`, which holds them; each
+    is forgotten once it was read. What stands within one of them is a part of it, whatever its name."""
     parse, inside = need("openpyxl.xml.functions", "an Excel file").iterparse, 0
-    for event, element in parse(io.BytesIO(data), events=("start", "end")):
+    for event, element in parse(io.BytesIO(xml_of(data)), events=("start", "end")):
         inside += 1 if event == "start" else -1
         if event == "end" and inside == depth and element.tag == tag:
             yield element

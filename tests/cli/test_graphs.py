@@ -163,6 +163,58 @@ def test_a_weight_that_is_no_number_has_one_meaning(tmp_path, default):
     refuse((lambda: read_graph(path), "well-formed, every edge between two vertices", InputFileError))
 
 
+ODD = (
+    "1e5",
+    "1e+06",
+    "nan",
+    "NaN",
+    "NAN",
+    "+INF",
+    '"x"',
+    "[ a 1 ]",
+    "[ ]",
+    "9" * 5000,
+    "1_0",
+    "-1",
+    "\u00e9",
+    "0x1",
+)
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("key", ["weight", "length"])
+def test_no_weight_of_a_gml_file_refuses_it(tmp_path, key, odd):
+    """Neighbours differ in what stands in one edge: igraph writes 1e+06, of which networkx read no number."""
+    text = 'graph [ node [ id 0 label "a" ] node [ id 1 label "b" ] node [ id 2 label "c" ] {} ]'
+    edges = f"edge [ source 0 target 1 weight 2.5 ] edge [ source 1 target 2 weight 1 {key} {odd} ]"
+    given = read_graph(written(tmp_path, "a.gml", text.format(edges)), weighted=True)
+    number = {"1e5": 1e5, "1e+06": 1e6, "-1": -1.0, "1_0": 10.0}.get(odd, np.nan) if key == "weight" else 1.0
+    assert given.nodes == ("a", "b", "c") and given.graph["a"]["b"]["weight"] == 2.5
+    assert np.array_equal([given.graph["b"]["c"]["weight"]], [number], equal_nan=True)
+
+
+@pytest.mark.parametrize("odd", [b"\x01", b"\xff", b"&#1;", b"&#xD800;", b"&#1114112;"])
+def test_no_character_of_an_edge_refuses_its_file(tmp_path, odd):
+    """What an edge is called is private, and such a character made the file no XML."""
+    text = b'<graphml><graph><node id="a"/><node id="b"/>%s</graph></graphml>'
+    edge = b'<edge source="a" target="b"><data key="name">' + odd + b"</data></edge>"
+    (tmp_path / "a.graphml").write_bytes(text % edge)
+    given = read_graph(str(tmp_path / "a.graphml"))
+    assert given.nodes == ("a", "b") and given.graph.number_of_edges() == 1
+
+
+def test_what_networkx_writes_as_gml_is_read_alike(tmp_path):
+    graph = nx.Graph()
+    graph.add_nodes_from(["a \u00e9", 'b "[', 7, "z", "x&y", 1.5])
+    graph.add_weighted_edges_from([("a \u00e9", 'b "[', 0.25), (7, "z", 3), ("x&y", 1.5, float("inf"))])
+    nx.write_gml(graph, tmp_path / "a.gml")
+    given, same = read_graph(str(tmp_path / "a.gml"), weighted=True), nx.read_gml(tmp_path / "a.gml")
+    assert given.nodes == tuple(same.nodes)
+    weights = [nx.to_numpy_array(one, one.nodes) for one in (given.graph, same)]
+    weights[1][np.isinf(weights[1])] = np.nan  # no finite number
+    assert np.array_equal(*weights, equal_nan=True) and weights[0][0, 1] == 0.25
+
+
 def test_gml_without_labels_names_vertices_by_their_ids(tmp_path):
     path = tmp_path / "a.gml"
     path.write_text("graph [ node [ id 3 ] node [ id 7 ] edge [ source 3 target 7 ] ]")
