@@ -260,3 +260,11 @@ def test_bounded_variables_say_how_large_the_others_are(low, powers):
     assert Fraction(answer.certified_bound) <= truth
     assert answer.bound == pytest.approx(float(truth), rel=5e-6)
     assert answer.certified_bound == pytest.approx(float(truth), rel=5e-6)
+
+
+@pytest.mark.parametrize("power", [0, 3, 9, 30])
+def test_rows_of_a_matrix_have_units_of_their_own(power):
+    """Times ``diag(s, 1/s)`` from both sides it is the same inequality: 4 - y**2 >= (x - y)**2."""
+    s = Fraction(10) ** power
+    left = sd.minimize(x, [sd.PSD([[s * (2 - y), x - y], [x - y, (2 + y) / s]])])
+    agrees(left, -2 * 2**0.5)

@@ -18,13 +18,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...algebra.pickled_by_name import PickledByName
-from ...conic.svec import triangle
+from ...conic.svec import diagonal, triangle
 from ...reduction.bounds import VariableBounds
 from .entries import TINY
-from .identity import Identity
+from .identity import Block, Identity
 from .variable_units import choosing, ends, has_large_block, of_orbits, set_units, variable_exponents
 
 _SMALLEST = 2.0**-400
+_SPREAD = 1e4  # ratio of the diagonal entries of a matrix up to which they are left alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,12 +157,26 @@ def _scaling(
         largest = row_sizes(identity.gram, 1 / gram, column)
         for block, rows in zip(identity.blocks, identity.slices(), strict=True):
             if block.kind != "sos":
-                gram[rows] *= power_of_two(float(largest[rows].max(initial=0.0)))
+                row, col = triangle(block.side)
+                units = _matrix_rows(block, largest[rows][diagonal(block.side)])
+                own = units[row] * units[col]
+                gram[rows] *= own * power_of_two(float((largest[rows] / own).max(initial=0.0)))
     if free.size:
         top = row_sizes(identity.free, 1 / free, column)
         free *= np.exp2(np.round(np.log2(np.where(top > 0, top, 1.0))))
     result = Scaling(column, gram, free, _scaled_bounds(bounds, exponent), exponent)
     return result if result.trivial or _is_exact(identity, result, ends) else None, *ends
+
+
+def _matrix_rows(block: Block, diagonals: np.ndarray) -> np.ndarray:
+    """Factors of the rows of a matrix's multiplier, which bring the diagonal of that matrix to size one,
+    where it is of sizes far from each other."""
+    known, entry = diagonals[diagonals > 0], block.entry
+    if block.kind != "psd" or entry is None or not known.size or known.max() < _SPREAD * known.min():
+        return np.ones(diagonals.size)
+    size = np.zeros(int(entry.max()) + 1)
+    np.maximum.at(size, entry, diagonals)
+    return np.exp2(np.rint(np.log2(np.where(size > 0, size, 1.0)) / 2))[entry]
 
 
 def _is_exact(identity: Identity, scaling: Scaling, column: tuple[float, float]) -> bool:
