@@ -255,6 +255,11 @@ class Multiplier(PickledByName):
         """The multiplier in other variables."""
         if self.polynomial is not None:
             return replace(self, polynomial=_replaced(self.polynomial, by))
+        if not any(c for c, _ in by.values()):  # no monomial becomes a sum
+            size = [math.prod(by[v][1] for v in row if v in by) for row in self.basis]
+            rows = [[v * a * b for v, b in zip(row, size)] for row, a in zip(self.matrix.tolist(), size)]
+            made = Multiplier.weighing(self.kind, self.index, self.basis, rows, self.entry)
+            return replace(made, target=self.target)
         squares = [(w, terms_of(_replaced(q, by))) for w, q in self.squares()]
         return replace(Multiplier.of_squares(self.kind, self.index, squares), target=self.target)
 

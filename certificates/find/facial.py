@@ -24,7 +24,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from flint import fmpq, fmpq_mat, fmpz_mat
 
-from certificates.exact import Terms, add_to, fraction, value_at
+from certificates.exact import Terms, add_to, fraction, places_below_one, value_at
 from certificates.find.optimum import MOST_ZEROS, refined, relations
 from certificates.find.rounding import (
     Linear,
@@ -147,13 +147,16 @@ class Faces:
         parts = [*(g[np.tril_indices(g.shape[0])] for g in grams), np.asarray(free)]
 
         def proof(rounded: Callable[[np.ndarray], list[fmpq]]) -> Proof:
-            changed = equations.corrected([v for part in parts for v in rounded(part)], system.goal)
+            unit = fmpq(2) ** system.rounder.height
+            changed = equations.corrected(
+                [v for part in parts for v in rounded(part)], [v * unit for v in system.goal]
+            )
             if changed is None:
                 raise NotCertifiable("the identity has no exact solution on the face that the kernels leave")
-            return self._assemble(system, changed)
+            return self._assemble(system, [v / unit for v in changed])
 
         short = [partial(_multiples, d) for d in _DENOMINATORS if entries <= _SHORT]
-        return first(proof, [*short, *(partial(dyadic, bits=bits + system.rounder.unit) for bits in _BITS)])
+        return first(proof, [*short, *(partial(dyadic, bits=bits) for bits in _BITS)])
 
     def _assemble(self, system: Linear, numbers: list[fmpq]) -> Proof:
         rounder = system.rounder
@@ -193,19 +196,24 @@ def _shortened(w: fmpz_mat) -> fmpz_mat:
 def _inside(
     system: Linear, bases: list[fmpz_mat], matrix: list[dict[int, fmpq]]
 ) -> tuple[list[np.ndarray], np.ndarray, float] | None:
-    """Float multipliers on the face, as far inside as possible (margin t <= 1); None without convergence."""
+    """Float multipliers on the face, as far inside as possible (margin t <= 1), in the unit of the target;
+    None without convergence."""
     sides = [w.ncols() for w in bases]
     kept = [n for n in sides if n]
     if not kept:
         return None
     width = len(system.goal)
-    # columns of W of norm 1: the margin then means something
-    lengths = [np.sqrt((np.array(w.tolist(), dtype=float) ** 2).sum(axis=0)) for w in bases]
+    # columns of W of norm 1, constraints of size 1: the margin then means something
+    sizes = [[c for row in factor for p in row for c in p.values()] for factor in system.rounder.factors]
+    lengths = [
+        2.0 ** (-places_below_one(size) / 2) * np.linalg.norm(np.array(w.tolist(), dtype=float), axis=0)
+        for w, size in zip(bases, sizes, strict=True)
+    ]
     units = [np.outer(length, length)[triangle(length.size)] for length in lengths]
     factors = np.concatenate([np.ones(0), *(1.0 / (roots(n) * u) for n, u in zip(sides, units, strict=True))])
     gram = sp.csr_matrix(sp.diags_array(factors) @ in_floats(matrix, width))
     free = in_floats([effect for _, effect in system.free], width)
-    goal = np.array([float(v) for v in system.goal])
+    goal = np.ldexp([float(v) for v in system.goal], system.rounder.height)
     independent = independent_columns(sp.vstack([gram, free]).toarray())
     identity = Identity(
         blocks=tuple(Block("sos", (), mono.constant(n), ONE) for n in kept),

@@ -22,7 +22,7 @@ from certificates.find.rounding import NotCertifiable, Rounder, checked, first
 from certificates.find.separation import separate
 from certificates.find.univariate import is_univariate, univariate_proof
 from certificates.find.ways import SLACKS, Outcome, Way, outcome, proven, room
-from certificates.identity import Claim, translated
+from certificates.identity import Affine, Claim, translated
 from certificates.proof import Proof
 from sosdp.algebra.pickled_by_name import PickledByName
 from sosdp.progress import shown
@@ -151,11 +151,8 @@ class FloatCertificate(PickledByName):
     def _about_centre(self, way: Callable[[FloatCertificate], Proof]) -> Proof:
         """The proof by a way in variables about the centre that the solver saw, written in those given."""
         centre = self.result.centre
-        one, moved = Fraction(1), centre.by_id.items()
-        claim = translated(self.claim, {v: (c, one) for v, c in moved})
-        proof = way(replace(self, result=centre.answer, claim=claim))
-        given = proof.translated({v: (-c, one) for v, c in moved})
-        return checked(given.claim, given.multipliers)
+        by = {v: (c, Fraction(1)) for v, c in centre.by_id.items()}
+        return _back(way(replace(self, result=centre.answer, claim=translated(self.claim, by))), by)
 
     def _near(self, slacks: tuple[float, ...], places: tuple[int, ...]) -> Proof:
         """A proof at the smallest slack that works, in the first of these ways that finds one."""
@@ -227,8 +224,14 @@ class FloatCertificate(PickledByName):
         return first(at, slacks)
 
     def on_face(self, claim: Claim) -> Proof:
-        """A proof with singular Gram matrices, of rational kernel (see `certificates.find.facial`)."""
-        return Faces(claim, self.dual, self.squares).prove(self.minimisers)
+        """A proof with singular Gram matrices, of rational kernel (see `certificates.find.facial`), in the
+        units of variables that the engine chose."""
+        ids = claim.ids if claim.is_scalar else []
+        units = dict(zip(ids, map(Fraction, self.result.scaling.points(np.array(ids, dtype=int)))))
+        by = {v: (Fraction(0), unit) for v, unit in units.items() if unit != 1}
+        near = [{v: c / float(units.get(v, 1)) for v, c in z.items()} for z in self.minimisers]
+        proof = Faces(translated(claim, by) if by else claim, self.dual, self.squares).prove(near)
+        return _back(proof, by) if by else proof
 
     @cached_property
     def minimisers(self) -> tuple[dict[int, float], ...]:
@@ -345,6 +348,12 @@ class FloatCertificate(PickledByName):
     def _round(self, claim: Claim, dual: Any, places: tuple[int, ...]) -> Proof:
         """Round to each number of bits in turn until the checker accepts; raises NotCertifiable."""
         return Rounder(claim, dual, self.squares).proof(places)
+
+
+def _back(proof: Proof, by: Affine) -> Proof:
+    """The proof, checked, in the variables that were replaced."""
+    given = proof.translated({v: (-c / w, 1 / w) for v, (c, w) in by.items()})
+    return checked(given.claim, given.multipliers)
 
 
 def mixture(near: DualData, inner: DualData, weight: float) -> DualData:

@@ -18,6 +18,10 @@ def bell(unit):
     return sd.maximize(unit * (a[0] * (b[0] + b[1]) + a[1] * (b[0] - b[1])), level="1+AB")
 
 
+def box(unit):
+    return sd.System(x >= 0, x <= unit, y >= 0, y <= unit)
+
+
 @pytest.mark.parametrize(
     "state",
     [
@@ -28,6 +32,11 @@ def bell(unit):
         lambda: sd.minimize_trigonometric([0, 1e-300], []),
         lambda: sd.minimize_trigonometric([1e9, 1, 1], []),
         lambda: bell(1e-9),
+        # on a face of the cone: the units of the objective, of constraints, and of variables
+        lambda: sd.minimize(Fraction(1, 10**100) * (x**3 / 10**6 - x * y), box(1)),
+        lambda: sd.minimize(x**3 - x * y, box(Fraction(1, 10**6))),
+        lambda: sd.minimize((x**3 - x * y) / 10**6, [x >= 0, x <= Fraction(1, 10**6), y >= 0, y <= 1]),
+        lambda: sd.minimize(x, [sd.PSD([[1e9, x], [x, 1e-9]])]),
     ],
 )
 def test_a_bound_is_as_near_as_in_other_units(state):
@@ -35,6 +44,12 @@ def test_a_bound_is_as_near_as_in_other_units(state):
     proof = certificates.extract(result).exact()
     gap = abs(Fraction(result.certified_bound) - proof.bound)
     assert proof.verify() and gap <= Fraction(1e-6) * min(abs(Fraction(result.bound)), 1)
+
+
+def test_large_units_are_units_too():
+    result = sd.minimize(10**100 * (x**3 - x * y), box(1))
+    proof = certificates.extract(result).exact()
+    assert proof.verify() and abs(result.certified_bound / float(proof.bound) - 1) <= 1e-6
 
 
 def test_the_optimum_far_from_zero_is_attained():
