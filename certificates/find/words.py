@@ -9,7 +9,7 @@ bound below the solver's value has a proof; without, squares need an inside.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from certificates.exact import below_one, binary, exact_number, nice_fraction, short_decimal
+from certificates.find.commutators import commutators, stages
 from certificates.find.rounding import NotCertifiable, first
 from certificates.find.word_claims import BITS, Claimed, Terms, Word
-from certificates.find.word_classes import WordClasses, stages
 from certificates.kernel import NotProven, rank, within
 from certificates.kernel_words import ONE, WORK, Problem
 from certificates.proof import WordProof
@@ -70,8 +70,8 @@ class _Writer:
         self.claimed, self.problem = claimed, claimed.problem
         self.statement, self.blocks, self.multipliers = result.statement, result.blocks, result.multipliers
         place = claimed.place
-        letters = sorted(place, key=place.__getitem__)
-        self.group = [(0, *(place[int(g.image[k])] for k in letters)) for g in self.statement.group]
+        self.layout, self.letters = result.layout, sorted(place, key=place.__getitem__)
+        self.group = [(0, *(place[int(g.image[k])] for k in self.letters)) for g in self.statement.group]
         self.given = {name: [rows[0][0] for rows in listed] for name, listed in self.problem._given.items()}
         norms = enumerate(self.statement.norms)
         self.sizes = {self.claimed.place[k]: math.log2(n) for k, n in norms if 0 < n < math.inf}
@@ -97,8 +97,7 @@ class _Writer:
                 self._subtract(self.problem._form(_cells(basis, gram, ONE)))
             else:
                 self._constrained(block, basis, gram)
-        self._absorbed(plain)
-        low = self.rest.pop((), Fraction(0)) - sum((self._priced(*block) for block in plain), Fraction(0))
+        low = self._absorbed(plain) - sum((self._priced(*block) for block in plain), Fraction(0))
         return self._written(low, wanted)
 
     # --------------------------------------------------------------------------- what is rounded
@@ -182,48 +181,65 @@ class _Writer:
         for w, c in pairs:
             self.rest[w] = self.rest.get(w, Fraction(0)) - weight * c
 
-    def _absorbed(self, plain: list[tuple[list[Terms], Gram]]) -> None:
-        """Entries of the squares take what is missing, from the largest word down; each is led by one."""
+    def _absorbed(self, plain: list[tuple[list[Terms], Gram]]) -> Fraction:
+        """Entries of the squares take what is missing, from the largest word down; each is led by one.  The
+        constant that is left."""
         entries = []
         for basis, gram in plain:
             for i, u in enumerate(basis):
                 for j, v in enumerate(basis[: i + 1]):
                     cells = [(1, u, ONE, v), (1, v, ONE, u)][: 1 + (i != j)]
                     entries.append((gram, i, j, self.problem._form(cells)))
-        words = {w for *_, entry in entries for w, _ in entry} | self.rest.keys()
-        classes = WordClasses(self.problem, self.statement.tracial, self.group, words)
-        self.rest = classes.terms(self.rest.items())
-        places: dict[Word, list] = {}
+        in_classes, word_of = self._classes({w for *_, p in entries for w, _ in p} | self.rest.keys())
+        rest, places = in_classes(self.rest.items()), dict[int, list]()
         for gram, i, j, written in entries:
-            entry = classes.terms(written)
-            lead = max(entry, key=lambda w: (len(w), w), default=())
-            if lead:
-                places.setdefault(lead, []).append((gram, i, j, entry))
-        todo = sorted(places.keys() | self.rest.keys(), key=lambda w: (len(w), w), reverse=True)
-        for word in todo:
-            missing = self.rest.get(word, Fraction(0))
-            if not missing or not word:
+            entry = in_classes(written)
+            places.setdefault(max(entry, default=0), []).append((gram, i, j, entry))
+        for k in sorted(places.keys() | rest.keys(), reverse=True):
+            missing = rest.get(k, Fraction(0))
+            if not missing or not k:
                 continue
-            result = places.get(word, []) or self._paired(word, classes, plain)
-            whole = sum(entry[word] ** 2 for *_, entry in result)
+            result = places.get(k, []) or self._paired(word_of[k], in_classes, plain)
+            whole = sum(entry[k] ** 2 for *_, entry in result)
             for n, (gram, i, j, entry) in enumerate(result):
-                share = self._dyadic(missing * entry[word] / whole, 8)
+                share = self._dyadic(missing * entry[k] / whole, 8)
                 if n == len(result) - 1:
-                    share = self.rest[word] / entry[word]
+                    share = rest[k] / entry[k]
                 gram[i][j] += share
                 gram[j][i] += share if i != j else 0
-                self._subtract(entry.items(), share)
-        wrong = [w for w, c in self.rest.items() if c and w]
+                for other, c in entry.items():
+                    rest[other] = rest.get(other, Fraction(0)) - share * c
+        wrong = [k for k, c in rest.items() if c and k]
         if wrong:
-            raise NotCertifiable(f"the identity does not close at {self.claimed.text(wrong[0])}")
+            raise NotCertifiable(f"the identity does not close at {self.claimed.text(word_of[wrong[0]])}")
+        return rest.get(0, Fraction(0))
 
-    def _paired(self, word: Word, classes: WordClasses, plain: list) -> list:
+    def _classes(self, words: Iterable[Word]) -> tuple[Callable[[Iterable], dict[int, Fraction]], dict]:
+        """A function of polynomials in these words and their adjoints: what its Hermitian part is by classes
+        of words of one expectation, numbered from that of 1 on, short ones first; and a word of each."""
+        listed, tables = [*words], self.layout.tables
+        rows = tables.rows([tuple(self.letters[a - 1] for a in w if a) for w in listed])
+        rows[:, 0] = [w.count(0) for w in listed]
+        _, number, factor = self.layout.classes.represented(rows)
+        known = dict(
+            zip(listed, zip(number.tolist(), map(Fraction, factor.tolist()), strict=True), strict=True)
+        )
+
+        def in_classes(p: Iterable[tuple[Word, Fraction]]) -> dict[int, Fraction]:
+            total: dict[int, Fraction] = {}
+            for (k, f), c in ((known[w], c) for w, c in p):
+                total[k] = total.get(k, Fraction(0)) + c * f
+            return {k: c for k, c in total.items() if c and k >= 0}
+
+        return in_classes, {k: w for w, (k, _) in known.items()}
+
+    def _paired(self, word: Word, in_classes: Callable, plain: list) -> list:
         """A Gram matrix of two words more, u and v with u* v the word, as `_absorbed` has entries."""
         u, v = self.problem._star(((word[: len(word) // 2], ONE[0][1]),)), word[len(word) // 2 :]
         gram = [[Fraction(0)] * 2 for _ in range(2)]
         pairs = [(1, u, ONE, ((v, ONE[0][1]),)), (1, ((v, ONE[0][1]),), ONE, u)]
-        entry = classes.terms(self.problem._form(pairs))
-        if len(u) != 1 or abs(u[0][1]) != 1 or max(entry, key=lambda w: (len(w), w), default=()) != word:
+        entry = in_classes(self.problem._form(pairs))
+        if len(u) != 1 or abs(u[0][1]) != 1 or [*in_classes(((word, ONE[0][1]),))] != [max(entry, default=0)]:
             raise NotCertifiable(f"no square reaches {self.claimed.text(word)}, whose coefficient is rounded")
         plain.append(([u, ((v, ONE[0][1]),)], gram))
         return [(gram, 0, 1, entry)]
@@ -388,7 +404,7 @@ class _Writer:
     def _commutators(self, problem: Problem, total: Terms) -> dict[tuple[str, str], Fraction]:
         """Multiples of u v - v u, by words, that turn a sum into what is asked."""
         gap = dict(problem._sum([*problem._question, *((w, -c) for w, c in total)]))
-        moved = WordClasses(problem, True, [], gap).commutators(gap)
+        moved = commutators(problem, gap)
         return {(self.claimed.text(u), self.claimed.text(v)): c for (u, v), c in moved.items()}
 
 

@@ -13,7 +13,7 @@ import certificates
 import sosdp as sd
 from certificates import kernel_words
 from certificates.checker.words import sentence
-from certificates.find.word_classes import stages
+from certificates.find.commutators import stages
 from certificates.proof import WordProof
 from sosdp.model.problem_file import load_problem
 from tests.certificates.test_kernel_words import value
