@@ -125,10 +125,12 @@ def _bins(arguments: Namespace) -> Any:
 def _fields(release: Release, described: Fields) -> Fields:
     confidence, bounds = (release.public.get(name) for name in ("confidence", "bounds"))
     listed = [f"{name}: {_text(ends)}" for name, ends in (bounds or {}).items()]
+    reads = [f"{name}: {form}" for name, form in release.public.get("reads", {}).items()]
     rows, most = release.value["rows"], FEW if described else SHOWN
     return {
         **promise_fields(release.to_dict()),
         "bounds": None if not listed else f"{', '.join(listed)}; {ENTRIES}",
+        "reads": "; ".join(reads) or None,
         "interval": None
         if confidence is None
         else f"{confidence:.0%}, for the noise, of this table's entries",

@@ -9,9 +9,10 @@ from __future__ import annotations
 import datetime as dates
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -19,16 +20,17 @@ from pathlib import Path
 from typing import Any
 
 from sosdp.privacy.inputs import TRUTHS, number_in, plain
+from sosdp.privacy.spelling import KEYS, Spelling, texts_of
 
 FORMAT = "sosdp-schema/1"
 
 _KEYS = {"format", "columns", "separator", "header", "encoding", "owner"}
 _COLUMN_KEYS = {
-    "integer": {"low", "high", "decimal"},
-    "number": {"low", "high", "decimal"},
-    "category": {"values"},
-    "date": {"low", "high", "format"},
-    "boolean": set(),
+    "integer": {"low", "high", "na_values", *KEYS},
+    "number": {"low", "high", "na_values", *KEYS},
+    "category": {"values", "na_values"},
+    "date": {"low", "high", "format", "na_values"},
+    "boolean": {"true_values", "false_values", "na_values"},
 }
 _MEANT = {  # names that other tools have for types
     **dict.fromkeys(("float", "double", "numeric", "decimal"), "number"),
@@ -38,6 +40,7 @@ _MEANT = {  # names that other tools have for types
     "bool": "boolean",
 }
 EPOCH = dates.datetime(1970, 1, 1)
+_ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?")
 _TIMES = ("%H", "%I", "%M", "%S", "%f", "%X", "%c")
 
 
@@ -105,8 +108,9 @@ class Column:
     Attributes:
         low, high: bounds, of integers whole numbers; of dates in days since 1970; of a category 0 and the
             last place.
-        values: the categories. format: of dates, for `strptime`. decimal: the decimal mark.
-        truths: whether it was stated as a "boolean".
+        values: the categories. format: of dates, for `strptime`; "" for ISO texts. spelling: of numbers.
+        truths: whether it was stated as a "boolean"; words: its own texts of false and true, if any.
+        missing: texts, and codes: numbers (of dates days), that say that an entry is missing.
     """
 
     name: str
@@ -115,8 +119,16 @@ class Column:
     high: float
     values: tuple[str, ...] = ()
     format: str = ""
-    decimal: str = "."
+    spelling: Spelling = Spelling()
     truths: bool = False
+    words: tuple[tuple[str, ...], ...] = ()
+    missing: tuple[str, ...] = ()
+    codes: tuple[float, ...] = ()
+
+    @property
+    def is_named(self) -> bool:
+        """Whether an entry is one of some names, whatever its type."""
+        return self.type == "category" or bool(self.words)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -125,13 +137,47 @@ class Column:
 
     def read(self, text: str) -> float:
         """The entry as a number within the bounds, NaN where it cannot be read: a function of this text."""
-        if self.type == "category":
-            name = named(text, self.values)
-            return math.nan if name is None else float(self.values.index(name))
-        result = self._date(text.strip()) if self.type == "date" else number_in(text, self.decimal)
-        if self.type == "integer" and result != math.floor(result if result == result else 0.0):
+        if self.missing and text.strip() in self.missing:
             return math.nan
-        return min(max(result, self.low), self.high) if result == result else math.nan
+        return self.within(self._spelled(text))
+
+    def within(self, number: float) -> float:
+        """A number as an entry: within the bounds; NaN for codes of what is missing, for what is not finite,
+        and of integers for what is not whole."""
+        if not math.isfinite(number) or number in self.codes:
+            return math.nan
+        if self.type == "integer" and number != math.floor(number):
+            return math.nan
+        return min(max(number, self.low), self.high)
+
+    def _spelled(self, text: str) -> float:
+        """The number that a text spells, NaN for none."""
+        if self.type == "date":
+            return self._date(text.strip())
+        if not self.is_named:
+            return self.spelling.number(text)
+        name = named(text, self.values or sum(self.words, ()))
+        if name is None:
+            return math.nan
+        return float(self.values.index(name) if self.values else name in self.words[1])
+
+    @property
+    def form(self) -> str:
+        """How entries are written that can be read, in a few words."""
+        numbers = ", ".join((f"1234{self.spelling.decimal}5", *self.spelling.units))
+        if self.spelling.thousands:
+            numbers = numbers.replace("1234", f"1{self.spelling.thousands}234", 1)
+        if self.is_named:
+            return "one of " + ", ".join(self.values or sum(self.words, ()))
+        if self.type == "date":
+            return f"dates as {self.format or '2030-01-31, or with a time'}"
+        if self.truths:
+            return "true, false, 1 or 0"
+        return (
+            f"whole numbers, none as 2{self.spelling.decimal}5"
+            if self.type == "integer"
+            else f"numbers as {numbers}"
+        )
 
     @property
     def ends(self) -> list[Any]:
@@ -150,8 +196,9 @@ class Column:
 
     @property
     def is_timed(self) -> bool:
-        """Whether its dates have a time of the day."""
-        return self.type == "date" and any(mark in self.format for mark in _TIMES)
+        """Whether its dates have a time of the day: by the format, or by the bounds where there is none."""
+        timed = any(mark in self.format for mark in _TIMES)
+        return self.type == "date" and (timed or not (self.format or self.low % 1 == self.high % 1 == 0))
 
     def shown(self, value: float, side: int = 0) -> Any:
         """A number as people read it: dates as ISO texts; side -1 and 1 round ends of intervals outwards."""
@@ -166,7 +213,9 @@ class Column:
 
     def _date(self, text: str) -> float:
         try:
-            return days(dates.datetime.strptime(text, self.format))
+            if self.format:
+                return days(dates.datetime.strptime(text, self.format))
+            return days(dates.datetime.fromisoformat(text)) if _ISO.fullmatch(text) else math.nan
         except (ValueError, OverflowError):  # not a date of this form
             return math.nan
 
@@ -229,24 +278,48 @@ def _column(name: str, entry: Any) -> Column:
         meant = f"; for {kind!r} say {_MEANT[kind]!r}" if isinstance(kind, str) and kind in _MEANT else ""
         raise SchemaError(f"columns.{name}.type: one of {', '.join(_COLUMN_KEYS)} is expected{meant}")
     _known(entry, _COLUMN_KEYS[kind] | {"type"}, f"columns.{name}.")
+    missing = texts_of(entry["na_values"]) if "na_values" in entry else ()
+    if missing is None:
+        raise SchemaError(f"columns.{name}.na_values: a list of texts or numbers is expected")
     if kind == "category":
         values = entry.get("values")
         texts = [str(value) for value in values] if isinstance(values, list) else []
         if not texts or len(set(texts)) < len(texts):
             raise SchemaError(f"columns.{name}.values: a list of distinct values is expected")
-        return Column(name, kind, 0.0, float(len(texts) - 1), tuple(texts))
+        if {*texts} & {*missing}:
+            raise SchemaError(f"columns.{name}.na_values: none of the values is expected")
+        return Column(name, kind, 0.0, float(len(texts) - 1), tuple(texts), missing=missing)
     if kind == "boolean":
-        return Column(name, "integer", 0.0, 1.0, truths=True)
-    form, decimal = entry.get("format", "%Y-%m-%d" if kind == "date" else ""), entry.get("decimal", ".")
-    if kind == "date" and not (isinstance(form, str) and form):
+        return _truths_of(name, entry, missing)
+    form = entry.get("format", "")
+    if kind == "date" and (not isinstance(form, str) or ("format" in entry and not form)):
         raise SchemaError(f"columns.{name}.format: a format of strptime is expected")
-    if decimal not in (".", ","):
-        raise SchemaError(f'columns.{name}.decimal: "." or "," is expected')
+    try:
+        spelling = Spelling.of(entry)
+    except ValueError as error:
+        raise SchemaError(f"columns.{name}.{error}") from None
     low = _bound(entry.get("low"), kind, f"columns.{name}.low", math.ceil)
     high = _bound(entry.get("high"), kind, f"columns.{name}.high", math.floor)
     if low > high:
         raise SchemaError(f"columns.{name}: low <= high is expected, of integers with one between them")
-    return Column(name, kind, low, high, (), form, decimal)
+    return _coded(Column(name, kind, low, high, (), form, spelling, missing=missing))
+
+
+def _truths_of(name: str, entry: Mapping[str, Any], missing: tuple[str, ...]) -> Column:
+    """A column of truths, with texts of its own where the schema gives both."""
+    words = tuple(texts_of(entry[key]) or () for key in ("false_values", "true_values") if key in entry)
+    if words and not (
+        len(words) == 2 and all(words) and len({*words[0], *words[1], *missing}) == len(sum(words, missing))
+    ):
+        raise SchemaError(
+            f"columns.{name}: true_values and false_values are two lists that have no text in common"
+        )
+    return _coded(Column(name, "integer", 0.0, 1.0, truths=True, words=words, missing=missing))
+
+
+def _coded(column: Column) -> Column:
+    """With the numbers among its texts for missing entries."""
+    return replace(column, codes=tuple(x for x in map(column._spelled, column.missing) if x == x))
 
 
 def _bound(value: Any, kind: str, place: str, inwards: Callable[[float], int]) -> float:

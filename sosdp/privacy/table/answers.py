@@ -162,7 +162,7 @@ def _public(question: Question) -> dict[str, Any]:
         facts |= {"confidence": 1 - ALPHA, "interval": question.interval}
     bounded = [column for column in question.columns if column.type != "category"]
     if bounded:
-        facts["bounds"] = {c.name: c.ends for c in bounded}
+        facts |= {"bounds": {c.name: c.ends for c in bounded}, "reads": {c.name: c.form for c in bounded}}
     if question.groups is not None:
         facts["by"] = question.groups.column
     if question.unit.adjacency.unit == "user":

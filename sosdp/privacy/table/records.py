@@ -220,7 +220,7 @@ def entries(values: Any, column: Column) -> npt.NDArray[np.float64]:
     """The numbers of some entries, as `Column.read` gives them for texts."""
     kind = getattr(getattr(values, "dtype", None), "kind", "O")
     with no_warnings():
-        if kind in "biuf" and column.type not in ("category", "date"):  # numbers are no dates
+        if kind in "biuf" and column.type != "date" and not column.is_named:  # numbers are no dates
             numbers = np.asarray(values, dtype=np.float64)
         elif kind == "M" and column.type == "date":
             numbers = _in_days(values)
@@ -230,7 +230,8 @@ def entries(values: Any, column: Column) -> npt.NDArray[np.float64]:
             return np.array([_entry(value, column, read) for value in members], dtype=np.float64)
         if column.type == "integer":
             numbers = np.where(numbers == np.floor(numbers), numbers, math.nan)
-        return np.clip(np.where(np.isinf(numbers), math.nan, numbers), *column.bounds)
+        missing = np.isinf(numbers) | np.isin(numbers, column.codes)
+        return np.clip(np.where(missing, math.nan, numbers), *column.bounds)
 
 
 def _in_days(values: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
@@ -247,15 +248,12 @@ def _in_days(values: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
 
 def _entry(value: Any, column: Column, read: Callable[[str], float]) -> float:
     """One entry of any kind: a text as in a file, a number as such, a date in days; never raises."""
-    if column.type == "category":
+    if column.is_named:
         text = text_of(value)
         return math.nan if text is None else read(text)
     if issubclass(type(value), str):
         return read(str.__str__(value))
-    number = _days(value) if column.type == "date" else as_float(value)
-    if not math.isfinite(number) or (column.type == "integer" and number != math.floor(number)):
-        return math.nan
-    return min(max(number, column.low), column.high)
+    return column.within(_days(value) if column.type == "date" else as_float(value))
 
 
 def _days(value: Any) -> float:
