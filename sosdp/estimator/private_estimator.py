@@ -24,6 +24,7 @@ from sosdp.laboratory.convex import Minimiser
 from sosdp.laboratory.packing import PackingProgram
 from sosdp.laboratory.release import check_report, release_statistic
 from sosdp.laboratory.report import StabilityReport, Undecided
+from sosdp.privacy.arguments import interval
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED, Guarantee
 from sosdp.privacy.guarantee.release import Release
@@ -72,7 +73,7 @@ def private_estimator(
     *,
     epsilon: float,
     delta: float = 0.0,
-    output: VectorOutput | None = None,
+    output: VectorOutput | tuple[float, float] | None = None,
     sampler: Sampler | None = None,
     adjacency: str = ONE_RECORD_REPLACED,
     insecure_seed: int | None = None,
@@ -87,7 +88,8 @@ def private_estimator(
             (output perturbation: Gaussian noise, needs delta > 0 and `output`); or the report of a statistic,
             `sosdp.stability(...)` (discrete Laplace noise, pure epsilon).
         epsilon, delta: budget.
-        output: see `VectorOutput`; output perturbation only.
+        output: of output perturbation a `VectorOutput`; of a report a pair (low, high) of public numbers
+            between which the statistic lies, and what is released too.
         sampler: of the exponential mechanism, exact; by default the lattice is listed, or layered rejection.
         adjacency: for the guarantee; the one that the program's proof is about, which is one record replaced
             but for a `StrongConvexProgram` that says nothing about it.
@@ -121,7 +123,9 @@ class PrivateEstimator(FitFirst, Parameters):
     program: Program = Field(None, "what is estimated")
     epsilon: float = Field(None, "budget", default=1.0, kw_only=True)
     delta: float = Field(None, "budget; output perturbation only", default=0.0, kw_only=True)
-    output: VectorOutput | None = Field(None, "of output perturbation", default=None, kw_only=True)
+    output: VectorOutput | tuple[float, float] | None = Field(
+        None, "of output perturbation, or of a report a public pair (low, high)", default=None, kw_only=True
+    )
     sampler: Sampler | None = Field(None, "of the exponential mechanism", default=None, kw_only=True)
     adjacency: str = Field(None, "for the guarantee", default=ONE_RECORD_REPLACED, kw_only=True)
     insecure_seed: int | None = Field(None, "tests only; voids the guarantee", default=None, kw_only=True)
@@ -140,7 +144,7 @@ class PrivateEstimator(FitFirst, Parameters):
         elif isinstance(self.program, StrongConvexProgram):
             _check_convex_program(self.program, self.output, self.delta)
         elif isinstance(self.program, StabilityReport):
-            _check_report(self.program)
+            _check_report(self.program, self.output)
         elif not isinstance(self.program, ConsensusProgram | PackingProgram):
             raise TypeError(
                 "a program is a ConsensusProgram, a PackingProgram, a ScoreProgram or a StrongConvexProgram, "
@@ -185,7 +189,7 @@ class PrivateEstimator(FitFirst, Parameters):
         if isinstance(self.program, ConsensusProgram | PackingProgram):
             return self._drawn(self.program, X)
         if isinstance(self.program, StabilityReport):
-            return release_statistic(self._terms(), self.program, X)
+            return release_statistic(self._terms(), self.program, X, output=self.output)
         return self._by_projection(self.program, X)
 
     def _by_score(self, program: ScoreProgram, data: Any) -> Release:
@@ -204,7 +208,7 @@ class PrivateEstimator(FitFirst, Parameters):
 
     def _by_projection(self, program: StrongConvexProgram, data: Any) -> Release:
         output = self.output
-        assert output is not None and program.solve is not None
+        assert isinstance(output, VectorOutput) and program.solve is not None
         if isinstance(program.solve, Minimiser):
             program.solve.check(data)
         centre = np.full(output.size, (float(output.low) + float(output.high)) / 2.0)
@@ -232,7 +236,11 @@ class PrivateEstimator(FitFirst, Parameters):
         )
 
 
-def _check_report(report: StabilityReport) -> None:
+def _check_report(report: StabilityReport, output: Any) -> None:
+    if output is not None and not (isinstance(output, list | tuple) and len(output) == 2):
+        raise ValueError("output: of a statistic a pair (low, high) of public numbers is expected")
+    if output is not None:
+        interval(*output)
     try:
         check_report(report)
     except Undecided as error:
@@ -278,12 +286,12 @@ def _check_score_program(program: ScoreProgram, sampler: Sampler | None) -> None
         )
 
 
-def _check_convex_program(program: StrongConvexProgram, output: VectorOutput | None, delta: float) -> None:
+def _check_convex_program(program: StrongConvexProgram, output: Any, delta: float) -> None:
     if program.solve is None:
         raise MissingFact(
             "a solver", "Pass solve=(data -> (minimiser, certified distance)) to the StrongConvexProgram."
         )
-    if output is None:
+    if not isinstance(output, VectorOutput):
         raise MissingFact(
             "a public range and accuracy",
             "Give output=VectorOutput(size, low, high, distance): the box of the minimiser, and the "

@@ -15,6 +15,7 @@ from sosdp.laboratory.domain import Domain, Record
 from sosdp.laboratory.report import StabilityReport
 from sosdp.laboratory.statistic import changes, symbols
 from sosdp.laboratory.tracing import evaluate
+from sosdp.privacy.arguments import interval
 from sosdp.privacy.guarantee.condition import Charged, Claim, Fact
 from sosdp.privacy.guarantee.evidence import Evidence, Law
 from sosdp.privacy.guarantee.release import Release
@@ -43,7 +44,9 @@ def check_report(report: StabilityReport) -> None:
 
 
 @on_terms("private_estimator.statistic", adjacency="one record (replace)")
-def release_statistic(terms: Terms, report: StabilityReport, data: Any) -> Release:
+def release_statistic(
+    terms: Terms, report: StabilityReport, data: Any, *, output: tuple[Any, Any] | None = None
+) -> Release:
     """The statistic of a proven report, evaluated exactly, plus discrete Laplace noise: pure epsilon.
 
     Parameters
@@ -54,6 +57,8 @@ def release_statistic(terms: Terms, report: StabilityReport, data: Any) -> Relea
         Of `sosdp.stability`, status ``"proven"``.
     data
         n records of the public shape; each is put into its public set by itself.
+    output
+        Public numbers between which the statistic lies; what is released lies there, and in `value_range`.
 
     Raises
     ------
@@ -66,6 +71,8 @@ def release_statistic(terms: Terms, report: StabilityReport, data: Any) -> Relea
     bits = terms.bits()
     scale = STEPS / Fraction(epsilon)
     noisy = counted + discrete_laplace(scale, bits)
+    ends = [value_range(report), *([] if output is None else [interval(*output)])]
+    low, high = (choice(pair[k] for pair in ends) for k, choice in enumerate((max, min)))
     exact = proves(report)
     held: dict[str, Any] | None = None
     if exact:
@@ -74,7 +81,7 @@ def release_statistic(terms: Terms, report: StabilityReport, data: Any) -> Relea
     sentence: type[str] = Fact if exact else Charged if report.made else Claim
     near = f"sensitivity of the statistic at most {float(upper):.6g}: {report.statement}"
     return terms.seal(
-        float_near(step * noisy),
+        float_near(Fraction(min(max(step * noisy, low), high))),
         terms.guarantee(sentence(near)),
         bits,
         evidence=Evidence(
@@ -134,14 +141,27 @@ def _terms(p: Polynomial) -> list[Any]:
 
 def whole_value(report: StabilityReport, data: Any) -> tuple[int, Fraction]:
     """The statistic in steps of a public size, rounded down: it moves by at most `STEPS`."""
-    records = inside(report, data)
-    if report.polynomial is None:
-        value = report.program.value(records)
-    else:
-        point = {f"r{i}_{k}": x for i, record in enumerate(records) for k, x in enumerate(record)}
-        value = evaluate(report.polynomial, point)
     step = report.sensitivity / STEPS
-    return value // step, step
+    return _value(report, inside(report, data)) // step, step
+
+
+def _value(report: StabilityReport, records: Sequence[Record]) -> Fraction:
+    """The statistic of exact records."""
+    if report.polynomial is None:
+        return Fraction(report.program.value(records))
+    point = {f"r{i}_{k}": x for i, record in enumerate(records) for k, x in enumerate(record)}
+    return evaluate(report.polynomial, point)
+
+
+def value_range(report: StabilityReport) -> tuple[Fraction, Fraction]:
+    """Public numbers between which the statistic lies: at most n sensitivities away from its values at data
+    sets of n equal records, all at one end of the public set. Of a mean, its range; of others a wider one."""
+    domain, count = report.domain, report.records
+    assert domain is not None and count is not None
+    ends = [(mark,) * domain.dimension for mark in domain.marks()]
+    values = [_value(report, [end] * count) for end in ends if end in domain]
+    away = count * report.sensitivity
+    return max(values) - away, min(values) + away
 
 
 def inside(report: StabilityReport, data: Any) -> list[Record]:

@@ -13,10 +13,10 @@ import sosdp as sd
 from sosdp.cli.check_release import proven_bound
 from sosdp.laboratory import statistic
 from sosdp.laboratory.domain import Domain
-from sosdp.laboratory.release import STEPS, inside, whole_value
+from sosdp.laboratory.release import STEPS, inside, value_range, whole_value
 from sosdp.privacy.verification.release_check import check_release
 from tests.neighbours import neighbour_pairs
-from tests.refusals import each, refusals
+from tests.refusals import each, refusals, refuse
 
 F = Fraction
 
@@ -119,3 +119,26 @@ test_refusals = refusals(
     (lambda: sd.private_estimator(sd.stability(lambda r: 7, records=2), epsilon=1.0), "depend"),
     (lambda: sd.private_estimator(REPORT, epsilon=1.0).fit([0.0, 1.0]), "shape"),
 )
+
+
+def test_what_is_released_lies_between_public_ends():
+    """A mean within the bounds of its records; a variance where somebody says that it is at least 0."""
+    mean = sd.stability(lambda r: sum(r) * F(1, len(r)), records=3, low=-2, high=5)
+    assert value_range(mean) == (-2, 5)
+    assert value_range(REPORT) == (-F(2, 3), F(2, 3))  # proven by its sensitivity alone
+    vectors = sd.stability(lambda r: r[0][0] * r[1][1], records=2, dimension=2, radius=1)
+    low, high = value_range(vectors)
+    assert low <= -0.5 and high >= 0.5
+    drawn = [
+        sd.private_estimator(report, epsilon=0.05, output=output, insecure_seed=seed).fit([0.1] * 3).estimate_
+        for report, output in ((mean, None), (REPORT, (0, 0.25)))
+        for seed in range(25)
+    ]
+    assert {-2.0, 5.0} < set(map(float, drawn[:25])) and -2.0 <= min(drawn[:25]) <= max(drawn[:25]) <= 5.0
+    assert {0.0, 0.25} <= set(map(float, drawn[25:])) and 0.0 <= min(drawn[25:]) <= max(drawn[25:]) <= 0.25
+    refuse(
+        *each(
+            lambda wrong: sd.private_estimator(REPORT, output=wrong, epsilon=1),
+            ((1, 0), (0,), 3, "ab", (0, math.inf)),
+        )
+    )

@@ -19,6 +19,7 @@ from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_down
 from sosdp.privacy.table import keys
+from sosdp.privacy.table.quantiles import in_order
 from sosdp.privacy.table.question import Question
 from sosdp.privacy.table.state import Key, State, totals
 from sosdp.privacy.table.statistics import Noise, Row, Statistic
@@ -124,13 +125,20 @@ def release_table(terms: Terms, state: State) -> Release:
         )
     elif question.groups is not None:
         shown = question.groups.public or ()
-    rows: list[Row] = []
+    drawn: list[tuple[Statistic, Key, Row]] = []
     unit = question.shared[0]
     for place, share in enumerate(laws):
         noise = Noise(unit, share.epsilon, ALPHA, bits, question.interval == "sample")
         for key in shown:
             cell = cells[key][place] if key in cells else share.statistic.tally(NOTHING, NOTHING, 1)[0]
-            rows += [_row(question, share.statistic, key, row) for row in share.statistic.rows(cell, noise)]
+            drawn += [(share.statistic, key, row) for row in share.statistic.rows(cell, noise)]
+    quantiles: dict[Any, list[Row]] = {}
+    for statistic, key, row in drawn:
+        if "quantile" in row:
+            quantiles.setdefault((key, statistic.column), []).append(row)
+    for alike in quantiles.values():
+        in_order(alike)
+    rows = [_row(question, *one) for one in drawn]
     all_laws = [law for share in laws for law in share.laws]
     spent = terms.epsilon, (terms.delta if choice is not None else 0.0)
     promise = replace(terms, adjacency=question.unit.adjacency).assuming(EVERY_LINE, *state.rests)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
@@ -132,6 +133,16 @@ class Quantiles(Within):
         """The length of the bounds."""
         column = column_of(self)
         return column.high - column.low or 1.0
+
+
+def in_order(rows: Sequence[Row]) -> None:
+    """Put the values of quantiles of the same entries in the order of their shares; an interval that does not
+    hold its new value is made longer, so that it still holds what it held."""
+    ranked = sorted(rows, key=lambda row: row["quantile"])
+    for row, value in zip(ranked, sorted(row["value"] for row in rows), strict=True):
+        row["value"] = value
+        if "low" in row:
+            row["low"], row["high"] = min(row["low"], value), max(row["high"], value)
 
 
 @dataclass(frozen=True)
