@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 
 import sosdp.privacy.calibrate as calibrate
@@ -124,7 +124,17 @@ def aggregate_plan(
     """
     search = _checked((n, d, k, separation, epsilon, delta), promises, fixed)
     with shown("plan of a mixture"):
-        return _planned(search, fixed.solver) if fixed.tried else _untried(search, fixed.solver)
+        solver = _hashed(fixed.solver)
+        return _planned(search, solver) if fixed.tried else _untried(search, solver)
+
+
+def _hashed(solver: str | BlockSolver) -> str | BlockSolver:
+    """The solver, one that has no hash (a dataclass, say) as an object of its own that has one."""
+    try:
+        hash(solver)
+    except TypeError:
+        return solver if isinstance(solver, str) else partial(solver)
+    return solver
 
 
 def _checked(facts: tuple[int, int, int, float, float, float], promises: Promises, fixed: Fixed) -> _Search:

@@ -41,6 +41,7 @@ class ComplexPolynomial(WordPolynomial):
 
     __slots__ = ()
     monoid = Conjugates()
+    mixed = "complex variables and others are not mixed: a real one is complex with z.imag == 0"
 
     def conj(self) -> Self:
         """The conjugate."""

@@ -19,10 +19,6 @@ from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.words import IMAGINARY, Monoid, Number, Terms, Word, Words, add_to, inverse, times
 
 LETTERS = Words()
-MIXED = (
-    "operators and commuting variables are not mixed: state the variables as operators of a party of "
-    "their own"
-)
 
 
 def as_complex_number(value: Any) -> Number | None:
@@ -47,14 +43,18 @@ class WordPolynomial(Combination):
 
     __slots__ = ()
     monoid: ClassVar[Monoid]
+    mixed: ClassVar[str]
+    """What is wrong with polynomials in letters of another kind."""
     _add_to = staticmethod(add_to)
     _times = staticmethod(times)
     _inverse = staticmethod(inverse)
 
     @classmethod
-    def _of(cls, value: Any) -> Self | None:
-        if isinstance(value, cls):
+    def _of(cls, value: Any) -> Any:
+        if isinstance(value, WordPolynomial) and value.monoid is cls.monoid:
             return value
+        if isinstance(value, Polynomial | WordPolynomial) and value.degree:
+            raise ValueError(f"{cls.mixed} ({value!r})")
         c = as_complex_number(value)
         return None if c is None else cls._made({(): c} if c[0] or c[1] else {})
 
@@ -97,13 +97,10 @@ class OperatorPolynomial(WordPolynomial):
 
     __slots__ = ()
     monoid = LETTERS
-
-    @classmethod
-    def _of(cls, value: Any) -> OperatorPolynomial | None:  # type: ignore[override]
-        if isinstance(value, Polynomial | WordPolynomial) and not isinstance(value, OperatorPolynomial):
-            if value.degree:
-                raise ValueError(f"{MIXED} ({value!r})")
-        return value if isinstance(value, OperatorPolynomial) else super()._of(value)
+    mixed = (
+        "operators and commuting variables are not mixed: state the variables as operators of a party of "
+        "their own"
+    )
 
     @classmethod
     def _made(cls, terms: Terms) -> OperatorPolynomial:  # type: ignore[override]

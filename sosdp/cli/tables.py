@@ -14,7 +14,7 @@ import numpy as np
 
 from sosdp.cli.output import InputError, one_line, read_json
 from sosdp.extras import need
-from sosdp.privacy.files import SEPARATORS, Form, InputFileError, physical_lines, suffix_of
+from sosdp.privacy.files import SEPARATORS, Form, InputFileError, physical_lines, places_of, suffix_of
 from sosdp.privacy.schema import Schema, SchemaError
 from sosdp.privacy.table.whole import Table, read_table
 
@@ -44,7 +44,7 @@ def _read(arguments: Namespace) -> Table:
     source = arguments.input
     columns: Any = _columns(arguments.columns)
     if source.startswith("builtin:"):
-        return _builtin(source, columns)
+        return _builtin(source, columns, arguments.target)
     if arguments.schema is not None:
         for option in ("header", "separator", "decimal", "encoding"):
             if getattr(arguments, option) is not None:
@@ -104,16 +104,15 @@ def given_schema(path: str) -> Schema:
         raise InputError(f"{path}: {one_line(error)}") from error
 
 
-def _builtin(source: str, columns: list[str] | None) -> Table:
+def _builtin(source: str, columns: list[str] | None, target: str | None) -> Table:
     need("sklearn", "a built-in table")
     from sklearn import datasets
 
     name = source.partition(":")[2]
     if name not in BUILTIN:
         raise InputFileError(source, "name", f"no such table; the names are: {', '.join(BUILTIN)}")
-    if columns is not None:
-        raise InputFileError(
-            source, "--columns", "only a text table with --header, and Parquet, name their columns"
-        )
     result = getattr(datasets, f"load_{name.replace('-', '_')}")()
-    return Table(np.asarray(result.data, dtype=np.float64), [str(column) for column in result.feature_names])
+    names = [*map(str, result.feature_names), "target"]
+    values = np.column_stack([result.data, result.target]).astype(np.float64)
+    wanted = names[: None if target == "target" else -1] if columns is None else columns
+    return Table(values[:, places_of(source, "--columns", names, wanted)], wanted)

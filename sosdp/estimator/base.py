@@ -94,14 +94,14 @@ class ReleasingEstimator(FitFirst, Parameters, ABC):
     _forecasts: ClassVar[Forecasts]
     """What `_expected` is about."""
 
-    def outlook(self, n: int, **facts: Any) -> Outlook:
+    def outlook(self, n: int, *sizes: Any, **facts: Any) -> Outlook:
         """What to expect of `fit` on n records or vertices: its error, the least n and the least budget at
         which it answers, and a simpler statistic that would work now. Nothing is read or spent.
 
         Args:
-            n: public. facts: further public numbers, by name: `d`, the number of columns of a table (1);
-                `average_degree` and `gamma` of a graph where the estimator has no such parameters; and what
-                the estimator's page names.
+            n: public. sizes: what `plan` takes after n; of a table d, the number of columns (1). facts:
+                further public numbers, by name: `d`; `average_degree` and `gamma` of a graph where the
+                estimator has no such parameters; and what the estimator's page names.
 
         Raises:
             ValueError: numbers out of range.
@@ -112,7 +112,7 @@ class ReleasingEstimator(FitFirst, Parameters, ABC):
 
         def forecast(records: int, factor: float) -> float:
             other = type(self)(**{**self.get_params(deep=False), name: given * factor})
-            return other._expected(records, **facts)
+            return other._expected(records, *sizes, **facts)
 
         with shown(f"{type(self).__name__}: outlook"):
             return outlook(self._forecasts, forecast, integer(n, "n"), given)

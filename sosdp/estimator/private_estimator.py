@@ -144,7 +144,8 @@ class PrivateEstimator(FitFirst, Parameters):
         elif isinstance(self.program, StrongConvexProgram):
             _check_convex_program(self.program, self.output, self.delta)
         elif isinstance(self.program, StabilityReport):
-            _check_report(self.program, self.output)
+            self.output = _ends(self.output)
+            _check_report(self.program)
         elif not isinstance(self.program, ConsensusProgram | PackingProgram):
             raise TypeError(
                 "a program is a ConsensusProgram, a PackingProgram, a ScoreProgram or a StrongConvexProgram, "
@@ -236,11 +237,16 @@ class PrivateEstimator(FitFirst, Parameters):
         )
 
 
-def _check_report(report: StabilityReport, output: Any) -> None:
-    if output is not None and not (isinstance(output, list | tuple) and len(output) == 2):
+def _ends(output: Any) -> tuple[Any, Any] | None:
+    """The public ends of a statistic, if there are any; ValueError for what is no interval."""
+    if output is None:
+        return None
+    if not (isinstance(output, list | tuple) and len(output) == 2):
         raise ValueError("output: of a statistic a pair (low, high) of public numbers is expected")
-    if output is not None:
-        interval(*output)
+    return interval(*output)
+
+
+def _check_report(report: StabilityReport) -> None:
     try:
         check_report(report)
     except Undecided as error:

@@ -101,8 +101,8 @@ def _budget(value: Any, name: str) -> float:
 def _exact(value: Any, name: str) -> Fraction | float:
     """The number as it is: of a decimal, or of more digits than a float has, no float is near enough."""
     number = _as_number(value, name)
-    if number is not value and math.isfinite(number):
-        with contextlib.suppress(TypeError, AttributeError):
+    if number is not value:
+        with contextlib.suppress(TypeError, ValueError, AttributeError, OverflowError):
             return rational(value)
     return number  # a float as the object that it is: a fit keeps its parameters
 
@@ -113,7 +113,9 @@ def _as_number(value: Any, name: str) -> float:
         raise ValueError(f"{name} must be a number, got {shown(value)}")
     try:
         return float(value)
-    except (TypeError, ValueError, OverflowError) as error:
+    except OverflowError:  # an exact number beyond float64
+        return math.inf if value > 0 else -math.inf
+    except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be a number, got {shown(value)}") from error
 
 

@@ -217,15 +217,19 @@ def _parquet(source: str) -> tuple[list[str], list[str], Batches]:
     file = attempt(load)
     if file is None:
         raise InputFileError(source, "file", "not a Parquet file that can be read here")
-    names = list(file.schema_arrow.names)
-    texts = [field.name for field in file.schema_arrow if not entries.are_numbers(field.type)]
+    kept = {field.name: field.name.strip() for field in file.schema_arrow}  # as those of a text are
+    names = [kept[name] for name in file.schema_arrow.names]
+    texts = [kept[field.name] for field in file.schema_arrow if not entries.are_numbers(field.type)]
+    places = {name: place for place, name in kept.items()}
 
     def batches(wanted: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-        left = file.iter_batches(batch_size=ROWS, columns=list(wanted) or names[:1])
+        chosen = [places[name] for name in wanted] or list(kept)[:1]
+        left = file.iter_batches(batch_size=ROWS, columns=chosen)
         while (batch := attempt(lambda: next(left, end))) is not end:
             if batch is None:
                 raise InputFileError(source, "file", "a part of it cannot be read")
-            yield batch.num_rows, {name: listed(source, name, batch.column(name)) for name in wanted}
+            taken = {name: batch.column(places[name]) for name in wanted}
+            yield batch.num_rows, {name: listed(source, name, column) for name, column in taken.items()}
 
     return names, texts, batches
 

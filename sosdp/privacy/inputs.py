@@ -249,6 +249,21 @@ def _is_numeric(kind: Any) -> bool:
     return bool(test()) or str(kind) == "Boolean" if callable(test) else True
 
 
+def check_keys(values: Any) -> None:
+    """Raise TypeError for a column whose public type is one of times, no entry of which is a key."""
+    if times := [name for name, kind in _columns(values) if _is_temporal(kind)]:
+        raise TypeError(
+            f"dates and times are no keys ({', '.join(times) or 'this column'}): give texts, as "
+            "column.astype(str), or whole numbers of days"
+        )
+
+
+def _is_temporal(kind: Any) -> bool:
+    """Whether a column type of numpy, pandas or polars holds times or their differences."""
+    test = getattr(kind, "is_temporal", None)
+    return getattr(kind, "kind", "") in ("M", "m") or (callable(test) and bool(test()))
+
+
 def column(values: Any, *, text: bool = False) -> list[Any]:
     """The entries of one column: a list, an array (n,) or (n, 1), a series, a frame of one column.
 

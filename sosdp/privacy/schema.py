@@ -262,7 +262,9 @@ class Schema:
         header = data.get("header", True)
         if not isinstance(separator, str) or not isinstance(encoding, str) or not isinstance(header, bool):
             raise SchemaError("separator and encoding are texts, header is true or false")
-        columns = tuple(_column(str(name), entry) for name, entry in listed.items())
+        columns = tuple(_column(str(name).strip(), entry) for name, entry in listed.items())
+        if len({column.name for column in columns}) < len(columns):
+            raise SchemaError("columns: two names differ by blanks at their ends only")
         return cls(columns, separator, header, encoding, _owner(data.get("owner")))
 
 

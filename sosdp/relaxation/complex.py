@@ -33,7 +33,7 @@ from .hermitian import modulus_bounds, stated_in_words, words_of
 from .ladder import run
 from .operators.bases import level_words
 from .operators.demand import WordDemand
-from .operators.statement import MIXED_WITH, by_kind
+from .operators.statement import by_kind
 from .operators.symmetry import with_symmetry
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import Relaxation
@@ -258,7 +258,7 @@ def minimize_complex(
         raise ValueError(f"basis={basis!r} is not known; choose one of {', '.join(map(repr, BASES))}")
     target = ComplexPolynomial._of(objective)
     if target is None and isinstance(objective, Polynomial):
-        raise ValueError(f"{MIXED_WITH[ComplexPolynomial]} ({objective!r})")
+        raise ValueError(f"{ComplexPolynomial.mixed} ({objective!r})")
     if target is None:
         raise TypeError(f"expected a polynomial in complex variables, not {type(objective).__name__}")
     if not target.is_real:

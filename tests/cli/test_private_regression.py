@@ -173,3 +173,20 @@ def test_refusals_and_bad_options(capsys, complaint, table):
         ("pca", ["--components", "9"]),
     ):
         complaint("private", name, *table, *BUDGET, *options)
+
+
+def test_columns_of_builtin_tables_have_names(capsys, complaint):
+    """The target of a built-in table is the column `target`."""
+    source = "builtin:diabetes", "--bounds", "-1:1", "--contamination", "0"
+    code, shown = released(
+        capsys, "regression", ("builtin:diabetes",), "--target", "target", "--columns", "bmi"
+    )
+    assert code == 0 and shown["public"]["columns"] == ["bmi", "target"]
+    code, shown = released(capsys, "regression", source[:1], "--target", "target")
+    assert code == 0 and shown["public"]["columns"][-2:] == ["s6", "target"]
+    code, shown = released(capsys, "gaussian", source, "--estimate", "mean", "--columns", "bmi,age")
+    assert code == 0 and shown["public"]["columns"] == ["bmi", "age"]
+    code, shown = released(capsys, "gaussian", source, "--estimate", "mean")
+    assert code == 0 and len(shown["public"]["columns"]) == 10
+    assert "no such column" in complaint("private", "gaussian", *source, *BUDGET, "--columns", "nobody")
+    assert "no such column" in complaint("private", "regression", source[0], *BUDGET, "--target", "nobody")

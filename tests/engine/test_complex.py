@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import math
+import operator
 import pickle
 from fractions import Fraction as F
 
@@ -17,7 +18,7 @@ from sosdp.relaxation.hermitian import modulus_bounds, stated_in_words
 from sosdp.relaxation.judge import means
 from sosdp.relaxation.ladder import run
 from sosdp.relaxation.operators.assemble import assembled
-from tests.refusals import refusals, refuse
+from tests.refusals import each, refusals, refuse
 
 z, w, u = sd.complex_variables("z w u")
 
@@ -48,6 +49,19 @@ def test_the_algebra():
         (lambda: bool(z.real >= 1), "no truth value", TypeError),
         (lambda: sd.minimize(z.real, [0 == z == 1], 2), "truth value", TypeError),
         (lambda: sd.minimize(z.real, [sd.variables("t") >= 0], 2), "not mixed", ValueError),
+        *each(
+            lambda both: both(sd.variables("t"), z),
+            (
+                operator.add,
+                operator.sub,
+                operator.mul,
+                operator.eq,
+                lambda t, z: z * t,
+                lambda t, z: z - t**2,
+            ),
+            "a real one is complex with z.imag == 0",
+        ),
+        (lambda: z + sd.operators("a"), "not mixed", ValueError),
         (lambda: sd.complex_variables("z_conj"), "choose another name", ValueError),
     )
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -116,6 +117,27 @@ def test_it_finds_planted_clusters_far_from_the_origin():
     assert max(agree.mean(), 1 - agree.mean()) > 0.999
     moved = PrivateGaussianMixture(2, **FAST, insecure_seed=3).fit(sample.points + 2.0**30)
     assert np.abs(moved.means_ - 2.0**30 - est.means_).max() < 1e-4  # float64 of the records, and the grid
+
+
+@dataclass
+class Halves:
+    """A solver that has parameters, and so no hash."""
+
+    share: float = 0.5
+
+    def __call__(self, points):
+        order = np.argsort(points[:, 0])
+        half = round(self.share * len(points))
+        return [points[order[:half]].mean(axis=0), points[order[half:]].mean(axis=0)]
+
+
+def test_a_solver_needs_no_hash():
+    """That of a dataclass raised a TypeError in the memory of plans."""
+    facts = {"n": 3000, "d": 1, "k": 2, "separation": 12.0, "epsilon": 2.0, "delta": 1e-5, "sigma": 1.0}
+    plans = [
+        aggregate_plan(**facts, solver=solver, tried=t) for solver in (Halves(), Halves()) for t in (1, 0)
+    ]
+    assert plans[0] == plans[2] and plans[1] == plans[3]
 
 
 @pytest.mark.slow

@@ -1,6 +1,9 @@
 """Estimates of the published models, and budgets without delta."""
 
+from fractions import Fraction as F
+
 import numpy as np
+from sklearn.base import clone
 
 import problems.mrf
 from tests.refusals import each, refuse
@@ -46,7 +49,25 @@ def test_symbols_are_public_and_a_number_of_them_is_said_to_begin_at_0():
     def fit(symbols):
         return problems.mrf.FrankWolfePairwise(1.0, symbols).fit(table)
 
-    refuse(*each(fit, ((1,), (1, 1.0), (1, float("nan")), 1, "ab"), "alphabet"))
+    wrong = ((1,), (1, 1.0), (1, float("nan")), 1, "ab", [], [[1, 2]], (1, 2, 10**400), (10**400, 10**500))
+    refuse(*each(fit, wrong, "alphabet"))
+
+
+def test_symbols_are_any_list_of_numbers():
+    """A list was refused as no integer, and 10**400 raised an OverflowError."""
+    table = problems.mrf.alphabet_grid(2, 2, 3, 0.4, seed=0).sample(300, 1) + 1
+    made = [
+        problems.mrf.FrankWolfePairwise(1.0, symbols, iterations=9, insecure_seed=1)
+        for symbols in (
+            (1, 2, 3),
+            [1, 2, 3],
+            np.array([1, 2, 3]),
+            range(1, 4),
+            [np.int8(1), 2.0, F(3)],
+        )
+    ]
+    assert made[1].alphabet == clone(made[1]).alphabet == [1, 2, 3]  # kept as it was given, until it is read
+    assert len({one.fit(table).weights_.tobytes() for one in made}) == 1
 
 
 def test_a_graph_that_is_not_released_comes_with_advice():
@@ -60,4 +81,4 @@ def test_a_graph_that_is_not_released_comes_with_advice():
         fitted = model.fit(table)
         assert not fitted.released_ and "more records" in fitted.advice_
     regression = problems.mrf.PrivateSparseLogistic(iterations=2, insecure_seed=1)
-    assert regression.fit(table, np.arange(20) % 2).advice_ == ""
+    assert "one class" in regression.fit(table, np.arange(20) % 2).advice_

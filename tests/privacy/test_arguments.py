@@ -5,6 +5,7 @@ import warnings
 from fractions import Fraction
 
 import flint
+import mpmath
 import numpy as np
 import pytest
 import sympy
@@ -149,7 +150,7 @@ def test_public_numbers_beyond_float64_are_refused_by_a_value_error():
             ),
             "beyond the range of float64",
         ),
-        (lambda: budget(10**400, "epsilon"), "epsilon must be a number"),
+        (lambda: budget(10**400, "epsilon"), "beyond the range of float64"),
     )
     for given in ({"epsilon": 5e-324}, {"rho": 1e-300}):  # noise beyond it is shown as the largest float
         assert math.isfinite(bounded_average([[0.5]], radius=1, dimension=1, **given).public["scale"])
@@ -165,6 +166,25 @@ def test_budgets_and_fallbacks_of_any_size_are_read_exactly():
             assert check_epsilon(given) == check_positive(given, "rho") == wanted
             assert between(given, "rho", "[0, inf)") == finite(given, "rho") == large
     tenth = Fraction(1, 10)
+    digits = mpmath.mpf("0.1"), sympy.Float("0.1"), mpmath.mpf(-3) * 2**60, sympy.Float(7)
+    wanted = Fraction(0.1), Fraction(0.1), Fraction(-3 * 2**60), Fraction(7)
+    assert [finite(one, "rho") for one in digits] == list(wanted)
+    longer = sympy.Float("0.1", 40)
+    assert abs(finite(longer, "rho") - tenth) < Fraction(1, 10**40) and check_epsilon(longer) <= 0.1
+    assert between(Fraction(10**400, 3), "rho", "[0, inf)") == Fraction(10**400, 3)
+    endless = (
+        mpmath.inf,
+        mpmath.nan,
+        sympy.oo,
+        sympy.nan,
+        sympy.Float("inf"),
+        sympy.pi,
+        mpmath.mpf(2) ** 2**30,
+    )
+    refuse(*each(lambda given: finite(given, "rho"), endless, "rho must be a finite number"))
+    refuse(
+        *each(lambda given: between(given, "rho", "[0, 1]"), (10**400, -(10**400), mpmath.inf), "must lie")
+    )
     for given in (sympy.Rational(1, 10), flint.fmpq(1, 10)):  # numbers without as_integer_ratio
         assert Fraction(check_epsilon(given)) <= tenth == finite(given, "rho") == Domain(1, 0, given).high
     refuse((lambda: finite(np.timedelta64(3), "rho"), "rho must be a finite number"))

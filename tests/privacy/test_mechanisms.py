@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from fractions import Fraction
 
 import numpy as np
+import pandas
 import pytest
 
 import sosdp.privacy
@@ -15,6 +16,7 @@ from sosdp.privacy.mechanisms import (
     SparseVector,
     above_threshold,
     multiplicative_weights,
+    private_count,
     private_histogram,
     report_noisy_max,
 )
@@ -128,6 +130,14 @@ def test_histogram_release():
     hostile = [*HOSTILE, nested, {"a": 1}, float("-0.0"), ("a", (math.nan,)), 10**5000]
     assert private_histogram(hostile, epsilon=1.0, delta=1e-9).value == []
     assert private_histogram([], epsilon=1.0, delta=1e-6).value == []
+    days = np.array(["2020-01-01"] * 9, dtype="M8[D]")
+    zoned = pandas.Series(days).dt.tz_localize("UTC")
+    for given in (days, days - days, pandas.Series(days, name="born"), zoned):
+        refuse(
+            (lambda g=given: private_histogram(g, epsilon=1, delta=1e-6), "dates and times", TypeError),
+            (lambda g=given: private_count(g, epsilon=1), "dates and times", TypeError),
+        )
+    assert private_histogram(days.tolist(), epsilon=1.0, delta=1e-6).value == []  # each record by itself
     refuse(
         *each(
             lambda bad: private_histogram([], **{"epsilon": 1.0, "delta": 1e-6, **bad}),

@@ -86,10 +86,10 @@ class PrivateMean(TableEstimator):
         log = flags_by_name("log", self.log, self._names_of(d))
         return self._public(n, d, tight, self.interval, log, bounds)
 
-    def outlook(self, n: int, **facts: Any) -> Outlook:
+    def outlook(self, n: int, *sizes: Any, **facts: Any) -> Outlook:
         """As of every estimator. Where all records count between bounds, the error is in half-widths of
         these: a standard deviation is at most one."""
-        result = super().outlook(n, **facts)
+        result = super().outlook(n, *sizes, **facts)
         every = self.bounds is not None and not self.contamination
         whole = every and self.method in ("auto", "cube", "gaussian", "ball")
         unit = "Euclidean, at most, in half-widths of the bounds; columns without in standard deviations"

@@ -15,8 +15,10 @@ import numpy as np
 from sosdp.estimator.field import Field, Fitted, choice, privacy_delta, whole
 from sosdp.privacy.arguments import Number, finite, integer
 from sosdp.privacy.calibrate import root_up
+from sosdp.privacy.entries import entries
 from sosdp.privacy.guarantee.composition import parallel
 from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.inputs import as_float
 from sosdp.privacy.mechanisms.output_perturbation import release_vector
 from sosdp.privacy.mechanisms.parities import parity_weights
 
@@ -45,12 +47,14 @@ READ_AS = (
 
 def _alphabet(value: Any, name: str) -> int | tuple[Number, ...]:
     """k, or at least two different finite numbers."""
-    if not isinstance(value, tuple):
+    given = entries(list(value) if isinstance(value, range) or hasattr(value, "to_numpy") else value)
+    if given is None:
         return integer(value, name, 2)
-    listed = tuple(finite(symbol, f"a symbol of {name}") for symbol in value)
-    if len(set(map(float, listed))) < max(len(listed), 2):
-        raise ValueError(f"{name} must be an integer >= 2, or at least two different numbers")
-    return value if listed == value else listed
+    listed = tuple(finite(symbol, f"a symbol of {name}") for symbol in given)
+    floats = {as_float(symbol) for symbol in listed}
+    if len(floats) < max(len(listed), 2) or not all(map(math.isfinite, floats)):
+        raise ValueError(f"{name} must be an integer >= 2, or at least two numbers that differ in float64")
+    return value if isinstance(value, tuple) and listed == value else listed
 
 
 class FrankWolfeIsing(Iterated, FieldEstimator):
@@ -73,8 +77,8 @@ class FrankWolfePairwise(Iterated, FieldEstimator):
 
     alphabet: int | tuple[Number, ...] = Field(
         _alphabet,
-        "k for the symbols 0..k-1, or the symbols themselves, as (1, 2, 3); an entry that is none of them is "
-        "read as the first",
+        "k for the symbols 0..k-1, or the symbols themselves, as (1, 2, 3), a list or an array; an entry "
+        "that is none of them is read as the first",
     )
     ball: str = Field(
         choice("auto", "l1", "groups"),

@@ -94,10 +94,10 @@ class AutoRecovery(WeightedRecovery):
 
     _as_edges = True
 
-    def outlook(self, n: int, **facts: Any) -> Outlook:
+    def outlook(self, n: int, *sizes: Any, **facts: Any) -> Outlook:
         """As of every estimator. What would work now is the method of the best forecast, if it is useful."""
-        result = super().outlook(n, **facts)
-        best = self._best(n, *self._model(**facts))
+        result = super().outlook(n, *sizes, **facts)
+        best = self._best(n, *self._model(*sizes, **facts))
         if best.error >= self._forecasts.useful:
             return result
         name = MAKERS[best.method].__name__

@@ -12,6 +12,9 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
+LARGEST = 1 << 20
+"""Binary numbers with a larger exponent are refused: as a fraction they have as many digits."""
+
 
 def rational(number: Any) -> Fraction:
     """The number of any kind in Python's own integers: those of numpy, which a `Fraction` keeps, wrap around.
@@ -21,6 +24,11 @@ def rational(number: Any) -> Fraction:
     """
     if hasattr(number, "__index__"):
         return Fraction(operator.index(number))
+    if hasattr(number, "_mpf_"):  # of mpmath and sympy: a binary number, or a special one without digits
+        sign, digits, exponent, _ = number._mpf_
+        if (not digits and exponent) or abs(exponent) > LARGEST:
+            raise OverflowError("no finite number, or one of too many digits")
+        return Fraction(2) ** int(exponent) * (-int(digits) if sign else int(digits))
     if hasattr(number, "as_integer_ratio"):
         return Fraction(*map(int, number.as_integer_ratio()))
     return Fraction(operator.index(number.numerator), operator.index(number.denominator))

@@ -132,7 +132,7 @@ def is_computed(source: Any) -> bool:
 def _by_plain_names(record: Any) -> dict[Any, Any]:
     """The entries of a dictionary by its texts; a key's own code would run in a look-up among its keys."""
     items = dict.items(record) if issubclass(type(record), dict) else ()
-    return {plain(key): value for key, value in items if issubclass(type(key), str)}
+    return {plain(key).strip(): value for key, value in items if issubclass(type(key), str)}
 
 
 def _wanted(question: Question) -> list[str]:
@@ -175,7 +175,7 @@ def _frame(frame: Any, question: Question) -> Iterator[Chunk]:
             f"a file, a data frame or a mapping of columns is expected, got {type(frame).__name__}"
         )
     labels = list(frame if isinstance(frame, Mapping) else frame.columns)
-    names, wanted = [str(label) for label in labels], _wanted(question)
+    names, wanted = [str(label).strip() for label in labels], _wanted(question)  # as those of a file
     places = places_of("the table", "columns", names, wanted)
     taken = {name: _listed(name, frame[labels[place]]) for name, place in zip(wanted, places, strict=True)}
     for column in question.columns:

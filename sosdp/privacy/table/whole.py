@@ -157,7 +157,7 @@ def named_in(data: Any, schema: Schema) -> list[str] | None:
     otherwise: what is misspelled is no column that was left out."""
     # a computation has any attribute
     given = data.columns if hasattr(type(data), "columns") else data if isinstance(data, Mapping) else ()
-    given = {*map(str, given)}
+    given = {str(name).strip() for name in given}
     names = [column.name for column in schema.columns if column.name in given]
     return names if given and len(names) == len(given) else None
 

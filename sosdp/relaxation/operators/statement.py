@@ -12,11 +12,10 @@ import numpy as np
 
 from ...algebra.build import own_variables
 from ...algebra.coefficients import rounded_up
-from ...algebra.complex import ComplexPolynomial
 from ...algebra.confluence import closed_relations
 from ...algebra.constraint import PSD, Equality, ForAll, Inequality
 from ...algebra.monomials import MONOMIAL
-from ...algebra.operator import LETTERS, MIXED, OperatorPolynomial, WordConstraint, WordPolynomial
+from ...algebra.operator import LETTERS, OperatorPolynomial, WordConstraint, WordPolynomial
 from ...algebra.polynomial import Polynomial
 from ...algebra.words import ONE, Terms, Word, Words, add_to
 from ...model.expectation import ExpectationConstraint
@@ -157,12 +156,6 @@ def read(
     return replace(statement, norms=norms, hypotheses=hypotheses)
 
 
-MIXED_WITH = {
-    OperatorPolynomial: MIXED,
-    ComplexPolynomial: "complex and real variables are not mixed: a real one is complex with z.imag == 0",
-}
-
-
 def by_kind(constraints: Any, about: type[WordPolynomial]) -> dict[str, list[Any]]:
     """Polynomials by the kind of their constraint, all of which are about one sort of letters."""
     names = ("relation", "inequality", "equality", "state inequality", "state equality")
@@ -179,7 +172,7 @@ def by_kind(constraints: Any, about: type[WordPolynomial]) -> dict[str, list[Any
         elif isinstance(
             item, Equality | Inequality | PSD | ForAll | System | ExpectationConstraint | WordConstraint
         ):
-            raise ValueError(f"{MIXED_WITH[about]} ({item!r})")
+            raise ValueError(f"{about.mixed} ({item!r})")
         elif isinstance(item, bool | np.bool_):
             raise TypeError(f"a constraint came out as {item}: the comparison had no operator in it")
         else:

@@ -17,7 +17,7 @@ from sosdp.privacy.contributions import Unit, kept, unit_of
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_near, float_up
-from sosdp.privacy.inputs import LEFT_OUT, canonical, number
+from sosdp.privacy.inputs import LEFT_OUT, canonical, check_keys, number
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.terms import Terms, on_terms
 
@@ -57,6 +57,7 @@ def private_count(
             "all entries of this column of True and False are counted; to count the true ones: equal_to=True",
             stacklevel=2,
         )
+    check_keys(values)
     unit = unit_of(terms.adjacency, users, terms.most)
     wanted = PRESENT if equal_to is PRESENT else canonical(equal_to)
     if wanted is LEFT_OUT:

@@ -18,7 +18,7 @@ import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_ADDED, ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import LEFT_OUT, canonical, column
+from sosdp.privacy.inputs import LEFT_OUT, canonical, check_keys, column
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.terms import Terms, on_terms
@@ -32,7 +32,8 @@ def private_histogram(terms: Terms, records: Iterable[Any]) -> Release:
         terms: epsilon and delta, delta at most 1/2 and at most 1 - exp(-epsilon / moves); adjacency "one
             record (replace)" (moves = 2: two counts change) or "one record (add or remove)" (1).
         records: the values, one a record: texts, bytes, integers, floats, None, or (nested) tuples of these.
-            True counts as 1 and 2.0 as 2; NaN and other kinds of objects are left out, record by record.
+            True counts as 1 and 2.0 as 2; NaN and other kinds of objects are left out, record by record, as
+            are dates and times (give texts of them; a column whose public type is one of times is refused).
 
     Returns:
         Release of a list of pairs (value, noisy count), sorted by type and text of the value.
@@ -44,6 +45,7 @@ def private_histogram(terms: Terms, records: Iterable[Any]) -> Release:
     Desfontaines, Voss, Gipson and Mandayam 2022. Cost: 40
     microseconds a distinct value.
     """
+    check_keys(records)
     units, margin = calibration(*terms.approximate, terms.neighbours)
     bits = terms.bits()
     counts = Counter(key for key in map(canonical, column(records, text=True)) if key is not LEFT_OUT)
