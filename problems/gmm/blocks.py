@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -170,6 +171,15 @@ def check_solver(solver: str | BlockSolver) -> None:
     """Raise ValueError unless this is a function or one of `SOLVERS`."""
     if not callable(solver) and solver not in SOLVERS:
         raise ValueError(f"solver must be a function or one of {', '.join(SOLVERS)}, got {solver!r}")
+
+
+def hashed(solver: str | BlockSolver) -> str | BlockSolver:
+    """The solver; one without a hash, as of a dataclass, as an object of its own that has one."""
+    try:
+        hash(solver)
+    except TypeError:
+        return solver if isinstance(solver, str) else partial(solver)
+    return solver
 
 
 def block_solver(solver: str | BlockSolver, facts: Facts) -> BlockSolver:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import islice
 
 import sosdp.privacy.calibrate as calibrate
@@ -22,7 +22,7 @@ from sosdp.privacy.mechanisms.propose_test_release.block_vote import AgreementRu
 from sosdp.privacy.mechanisms.propose_test_release.friendly_core import MOST_TUPLES, mean_sensitivity
 from sosdp.progress import shown
 
-from .blocks import BlockSolver
+from .blocks import BlockSolver, hashed
 from .forecast import PILOTS, Agreement, SolverRecord, agreements, before_trial, trial
 from .model import Facts, expected_largest, least_favourable, light_share
 from .plan import CONFIDENCE, FAILURE, AggregatePlan
@@ -124,17 +124,7 @@ def aggregate_plan(
     """
     search = _checked((n, d, k, separation, epsilon, delta), promises, fixed)
     with shown("plan of a mixture"):
-        solver = _hashed(fixed.solver)
-        return _planned(search, solver) if fixed.tried else _untried(search, solver)
-
-
-def _hashed(solver: str | BlockSolver) -> str | BlockSolver:
-    """The solver, one that has no hash (a dataclass, say) as an object of its own that has one."""
-    try:
-        hash(solver)
-    except TypeError:
-        return solver if isinstance(solver, str) else partial(solver)
-    return solver
+        return (_planned if fixed.tried else _untried)(search, hashed(fixed.solver))
 
 
 def _checked(facts: tuple[int, int, int, float, float, float], promises: Promises, fixed: Fixed) -> _Search:

@@ -109,7 +109,9 @@ def _coded(names: Any, codes: Any) -> list[Any]:
 def _of_arrow(column: Any, unread: Callable[[Any], Any] | None) -> Any:
     arrow = need("pyarrow", "a column of Arrow")
     types, chunks = arrow.types, getattr(column, "chunks", [column])
-    if types.is_dictionary(column.type) and len(chunks) > 1:  # whether they have one in common is private
+    texts = types.is_string(column.type) or types.is_large_string(column.type)
+    if len(chunks) > 1 and (texts or types.is_dictionary(column.type)):
+        # one array holds texts of 2 GB at most; whether dictionaries have one in common is private
         return [entry for chunk in chunks for entry in _of_arrow(chunk, unread)]
     column = column.combine_chunks() if hasattr(column, "chunks") else column
     if types.is_dictionary(column.type):  # a text that is repeated stays one, others may be those of a file
@@ -121,7 +123,7 @@ def _of_arrow(column: Any, unread: Callable[[Any], Any] | None) -> Any:
     signed = types.is_floating(kind) or types.is_date(kind) or types.is_timestamp(kind)  # NaN, NaT
     if signed or (numbers and not column.null_count):
         return column.to_numpy(zero_copy_only=False)
-    if types.is_string(kind) or types.is_large_string(kind):
+    if texts:
         binary = arrow.binary() if types.is_string(kind) else arrow.large_binary()
         return [_read(entry, bytes.decode) for entry in column.view(binary).to_pylist()]
     if numbers or types.is_null(kind):

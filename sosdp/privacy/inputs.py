@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy.calibrate import shown
 from sosdp.privacy.entries import are_numbers, entries, length_of, listed, require_computed
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
@@ -207,7 +206,7 @@ def check_schema(values: Any, *, text: bool = False) -> None:
         return
     if text:
         return
-    wrong = [name for name, kind in _columns(values) if not _is_numeric(kind)]
+    wrong = [name for name, kind in column_types(values) if not is_numeric(kind)]
     if wrong:
         raise TypeError(no_numbers(wrong))
 
@@ -225,11 +224,11 @@ def no_numbers(names: Sequence[str]) -> str:
 
 def name_of(values: Any) -> str:
     """The public name of one column, "" where it has none."""
-    names = [name for name, _ in _columns(values)] if hasattr(values, "to_numpy") else []
+    names = [name for name, _ in column_types(values)] if hasattr(values, "to_numpy") else []
     return names[0] if len(names) == 1 else ""
 
 
-def _columns(values: Any) -> list[tuple[str, Any]]:
+def column_types(values: Any) -> list[tuple[str, Any]]:
     """Names and types of the columns of a frame, or of the one that a series is."""
     if hasattr(type(values), "columns") and hasattr(values, "dtypes"):
         return list(zip(map(str, values.columns), values.dtypes, strict=True))
@@ -238,7 +237,7 @@ def _columns(values: Any) -> list[tuple[str, Any]]:
     return [("" if name is None else str(name), kind)]
 
 
-def _is_numeric(kind: Any) -> bool:
+def is_numeric(kind: Any) -> bool:
     """Whether a column type of numpy, pandas, polars or Arrow holds numbers or booleans; unknown ones may."""
     if hasattr(kind := getattr(kind, "pyarrow_dtype", kind), "to_pandas_dtype"):
         return are_numbers(kind)
@@ -251,7 +250,7 @@ def _is_numeric(kind: Any) -> bool:
 
 def check_keys(values: Any) -> None:
     """Raise TypeError for a column whose public type is one of times, no entry of which is a key."""
-    if times := [name for name, kind in _columns(values) if _is_temporal(kind)]:
+    if times := [name for name, kind in column_types(values) if _is_temporal(kind)]:
         raise TypeError(
             f"dates and times are no keys ({', '.join(times) or 'this column'}): give texts, as "
             "column.astype(str), or whole numbers of days"
@@ -294,39 +293,6 @@ def members(values: Any, *, text: bool = True) -> list[Any]:
     check_schema(values, text=text)
     result = listed(values)
     return result.tolist() if isinstance(result, np.ndarray) else result
-
-
-def check_labels(classes: Any) -> None:
-    """Raise ValueError unless these are two different labels."""
-    if isinstance(classes, str) or len(classes) != 2 or classes[0] == classes[1]:
-        raise ValueError(f"classes must be the two different labels, got {shown(classes)}")
-
-
-def of_second(labels: Any, classes: Sequence[Any]) -> list[bool]:
-    """Which members of a column count as the second of two labels.
-
-    Where both are numbers a number counts as the nearer one (in the middle, and what is no number: as the
-    first), so that -1 and 1 are 0 and 1; where one is a text, what is not the second counts as the first.
-
-    Raises:
-        TypeError: the public type of the labels has none of these.
-    """
-    members, first, second = column(labels, text=True), *map(number, classes)
-    one_is_text = first is None or second is None
-    for kind in (getattr(getattr(k, "categories", None), "dtype", k) for _, k in _columns(labels)):
-        unknown = kind is None or (isinstance(labels, np.ndarray) and kind.kind == "O")
-        if not unknown and one_is_text == _is_numeric(kind):
-            raise TypeError(
-                f"labels of type {kind} are no {'texts' if one_is_text else 'numbers'}: give classes=(first, "
-                f"second) as {'numbers' if one_is_text else 'texts'} of theirs, or declare what they are "
-                "(.astype('boolean'), pandas.to_numeric)"
-            )
-    if first is None or second is None:
-        wanted = plain(classes[1])
-        return [type(label) is type(wanted) and label == wanted for label in map(plain, members)]
-    middle = (first + second) / 2
-    numbers = [middle if (known := number(label)) is None else known for label in members]
-    return [entry > middle if second > first else entry < middle for entry in numbers]
 
 
 LEFT_OUT: Hashable = object()
@@ -406,7 +372,7 @@ def floats(values: Any, row: tuple[int, ...] | None = None) -> npt.NDArray[np.fl
 def _is_column(values: Any) -> bool:
     """Whether the type says that there is one number in every record: a series of numbers."""
     kind = None if hasattr(type(values), "columns") else getattr(values, "dtype", None)
-    return str(kind) not in ("None", "object") and hasattr(values, "to_numpy") and _is_numeric(kind)
+    return str(kind) not in ("None", "object") and hasattr(values, "to_numpy") and is_numeric(kind)
 
 
 def _alone(record: Any) -> Any:

@@ -141,6 +141,18 @@ def test_a_forked_state_is_refused():
     )
 
 
+def test_a_lowered_number_of_paid_rounds_is_refused_where_the_data_saw_them():
+    ledger = SpendLedger()
+    first = interaction(1, 3, 1, threshold=1, ledger=ledger)
+    assert first.ask(1, 1, Fraction(1000)).paid
+    state = first.state_dict()
+    refuse((lambda: resumed(state | {"used": 0}, ledger), "with 1: what lies between"))
+    second = resumed(state, ledger)
+    assert second.remaining == 2
+    second.used = 0
+    refuse((lambda: second.ask(1, 1, Fraction(0)), "1 of them paid"))
+
+
 def resumed(state, ledger, **options):
     return OnlineInteraction.resume(
         state | {"epsilon": 8.0, "delta": 0.4}, lambda q: q, ledger=ledger, adjacency="one edge", **options

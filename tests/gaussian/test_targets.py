@@ -9,7 +9,7 @@ import pytest
 from problems.gaussian import PrivateLinearRegression, PrivateLogisticRegression, PrivatePoissonRegression
 from problems.mrf import PrivateSparseLogistic
 from sosdp.cli import main
-from sosdp.privacy.inputs import of_second
+from sosdp.privacy.labels import of_second
 from tests.refusals import each, refuse
 
 OPTIONS = {"delta": 1e-6, "contamination": 0.0, "bounds": None}

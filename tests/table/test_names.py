@@ -2,9 +2,11 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as arrow
 import pytest
 
 from sosdp.privacy import Table
+from sosdp.privacy.entries import listed
 from sosdp.privacy.files import InputFileError
 from sosdp.privacy.schema import Schema, SchemaError
 from sosdp.privacy.table.whole import by_schema, named_in, read_table
@@ -34,6 +36,17 @@ def test_blanks_at_the_ends_of_names(doors, name):
         assert Table(source, schema(name), 1.0).count("age").release().released
     assert read_table(doors[0], columns=["age"]).values.tolist() == [[1.0], [2.0], [500.0]]
     assert named_in(FRAME[["age "]], schema(name)) == ["age"]
+
+
+def test_texts_of_arrow_are_read_part_by_part():
+    """One array holds texts of 2 GB at most: a column of more was refused for what its entries hold."""
+    parts = arrow.chunked_array([["N", None], [], ["S", "\u00e9"]])
+    assert parts.num_chunks == 3 and [*listed(parts)][::2] == ["N", "S"] and listed(parts)[3] == "\u00e9"
+    kept = Schema.of(
+        {"format": "sosdp-schema/1", "columns": {"x": {"type": "category", "values": ["N", "S"]}}}
+    )
+    table = arrow.table({"x": parts}).to_pandas(types_mapper=pd.ArrowDtype)
+    assert by_schema(table, kept).values[:, 0] == pytest.approx([0, np.nan, 1, np.nan], nan_ok=True)
 
 
 def test_names_that_differ_by_blanks_are_refused(tmp_path):

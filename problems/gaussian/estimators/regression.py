@@ -17,7 +17,8 @@ from sosdp.estimator.planner import Forecasts
 from sosdp.privacy.ball_accounting import LARGEST_EPSILON
 from sosdp.privacy.calibrate import shown
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import check_labels, name_of, of_second
+from sosdp.privacy.inputs import name_of
+from sosdp.privacy.labels import check_labels, of_second
 from sosdp.privacy.schema import Column, Schema, SchemaError, texts_at
 from sosdp.privacy.table.whole import Table, by_schema, named_in
 

@@ -12,7 +12,7 @@ import numpy as np
 from sosdp.estimator.field import Field, Fitted, positive
 from sosdp.privacy.calibrate import shown
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import check_labels, of_second
+from sosdp.privacy.labels import check_labels, of_second
 from sosdp.structured.l1_logistic import one_label
 
 from .base import Array, Iterated

@@ -41,40 +41,50 @@ class SpendLedger(OneProcess):
     _what = "the ledger of these data"
 
     def __init__(self) -> None:
-        self._rounds: dict[str, int] = {}
+        self._rounds: dict[str, tuple[int, int]] = {}  # of every interaction, and how many were paid
         self._lock = threading.Lock()
 
     def known(self, name: str) -> bool:
         """Whether an interaction of this name was run on this handle."""
         return name in self._rounds
 
-    def advance(self, name: str, after: int) -> None:
-        """Record one more round of an interaction that believes to have had `after` of them.
+    def advance(self, name: str, after: int, paid: int = 0) -> None:
+        """Record one more round of an interaction that believes to have had `after` of them, some of them
+        paid.
 
         Raises:
             ValueError: it had more or fewer: two copies of one state are in use.
         """
         self._check_process()
         with self._lock:
-            if self._rounds.get(name, 0) != after:
+            rounds, before = self._rounds.get(name, (0, 0))
+            if (rounds, before) != (after, paid):
                 raise ValueError(
-                    f"this interaction has had {self._rounds.get(name, 0)} rounds on these data, its "
-                    f"state says {after}: two copies of one state would spend the budget twice"
+                    f"this interaction has had {rounds} rounds on these data, {before} of them paid, its "
+                    f"state says {after} and {paid}: two copies of one state would spend the budget twice"
                 )
-            self._rounds[name] = after + 1
+            self._rounds[name] = after + 1, paid
 
-    def adopt(self, name: str, rounds: int) -> None:
+    def pay(self, name: str) -> None:
+        """Record that the last round of an interaction was a paid one."""
+        with self._lock:
+            rounds, paid = self._rounds[name]
+            self._rounds[name] = rounds, paid + 1
+
+    def adopt(self, name: str, rounds: int, paid: int = 0) -> None:
         """Take over an interaction from a stored state, on a handle that has not seen it.
 
         Raises:
-            ValueError: this handle has seen it at another number of rounds.
+            ValueError: this handle has seen it at another number of rounds, or of paid ones.
         """
         self._check_process()
         with self._lock:
-            if self._rounds.setdefault(name, rounds) != rounds:
+            known = self._rounds.setdefault(name, (rounds, paid))
+            if known != (rounds, paid):
                 raise ValueError(
-                    f"the stored state is at round {rounds}, these data are at round {self._rounds[name]}: "
-                    "the rounds between would be spent twice; resume from the newest state"
+                    f"the stored state is at round {rounds} with {paid} paid, these data are at round "
+                    f"{known[0]} with {known[1]}: what lies between would be spent twice; resume from the "
+                    "newest state"
                 )
 
 
@@ -156,12 +166,13 @@ class OnlineInteraction(OneProcess):
         sensitivity = integer(sensitivity, "a query's sensitivity")
         public = Fraction(finite(guess, "the guess"))
         self._check_process()
-        self._ledger.advance(self._name, self.questions)
+        self._ledger.advance(self._name, self.questions, self.used)
         self.questions += 1
         answer = self._read(query) + exact.discrete_laplace(self.rounds.scale * sensitivity, self._bits)
         if abs(answer - public) <= self.threshold * sensitivity:
             return Outcome(None)
         self.used += 1
+        self._ledger.pay(self._name)
         return Outcome(answer)
 
     @property
@@ -231,7 +242,7 @@ class OnlineInteraction(OneProcess):
                 "the newest one (the guarantee then rests on it)"
             )
         unseen = not ledger.known(state["name"])
-        ledger.adopt(state["name"], int(state["asked"]))
+        ledger.adopt(state["name"], int(state["asked"]), int(state["used"]))
         made = cls(rounds, Fraction(state["threshold"]), read, ledger=ledger, adjacency=adjacency)
         made._name, made.questions, made.used = state["name"], int(state["asked"]), int(state["used"])
         made._resumed = unseen or bool(state["resumed"])
