@@ -323,15 +323,21 @@ def _near_answers(program: ConicProgram, solve: Solve) -> tuple[Restricted, Poin
     return False
 
 
-def find_point_within(program: ConicProgram, relative: float, solve: Solve) -> np.ndarray | bool:
-    """A point near which every program has one whose entries of A and b are off by at most ``relative``,
+def find_point_within(
+    program: ConicProgram, relative: tuple[float, float], solve: Solve
+) -> np.ndarray | bool:
+    """A point near which every program has one whose entries of A and of b are off by at most ``relative``,
     beside their size; True where it is proven that none of them has any, False where nothing is."""
     if program.A.shape[0] * program.q.size > _GUESSED:
         return False
-    errors = abs(program.A).toarray() * relative, np.abs(program.b) * relative
+    # a variable that moves nothing is 0: beside it no dual vector is the only one
+    moving = np.asarray(abs(program.A).sum(axis=0)).ravel() > 0
+    point, program = np.zeros(moving.size), replace(program, A=program.A[:, moving], q=program.q[moving])
+    errors = abs(program.A).toarray() * relative[0], np.abs(program.b) * relative[1]
     for answer in _margins(program, solve):
         if upper_bound(program, answer.x[:-1], errors) < np.inf:
-            return np.asarray(answer.x[:-1])
+            point[moving] = answer.x[:-1]
+            return point
         if is_empty(program, np.delete(answer.z, program.cones.zero), errors):
             return True
     return False

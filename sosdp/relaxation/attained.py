@@ -276,7 +276,7 @@ def _starts(built: Built, raw: RawSolution, demand: Demand) -> Iterator[dict[int
             v: m
             + side
             * signs.get(v, 1.0)
-            * next(filter(math.isfinite, (s, demand.bounds.largest.get(v, 0.0), 0.0)))
+            * next(filter(math.isfinite, (s, demand.bounds.largest.get(v, math.inf), demand.data_size)))
             for v, (m, s) in means_of.items()
         }
 

@@ -189,10 +189,15 @@ def test_a_program_with_rounded_entries_is_empty_by_more_than_they_are_off(gap, 
         b=np.array([1.0 - gap, 0.0, np.sqrt(2), 1.0]),
         cones=Cones(0, 1, (2,)),
     )
-    assert (find_point_within(program, relative, clarabel.solve) is True) is empty
-    inside = find_point_within(replace(program, b=program.b + [1, 0, 0, 0]), relative, clarabel.solve)
-    assert 1 < inside[0] < 2
-    assert find_point_within(replace(program, b=program.b + [1, 0, 0, 0]), 0.5, clarabel.solve) is False
+    idle = replace(program, q=np.zeros(2), A=sp.hstack([program.A, sp.csc_matrix((4, 1))], format="csc"))
+    for same in (program, idle):  # of which the last variable moves nothing
+        assert (find_point_within(same, (relative, relative), clarabel.solve) is True) is empty
+        wider = replace(same, b=program.b + [1, 0, 0, 0])
+        inside = find_point_within(wider, (relative, relative), clarabel.solve)
+        assert 1 < inside[0] < 2 and not inside[1:].any()
+        assert find_point_within(wider, (0.5, 0.5), clarabel.solve) is False
+    assert find_point_within(program, (0.0, relative), clarabel.solve) is (gap > 0 and empty)
+    assert (find_point(idle, clarabel.solve) is True) is (gap > 0)
 
 
 @pytest.mark.few(1)

@@ -213,9 +213,7 @@ def restrict(program: ConicProgram, guess: Face | None = None) -> Restricted | b
     cones, columns = program.cones, program.q.size
     if program.A.shape[0] * (columns + 1) * max(columns, 1) > _WORK or program.P is not None:
         return False
-    if program.rounded:
-        return False
-    if not all(np.isfinite(v).all() for v in (program.A.data, program.b, program.q)):
+    if program.rounded or not all(np.isfinite(v).all() for v in (program.A.data, program.b, program.q)):
         return False
     data = read(program)
     if not np.isfinite(data.errors).all():
@@ -255,7 +253,7 @@ def restrict(program: ConicProgram, guess: Face | None = None) -> Restricted | b
         return implied
     if made is False or costs is None:
         return False
-    dense, error, scalars, exact = made
+    (dense, error, costs, coordinates), scalars, exact = _moving(*made[:2], costs, coordinates), *made[2:]
     blocks = [k for k, keep in enumerate(kept) if keep]
     cost = [float(c) for c in costs]
     reduced = ConicProgram(
@@ -283,6 +281,18 @@ def restrict(program: ConicProgram, guess: Face | None = None) -> Restricted | b
         _map=coordinates,
         _denominator=denominator,
     )
+
+
+def _moving(
+    dense: np.ndarray, error: np.ndarray, costs: list[Fraction], coordinates: Any
+) -> tuple[np.ndarray, np.ndarray, list[Fraction], Any]:
+    """The same without coordinates that move nothing, which stay 0: beside them no dual vector is the only
+    one."""
+    from flint import fmpz_mat
+
+    last, table = len(costs) - 1, table_of(coordinates)
+    used = [k for k, c in enumerate(costs) if c or dense[:, k].any() or k == last]
+    return dense[:, used], error[:, used], [costs[k] for k in used], fmpz_mat([table[k] for k in used])
 
 
 def _costs(program: ConicProgram, coordinates: Any, denominator: int) -> list[Fraction] | None:

@@ -115,11 +115,17 @@ def _factor(coefs: list[Number]) -> Fraction:
     hold them."""
     if _are_floats(coefs):
         return Fraction(1)
-    exact = [Fraction(c) for c in coefs]
-    common = math.lcm(*(c.denominator for c in exact))
-    if sum(abs(c) for c in exact) * common >= 2**_DIGITS:
+    exact = [Fraction(c) for c in coefs if c]
+    common = math.lcm(*(c.denominator >> _twos(c.denominator) for c in exact))
+    least = min(_twos(c.numerator) - _twos(c.denominator) for c in exact)
+    if sum(abs(c) for c in exact) * common >= Fraction(2) ** (_DIGITS + least):
         raise _Rounded
     return Fraction(common, 2 ** common.bit_length())
+
+
+def _twos(n: int) -> int:
+    """How often two divides a whole number."""
+    return (n & -n).bit_length() - 1
 
 
 def _exact(values: np.ndarray, coefs: list[Number]) -> np.ndarray:

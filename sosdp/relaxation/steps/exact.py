@@ -60,6 +60,8 @@ def decision(state: State, best: Candidate) -> Candidate:
     whole = [replace(d, options=replace(d.options, prune=False), reduced=False) for d in wanted.demands]
     data, built = build(replace(wanted, demands=tuple(whole)), best.built.change).exact
     shown, _ = decided(state, data, best.raw, _point, roughly=True)
+    if shown is False and data.off:  # faces of rounded entries are seen by their signs alone: without these
+        shown = decided(state, best.built.exact[0], best.raw, _point, roughly=True)[0] is True
     if shown is False:
         return best if data.off else replace(best, doubt=_UNDECIDED)
     if shown is True:
@@ -76,9 +78,16 @@ def decision(state: State, best: Candidate) -> Candidate:
 def _point(conic: ConicProgram, solve: Solve, exact: ExactData) -> Any:
     """A point, or True: there is none; whatever the numbers are of which these entries are roundings."""
     if exact.off:
-        return find_point_within(conic, exact.off, solve)
+        return find_point_within(conic, (exact.off, exact.off), solve)
     point = find_point(conic, solve)
     return point if isinstance(point, bool) else point[0].point(point[1])
+
+
+def _coefficients(conic: ConicProgram, solve: Solve, exact: ExactData) -> Any:
+    """``_point`` of the Gram form, whose right sides are the target."""
+    if exact.target_off:
+        return find_point_within(conic, (exact.off, exact.target_off), solve)
+    return _point(conic, solve, exact)
 
 
 def is_decidable(built: Built, kind: str) -> bool:
@@ -91,7 +100,7 @@ def is_decidable(built: Built, kind: str) -> bool:
 def is_soon_decided(built: Built) -> bool:
     """Whether exact arithmetic decides in a second or two if there are any moments: entries are exact."""
     identity = built.program.identity
-    return _is_short(identity) and cubic_work(identity) < WORK and not built.exact[0].off
+    return _is_short(identity) and cubic_work(identity) < WORK
 
 
 def _is_short(identity: Identity) -> bool:
@@ -130,7 +139,9 @@ def has_coefficients(state: State, candidate: Candidate) -> bool | None:
     what a number misses by next to nothing: c <= -1 by a square, and c + 1 >= 1e-9."""
     if not is_soon_decided(candidate.built):
         return None
-    shown, _ = decided(state, candidate.built.exact[0], candidate.raw, _point, form=_plain)
+    shown, _ = decided(
+        state, candidate.built.exact[0], candidate.raw, _coefficients, roughly=True, form=_plain
+    )
     return None if shown is False else shown is not True
 
 
