@@ -278,15 +278,10 @@ def exact_number(value: Any) -> Fraction:
     return number
 
 
-def places_below_one(values: Iterable[Any]) -> int:
-    """How many binary places the largest of some numbers is below 1, negative above it."""
+def below_one(values: Iterable[Any]) -> int:
+    """How many binary places the largest of some numbers is below 1, negative where it is above."""
     largest = max(map(abs, values), default=0) or 1
     return int(largest.denominator).bit_length() - int(largest.numerator).bit_length()
-
-
-def below_one(values: Iterable[Any]) -> int:
-    """The same; 0 where it is not below 1."""
-    return max(0, places_below_one(values))
 
 
 def binary(value: Any, bits: int) -> Fraction:

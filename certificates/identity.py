@@ -114,6 +114,11 @@ class Claim:
         return self.objectives[0] if self.objectives else None
 
     @property
+    def sign(self) -> int:
+        """-1 for upper bounds, which are lower ones on the negative."""
+        return -1 if self.kind == "upper_bound" else 1
+
+    @property
     def targets(self) -> tuple[Polynomial, ...]:
         """The polynomials that the identity writes as combinations."""
         if self.kind == "infeasible":
@@ -123,8 +128,7 @@ class Claim:
         if self.kind == "program":
             return tuple(with_values(p, dict(self.values)) for p in self.objectives)
         assert self.bound is not None
-        difference = self.objectives[0] - self.bound
-        return (difference if self.kind == "lower_bound" else -difference,)
+        return (self.sign * (self.objectives[0] - self.bound),)
 
     def multiplied(self, kind: str) -> tuple[Any, ...]:
         """What the indices of a multiplier of this kind count: polynomials, or matrices."""

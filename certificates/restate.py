@@ -90,6 +90,4 @@ def _moved(m: Multiplier, claim: Claim, bounds: _Places, zeros: _Places) -> Mult
             )
         index.append(places[normed][0])
         factor *= lead / places[normed][1]
-    if m.polynomial is not None:
-        return replace(m, index=tuple(index), polynomial=m.polynomial * factor)
-    return Multiplier.weighing(m.kind, index, m.basis, m.matrix * factor)
+    return replace(m.times(factor), index=tuple(index))

@@ -74,7 +74,8 @@ def determined(certificate: Certificate) -> None:
             if sorted(entry) != list(range(len(matrix))):
                 continue
             row = next((i for i in range(len(matrix)) if _pinned(claim, matrix[i][i], point)), None)
-            if row is not None and _definite(_without(gram, entry.index(row))):
+            others = [i for i, e in enumerate(entry) if e != row]
+            if row is not None and rank([[gram[i][j] for j in others] for i in others]) == len(others):
                 known.update(n for entries in matrix for p in entries for n in _solved_by(p))
     missing = next((name for name in certificate.names if name not in known), "")
     need(not missing, f"the multipliers do not show that {missing!r} has only one optimal value")
@@ -105,14 +106,6 @@ def _solved_by(p: Polynomial) -> set[str]:
     """The variable that the value of a polynomial fixes: of a x + b with a != 0."""
     result = [m for m, _ in p.pairs if m]
     return {result[0][0]} if len(result) == 1 and len(result[0]) == 1 else set()
-
-
-def _definite(matrix: list[list[Fraction]]) -> bool:
-    return rank(matrix) == len(matrix)
-
-
-def _without(matrix: list[list[Fraction]], row: int) -> list[list[Fraction]]:
-    return [[v for j, v in enumerate(r) if j != row] for i, r in enumerate(matrix) if i != row]
 
 
 def _pinned(claim: Mapping[str, Any], diagonal: Polynomial, point: Point) -> bool:

@@ -24,7 +24,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from flint import fmpq, fmpq_mat, fmpz_mat
 
-from certificates.exact import Terms, add_to, fraction, places_below_one, value_at
+from certificates.exact import Terms, add_to, below_one, fraction, value_at
 from certificates.find.optimum import MOST_ZEROS, refined, relations
 from certificates.find.rounding import (
     Linear,
@@ -206,7 +206,7 @@ def _inside(
     # columns of W of norm 1, constraints of size 1: the margin then means something
     sizes = [[c for row in factor for p in row for c in p.values()] for factor in system.rounder.factors]
     lengths = [
-        2.0 ** (-places_below_one(size) / 2) * np.linalg.norm(np.array(w.tolist(), dtype=float), axis=0)
+        2.0 ** (-below_one(size) / 2) * np.linalg.norm(np.array(w.tolist(), dtype=float), axis=0)
         for w, size in zip(bases, sizes, strict=True)
     ]
     units = [np.outer(length, length)[triangle(length.size)] for length in lengths]

@@ -143,11 +143,6 @@ class FloatCertificate(PickledByName):
             return self._refined(slack)
         return self._near(SLACKS if slack is None else (slack,), places)
 
-    @property
-    def _sign(self) -> int:
-        """1 for lower bounds, -1 for upper ones (the engine minimises the negative)."""
-        return -1 if self.claim.kind == "upper_bound" else 1
-
     def _about_centre(self, way: Callable[[FloatCertificate], Proof]) -> Proof:
         """The proof by a way in variables about the centre that the solver saw, written in those given."""
         centre = self.result.centre
@@ -157,7 +152,7 @@ class FloatCertificate(PickledByName):
     def _near(self, slacks: tuple[float, ...], places: tuple[int, ...]) -> Proof:
         """A proof at the smallest slack that works, in the first of these ways that finds one."""
         assert self.value is not None
-        value, depth = self._sign * self.value, max(INNER, slacks[-1])
+        value, depth = self.claim.sign * self.value, max(INNER, slacks[-1])
         inner = cache(lambda: self._recentre(value - self.room(depth)))
         ways: list[Way] = [
             ("", lambda: self._nice(places) if slacks == SLACKS else None),
@@ -183,7 +178,7 @@ class FloatCertificate(PickledByName):
         """The proof at the exact optimum, where that is within the slack."""
         assert self.value is not None
         proof = self.optimum()
-        within = self._sign * (self.value - float(proof.bound or 0)) <= self.room(slack)
+        within = self.claim.sign * (self.value - float(proof.bound or 0)) <= self.room(slack)
         return proof if within else None
 
     def _nice(self, places: tuple[int, ...]) -> Proof | None:
@@ -209,19 +204,14 @@ class FloatCertificate(PickledByName):
         error, so one extra solve serves all slacks.
         """
         assert self.value is not None
-        value = self._sign * self.value
-        if inner is None or not inner.margin > 0:
-            raise NotCertifiable(_no_interior(inner))
+        value, inside = self.claim.sign * self.value, _interior(inner)
 
         def at(slack: float) -> Proof:
             claim = self._below(slack)
-            weight = min(1.0, (value - self._sign * float(claim.bound or 0)) / self.room(depth))
-            try:
-                return self._round(claim, mixture(self.dual, inner, weight), places)
-            except NotCertifiable as error:
-                raise NotCertifiable(f"at the bound {claim.bound}, slack {slack:g}: {error}") from error
+            weight = min(1.0, (value - self.claim.sign * float(claim.bound or 0)) / self.room(depth))
+            return self._round(claim, mixture(self.dual, inside, weight), places)
 
-        return first(at, slacks)
+        return first(at, slacks, " at the slack {:g}")
 
     def on_face(self, claim: Claim) -> Proof:
         """A proof with singular Gram matrices, of rational kernel (see `certificates.find.facial`), in the
@@ -287,18 +277,18 @@ class FloatCertificate(PickledByName):
     def _below(self, slack: float) -> Claim:
         """The claim at the shortest decimal that is half a slack to a slack worse than the solver's value."""
         assert self.value is not None
-        value, room = self._sign * self.value, self.room(slack)
+        value, room = self.claim.sign * self.value, self.room(slack)
         proven = self.result.certified_bound
-        if proven is not None and 0 < value - self._sign * proven <= room:
-            value = self._sign * proven
+        if proven is not None and 0 < value - self.claim.sign * proven <= room:
+            value = self.claim.sign * proven
         chosen = short_decimal(value - room, value - room / 2)
-        return replace(self.claim, bound=self._sign * chosen)
+        return replace(self.claim, bound=self.claim.sign * chosen)
 
     def _at(self, claim: Claim, places: tuple[int, ...]) -> Proof:
         """A proof of exactly this bound."""
         assert self.value is not None and claim.bound is not None
-        if self._sign * float(claim.bound) > self._sign * self.value + self.room(1e-6):
-            side = "below" if self._sign < 0 else "above"
+        if self.claim.sign * float(claim.bound) > self.claim.sign * self.value + self.room(1e-6):
+            side = "below" if self.claim.sign < 0 else "above"
             raise NotCertifiable(
                 f"the bound {claim.bound} is {side} the value {self.value:.9g} of the relaxation, "
                 "so this degree cannot prove it: try a higher degree"
@@ -308,26 +298,14 @@ class FloatCertificate(PickledByName):
 
     def _ways(self, claim: Claim, places: tuple[int, ...]) -> list[Way]:
         """The ways to a proof of exactly this claim, in their order."""
-        at = (
-            1.0
-            if claim.kind == "infeasible"
-            else 0.0
-            if claim.bound is None
-            else self._sign * float(claim.bound)
-        )
-
-        @cache
-        def inner() -> Any:
-            return self._recentre(at)
-
-        def inside() -> Proof:
-            if inner() is None or not inner().margin > 0:
-                raise NotCertifiable(_no_interior(inner()))
-            return self._round(claim, inner(), places)
-
-        # short fractions in singular Gram matrices are often met by rounding to few bits
-        few: Way = ("", lambda: inner() and self._round(claim, inner(), FEW_BITS))
-        return [("", inside), few, *self.singular(claim)]
+        at = 1.0 if claim.kind == "infeasible" else self.claim.sign * float(claim.bound or 0)
+        inner = cache(lambda: self._recentre(at))
+        return [
+            ("", lambda: self._round(claim, _interior(inner()), places)),
+            # short fractions in singular Gram matrices are often met by rounding to few bits
+            ("", lambda: inner() and self._round(claim, inner(), FEW_BITS)),
+            *self.singular(claim),
+        ]
 
     def singular(self, claim: Claim) -> list[Way]:
         """The ways to a proof of exactly this claim whose Gram matrices are singular, in their order."""
@@ -367,10 +345,13 @@ def mixture(near: DualData, inner: DualData, weight: float) -> DualData:
     return DualData(blocks, free, near.bound)
 
 
-def _no_interior(inner: Any) -> str:
+def _interior(inner: DualData | None) -> DualData:
+    """The multipliers, if there are some well inside the cone; NotCertifiable."""
     if inner is None:
-        return "the solver found no multipliers at this bound"
-    return (
-        "no multipliers strictly inside the cone at this bound: every Gram matrix is at least t I only for "
-        f"t <= {inner.margin:.1e}"
-    )
+        raise NotCertifiable("the solver found no multipliers at this bound")
+    if inner.margin is None or not inner.margin > 0:
+        raise NotCertifiable(
+            "no multipliers strictly inside the cone at this bound: every Gram matrix is at least t I only "
+            f"for t <= {inner.margin or 0:.1e}"
+        )
+    return inner

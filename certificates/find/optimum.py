@@ -60,13 +60,10 @@ def optimal_proof(of: Any) -> Proof:
         f"the value {of.value:.9g} is within 1e-7 of no fraction with a denominator up to 100: "
         "the optimum may be irrational"
     )
-    tried: set[Fraction] = set()
-    for bound, point in candidates:
-        if bound in tried:
-            continue
-        tried.add(bound)
+    points = dict(reversed(candidates))  # the first of a bound that is there twice
+    for bound in dict.fromkeys(bound for bound, _ in candidates):
         try:
-            return _attained(of, bound, point)
+            return _attained(of, bound, points[bound])
         except NotCertifiable as error:
             reason = f"at the bound {bound}: {(*error.attempts, error)[0]}"
     attempts = (irrational, reason) if irrational else (reason,)
@@ -158,15 +155,14 @@ def local_minimisers(
     """
     if len(ids) > MOST_VARIABLES or claim.matrices:
         return
-    sign = -1.0 if claim.kind == "upper_bound" else 1.0
-    objective, sides = sign * claim.objectives[0], (claim.equalities, claim.inequalities)
+    objective, sides = claim.sign * claim.objectives[0], (claim.equalities, claim.inequalities)
     generator = np.random.default_rng(0)
     for start in starts or (generator.standard_normal(len(ids)) for _ in range(_SEARCHES)):
         end: dict[int, Any] | None = local_search(
             objective, *sides, dict(zip(ids, start.tolist(), strict=True)), _MOST_STEPS
         )
         if end is not None and satisfies(claim, end, _MISSED):
-            if abs(at(objective, end) - sign * value) <= 1e-5 * max(1.0, abs(value)):
+            if abs(at(objective, end) - claim.sign * value) <= 1e-5 * max(1.0, abs(value)):
                 yield end
 
 
@@ -183,7 +179,7 @@ def value_to(claim: Claim, starts: Sequence[dict[int, float]], digits: int) -> F
         return None
     zeros, room = (refined(claim, z, digits) for z in starts[:MOST_ZEROS]), Fraction(1, 10 ** (digits // 2))
     values = [at(claim.objectives[0], z) for z in zeros if z is not None and satisfies(claim, z, room)]
-    return (max if claim.kind == "upper_bound" else min)(values, default=None)
+    return (max if claim.sign < 0 else min)(values, default=None)
 
 
 def relations(values: Sequence[Sequence[Fraction]], digits: int) -> list[list[int]]:

@@ -75,7 +75,7 @@ class _Path:
         self.dual = dual
         if not claim.is_scalar or claim.kind not in ("lower_bound", "upper_bound"):
             raise NotCertifiable("higher precision serves bounds on a set of scalar constraints only")
-        self.sign = -1 if claim.kind == "upper_bound" else 1
+        self.sign = claim.sign
         # the bound of the claim does not matter here: the objective alone, minimised
         self.claim = replace(claim, bound=Fraction(0))
         rounder = Rounder(self.claim, dual)

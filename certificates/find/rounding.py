@@ -25,10 +25,10 @@ from certificates.exact import (
     Rules,
     Terms,
     add_to,
+    below_one,
     binary,
     monomials_of,
     multiply,
-    places_below_one,
     polynomial_of,
     rational,
     terms_of,
@@ -88,7 +88,7 @@ class Rounder:
         for u, (weight, p) in zip(self.squares, claim.squares, strict=bool(self.squares)):
             add_to(self.target, terms_of(p), rational(u))
             add_to(self.target, {(): -rational(u * u / (4 * weight))})
-        self.height = places_below_one(self.target.values())
+        self.height = below_one(self.target.values())
         self.unit = max(0, self.height)
         # equalities in expectation are equalities with a constant multiplier
         self.equalities = [terms_of(p) for p in (*claim.equalities, *claim.expectations.equalities)]

@@ -77,7 +77,7 @@ class _Writer:
         self.sizes = {self.claimed.place[k]: math.log2(n) for k, n in norms if 0 < n < math.inf}
         words = {self.claimed.word(w) for block in self.blocks for w in block.words}
         # a rounded entry costs as much as the norms of two words
-        self.unit = below_one(Fraction(c) for c in claimed.claim["objective"].values())
+        self.unit = max(0, below_one(map(Fraction, claimed.claim["objective"].values())))
         self.bits = bits + self.unit + 2 * max([0, *(self._size(w) for w in words)])
         self.rest: dict[Word, Fraction] = {}
         self.summands: list[tuple[Fraction, list]] = []  # weights and the lines that make facts
@@ -395,17 +395,12 @@ class _Writer:
             share = Fraction(1, len(stage))
             total = script.sum((share, script.add("image", total, image)) for image in images)
         if self.statement.tracial:
-            moved = self._commutators(script.problem, script.problem._facts[total][1])
-            pairs = [(c, script.add("commutator", {u: 1}, {v: 1})) for (u, v), c in moved.items() if c]
+            gap = script.problem._sum([*script.problem._question, *((w, -c) for w, c in known[total][1])])
+            used, text = commutators(script.problem, dict(gap)).items(), self.claimed.text
+            pairs = [(c, script.add("commutator", {text(u): 1}, {text(v): 1})) for (u, v), c in used if c]
             total = script.sum([(Fraction(1), total), *pairs])
         script.add("settle", total)
         return WordProof({**claim, "bound": str(sign * end)}, tuple(script.lines))
-
-    def _commutators(self, problem: Problem, total: Terms) -> dict[tuple[str, str], Fraction]:
-        """Multiples of u v - v u, by words, that turn a sum into what is asked."""
-        gap = dict(problem._sum([*problem._question, *((w, -c) for w, c in total)]))
-        moved = commutators(problem, gap)
-        return {(self.claimed.text(u), self.claimed.text(v)): c for (u, v), c in moved.items()}
 
 
 class _Script:
