@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,11 +41,7 @@ class InExpectation:
 
     def polynomials(self) -> Iterator[Polynomial]:
         """Every polynomial whose expectation is constrained."""
-        yield from self.equalities
-        yield from self.inequalities
-        for matrix in self.matrices:
-            for row in matrix:
-                yield from row
+        yield from chain(self.equalities, self.inequalities, *chain(*self.matrices))
 
 
 @dataclass(frozen=True)

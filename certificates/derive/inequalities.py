@@ -37,9 +37,6 @@ def inner(a: Sequence[Any], b: Sequence[Any]) -> Polynomial:
     return sum((p * q for p, q in zip(left, right, strict=True)), start=ZERO)
 
 
-# --- Cauchy-Schwarz ---------------------------------------------------------------------------------------
-
-
 def cauchy_schwarz(a: Sequence[Any], b: Sequence[Any]) -> Derivation:
     """``<a, b>^2 <= |a|^2 |b|^2``, by Lagrange's identity ``sum_{i<j} (a_i b_j - a_j b_i)^2``; degree 4."""
     return weighted_cauchy_schwarz(None, a, b)
@@ -66,9 +63,6 @@ def cauchy_schwarz_split(a: Sequence[Any], b: Sequence[Any], c: Any = 1) -> Deri
     left, right, weight = _polynomials(a), _polynomials(b), _positive(c, "c")
     inner(left, right)
     return sum_of_squares([(weight / 2, p - q / weight) for p, q in zip(left, right, strict=True)])
-
-
-# --- AM-GM, triangle, Hölder ------------------------------------------------------------------------------
 
 
 def am_gm(xs: Sequence[Any]) -> Derivation:
@@ -174,9 +168,6 @@ def holder(w: Sequence[Any], f: Sequence[Any], power: int, weights: str = "nonne
     return _total([total])
 
 
-# --- 0/1 variables ----------------------------------------------------------------------------------------
-
-
 def boolean(w: Polynomial) -> Derivation:
     """``w^2 = w``, as an assumption (an equality)."""
     p = _exact_polynomial(w)
@@ -191,9 +182,6 @@ def nonnegative(w: Polynomial) -> Derivation:
 def at_most_one(w: Polynomial) -> Derivation:
     """``w <= 1`` from ``w^2 = w``; degree 2."""
     return square(1 - _exact_polynomial(w)) + boolean(w) * -1
-
-
-# --- cancelling -------------------------------------------------------------------------------------------
 
 
 def root(x: Any, bound: Any, power: int = 2) -> Derivation:
@@ -225,9 +213,6 @@ def cancel_nonnegative(x: Any, bound: Any) -> Derivation:
     """``x >= 0`` from ``x^2 <= C x``, for a number C > 0; degree 2: C x = (C x - x^2) + x^2."""
     p, c = _exact_polynomial(x), _positive(bound, "bound")
     return (square(p) + assume(c * p - p * p)) * (1 / c)
-
-
-# --- helpers ----------------------------------------------------------------------------------------------
 
 
 def _polynomials(values: Sequence[Any]) -> list[Polynomial]:

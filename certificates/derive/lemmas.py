@@ -46,8 +46,6 @@ from certificates.derive.inequalities import (
 )
 from sosdp.algebra.polynomial import Polynomial
 
-# --- moments ----------------------------------------------------------------------------------------------
-
 
 def gaussian_moment_bound(v: Sequence[Any], t: int, constant: Any = None) -> Derivation:
     """``E <g, v>^(2t) <= B |v|^(2t)`` for g ~ N(0, I), with B = (2t)^t by default; degree 2t.
@@ -98,9 +96,6 @@ def fourth_moment_bound(
     """
     second = empirical_moment(points, v, 1)
     return _derived((_exact(constant) + 1) * second**2 - empirical_moment(points, v, 2))
-
-
-# --- steps of the clustering and robust-mean arguments ----------------------------------------------------
 
 
 def overlap_bounds(

@@ -143,5 +143,4 @@ class _Path:
 
 
 def _rationals(matrix: arb_mat) -> np.ndarray:
-    entries = [fraction_of(v) for v in matrix.entries()]
-    return np.array(entries, dtype=object).reshape(matrix.nrows(), matrix.ncols())
+    return np.array([[fraction_of(v) for v in row] for row in matrix.tolist()], dtype=object)

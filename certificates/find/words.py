@@ -100,8 +100,6 @@ class _Writer:
         low = self._absorbed(plain) - sum((self._priced(*block) for block in plain), Fraction(0))
         return self._written(low, wanted)
 
-    # --------------------------------------------------------------------------- what is rounded
-
     def _rounded(self, block: Any, kept: bool) -> tuple[list[Terms], Gram]:
         """The words of a block (twice, with i, for complex data) and its Gram matrix in binary fractions,
         moved into the cone unless it is kept."""
@@ -174,8 +172,6 @@ class _Writer:
             if q:
                 self.adjoined.append([k, self.claimed.written(u), self.claimed.written(self.problem._sum(q))])
 
-    # --------------------------------------------------------------------------- what is missing
-
     def _subtract(self, pairs: Iterable[tuple[Word, Any]], weight: Any = 1) -> None:
         """Take a polynomial from what is missing."""
         for w, c in pairs:
@@ -243,8 +239,6 @@ class _Writer:
             raise NotCertifiable(f"no square reaches {self.claimed.text(word)}, whose coefficient is rounded")
         plain.append(([u, ((v, ONE[0][1]),)], gram))
         return [(gram, 0, 1, entry)]
-
-    # --------------------------------------------------------------------------- what is paid
 
     def _priced(self, basis: list[Terms], gram: Gram) -> Fraction:
         """Add to the diagonal what makes a Gram matrix positive semidefinite; what that costs the bound."""
@@ -357,17 +351,12 @@ class _Writer:
             facts += [("inequality", k, p, 1 / (2 * r * slope)), ("", 0, p, (r - end) / (2 * r))]
         return r * r, [f for f in facts if f[3]]
 
-    # --------------------------------------------------------------------------- what is written
-
     def _written(self, low: Fraction, wanted: Fraction | None) -> WordProof:
         """The lines: facts, their sum, its images, commutators, and the claim with its bound."""
         claim, sign, refuted = self.claimed.claim, self.claimed.sign, self.claimed.refuted
-        best = (
-            Fraction(1)
-            if refuted
-            else short_decimal(low - max(abs(low), Fraction(1, 1 << self.unit)) * _GIVEN, low)
-        )
-        end = best if wanted is None or refuted else sign * wanted
+        size = max(abs(low), Fraction(1, 1 << self.unit))
+        end = short_decimal(low - size * _GIVEN, low) if wanted is None else sign * wanted
+        end = Fraction(1) if refuted else end
         if low <= 0 if refuted else low < end:
             said = f"{float(sign * low):.12g}"
             raise NotCertifiable(f"rounding leaves a bound of {said}, which does not reach what is asked")
