@@ -69,7 +69,9 @@ def checked(pe: Any, points: np.ndarray) -> Atoms:
     scale = size_of_bound(pe)
     # the value of a solver that stopped early says nothing: then only a proven bound can be attained
     bound = pe.bound if pe.status != "inaccurate" else pe.certified_bound
-    if bound is None or not np.abs(values - bound).max() <= 1e-3 * scale:
+    if bound is None:
+        return Atoms(none, "no bound is proven that the points read off the moments could attain", False)
+    if not np.abs(values - bound).max() <= 1e-3 * scale:
         return Atoms(none, "the points read off the moments do not attain the bound", False)
     return Atoms(points, "", bool(np.abs(values - bound).min() <= _ATTAINS * scale))
 

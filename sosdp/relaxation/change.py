@@ -41,6 +41,7 @@ _NARROW = 2.0**-30  # width of a range beside its middle, from which on that is 
 _OUT = 4.0  # times the size of the data
 _LIGHTER = 2**10  # by how much multiples of equations must lower a polynomial's largest coefficient
 _DIGITS = 6  # binary digits of a centre relative to the half-width: data keep short coefficients
+_UNSEEN = 2.0**-44  # of what a coefficient is the sum of: that it is there is noise
 _MOST_TERMS = 2000  # a longer polynomial is not moved
 _MOST_TALL, _MOST_DIVISIONS = 50, 200  # large terms, and divisions by equations, that are looked at
 
@@ -356,7 +357,10 @@ def build(statement: Statement, change: Change, units: Units = (), first: Built 
     if any(taken for _, taken in light):
         there = replace(there, demands=tuple(d for d, _ in light))
     pieces = [d.identity for d in there.demands]
-    scalings, tall = _units(there, pieces, units, height)
+    resolved = pieces
+    if there.single:
+        resolved = [_resolved(statement.demands[0], change.origins[0], pieces[0])]
+    scalings, tall = _units(there, resolved, units, height)
     known = statement, there, change, tuple(taken for _, taken in light)
     return program_of(known, pieces, scalings, tall if there.single else height, first)
 
@@ -383,6 +387,21 @@ def program_of(
     program = GramProgram(whole, rates / unit, upper, bent)
     height = height or float(np.abs(rates).max(initial=0.0)) or 1.0
     return Built(*known, scalings, scaled, program, unit, height, first)
+
+
+def _resolved(demand: Demand, origin: Origin, piece: Identity) -> Identity:
+    """The identity of a bound whose variables were moved, without coefficients that are noise beside what
+    they are the sum of: about a minimiser slopes are zero but for that, and choose no units."""
+    p = demand.parts[0]
+    distances = {v: abs(c) for v, c in origin.items() if c}
+    if not distances or piece.hermitian or piece.quotient.used:
+        return piece
+    terms = moved_polynomial(Polynomial.from_arrays(p.monos, np.abs(p.coefs)), distances)
+    place = mono.Index(piece.columns).find(terms.monos)
+    sizes = np.zeros(piece.target.size)
+    sizes[place[place >= 0]] = [near(c) for c in terms.coefs[place >= 0].tolist()]
+    seen = np.abs(piece.target) > _UNSEEN * sizes
+    return piece if seen.all() else piece.with_target(np.where(seen, piece.target, 0.0), piece.rounded)
 
 
 def _units(

@@ -268,3 +268,14 @@ def test_rows_of_a_matrix_have_units_of_their_own(power):
     s = Fraction(10) ** power
     left = sd.minimize(x, [sd.PSD([[s * (2 - y), x - y], [x - y, (2 + y) / s]])])
     agrees(left, -2 * 2**0.5)
+
+
+@pytest.mark.parametrize("unit", [1, 10, 100])
+def test_distances_of_a_known_place_give_it_in_any_unit(unit):
+    """At the place all residuals are zero, and slopes are but for the roundings of the squares."""
+    place, anchors = np.array([3.2, 4.1]), np.array([[0, 0], [10, 0], [0, 8], [7, 9]])
+    squares = ((place - anchors) ** 2).sum(axis=1) * unit**2
+    every = zip((anchors * unit).tolist(), squares.tolist())
+    result = sd.minimize(sum(((x - a) ** 2 + (y - b) ** 2 - s) ** 2 for (a, b), s in every))
+    assert result.status == "optimal" and result.certified_bound > -1e-5
+    assert result.atoms()[0] == pytest.approx(place * unit, abs=1e-3 * unit)
