@@ -19,6 +19,7 @@ import numpy as np
 from flint import arb, fmpq, fmpq_poly
 
 import certificates.kernel as kernel
+from sosdp.algebra.monomials import padded
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import variable_name
 
@@ -51,14 +52,7 @@ def terms_of(polynomial: Polynomial) -> Terms:
 
 def polynomial_of(terms: Terms) -> Polynomial:
     """The exact polynomial with these terms."""
-    return Polynomial.from_arrays(monos_of(list(terms)), [*map(fraction, terms.values())])
-
-
-def monos_of(rows: list[Monomial]) -> np.ndarray:
-    """Tuples as an int32 array (m, w) padded with zeros on the left."""
-    width = max([1, *map(len, rows)])
-    padded = [(0,) * (width - len(row)) + tuple(row) for row in rows]
-    return np.array(padded, dtype=np.int32).reshape(len(rows), width)
+    return Polynomial.from_arrays(padded(list(terms)), [*map(fraction, terms.values())])
 
 
 def powers_of(variable: int, p: fmpq_poly) -> Terms:
@@ -81,7 +75,7 @@ def to_kernel(polynomial: Polynomial, name: Callable[[int], str] = variable_name
 def from_kernel(p: kernel.Polynomial, identifier: Callable[[str], int]) -> Polynomial:
     """The same back, with the ids of names."""
     rows = [tuple(sorted(map(identifier, m))) for m, _ in p.pairs]
-    return Polynomial.from_arrays(monos_of(rows), [Fraction(c, p.den) for _, c in p.pairs])
+    return Polynomial.from_arrays(padded(rows), [Fraction(c, p.den) for _, c in p.pairs])
 
 
 def times(left: Monomial, right: Monomial) -> Monomial:

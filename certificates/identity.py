@@ -15,8 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from certificates.exact import Monomial, Square, Terms, exact_squares, monos_of, rational, terms_of
+from certificates.exact import Monomial, Square, Terms, exact_squares, rational, terms_of
 from sosdp.algebra.calculus import substitute
+from sosdp.algebra.monomials import padded
 from sosdp.algebra.pickled_by_name import PickledByName
 from sosdp.algebra.polynomial import Polynomial, variable
 from sosdp.algebra.sparse import union_of_ids
@@ -279,7 +280,7 @@ class Multiplier(PickledByName):
         """
         if self.kind.endswith("psd") or self.kind in FREE_KINDS:
             raise ValueError(f"a multiplier of kind {self.kind!r} is not a single sum of squares")
-        monos = monos_of(list(self.basis))
+        monos = padded(list(self.basis))
         return [(w, Polynomial.from_arrays(monos, row)) for w, row in of(self.matrix.tolist())]
 
 

@@ -22,7 +22,6 @@ from certificates.exact import (
     Rules,
     Terms,
     binary,
-    monos_of,
     polynomial_of,
     rational,
     terms_of,
@@ -33,6 +32,7 @@ from certificates.find.rounding import NotCertifiable, first
 from certificates.find.univariate import local_minima
 from certificates.identity import Claim
 from certificates.proof import Proof
+from sosdp.algebra.monomials import padded
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.reduction.newton import prune
 
@@ -94,7 +94,7 @@ def _rounded(result: Any, inner: Any, claim: Claim, monomials: list[Monomial]) -
     rules = Rules([terms_of(p) for p in claim.equalities])
     normal = {row: rules.normal(row) for row in monomials}
     wanted = sorted({m for c, m in normal.values() if c})
-    rows = monos_of(wanted)
+    rows = padded(wanted)
     values, inside = (dict(zip(wanted, of._moment_values(rows)[0].tolist(), strict=True))  # or 0
                       for of in (result, inner))  # fmt: skip
     reduced = rules.divide(terms_of(target), {})
@@ -132,6 +132,6 @@ def _monomials(ids: list[int], degree: int, target: Terms, constrained: bool) ->
     every = [row for d in range(top + 1) for row in combinations_with_replacement(ids, d)]
     if constrained:
         return every
-    kept = prune([monos_of(every)], monos_of(list(target)), lambda rows: (np.ones(len(rows)), rows))[0]
+    kept = prune([padded(every)], padded(list(target)), lambda rows: (np.ones(len(rows)), rows))[0]
     basis = list(compress(every, kept))
     return sorted({times(a, b) for a in basis for b in basis} | set(target))

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from certificates.exact import monos_of
 from certificates.identity import Identity, Multiplier
+from sosdp.algebra.monomials import padded
 from sosdp.algebra.polynomial import Polynomial
 
 SHOWN = 40  # rows and columns of a table that is displayed; `entries` has them all
@@ -78,7 +78,7 @@ def gram_table(multiplier: Any) -> LabelledMatrix:
     if isinstance(multiplier, Multiplier):
         if not multiplier.basis:
             raise ValueError(f"a multiplier of kind {multiplier.kind!r} has no Gram matrix to show")
-        monos, entries = monos_of(list(multiplier.basis)), multiplier.matrix
+        monos, entries = padded(list(multiplier.basis)), multiplier.matrix
     else:
         _has(multiplier, "gram", "a Gram matrix is that of a multiplier of a proof or a block of pe.dual")
         monos, entries = np.asarray(multiplier.basis), np.asarray(multiplier.gram)

@@ -12,6 +12,7 @@ import numpy as np
 
 from sosdp.algebra.build import own_variables, variables
 from sosdp.algebra.coefficients import object_array
+from sosdp.algebra.monomials import padded
 from sosdp.algebra.operator import WordConstraint, WordPolynomial
 from sosdp.algebra.polynomial import Polynomial, variable
 from sosdp.algebra.variables import known_id, variable_name
@@ -126,10 +127,7 @@ def in_real_variables(p: ComplexPolynomial, parts: dict[int, tuple[Polynomial, P
         variable(place[letter]): parts[letter // 2][0] + (-1) ** letter * unit * parts[letter // 2][1]
         for letter in letters
     }
-    width = max(p.degree, 1)
-    monos = np.array(
-        [[*(place[i] for i in w), *[0] * (width - len(w))] for w in p.terms], dtype=np.int32
-    ).reshape(-1, width)
+    monos = padded([[place[i] for i in w] for w in p.terms])
     first, second = ([c[k] for c in p.terms.values()] for k in (0, 1))
     both = Polynomial.from_arrays(monos, first) + unit * Polynomial.from_arrays(monos, second)
     whole = both.subs(values)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -108,6 +109,12 @@ def pad(monos: np.ndarray, width: int) -> np.ndarray:
     if extra == 0:
         return monos
     return np.concatenate([np.zeros((monos.shape[0], extra), dtype=MONOMIAL), monos], axis=1)
+
+
+def padded(rows: Sequence[Sequence[int]]) -> np.ndarray:
+    """Monomials from lists of ids, of any lengths."""
+    width = max([1, *map(len, rows)])
+    return np.array([[0] * (width - len(row)) + [*row] for row in rows], dtype=MONOMIAL).reshape(-1, width)
 
 
 def trim(monos: np.ndarray) -> np.ndarray:

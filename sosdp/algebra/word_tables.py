@@ -17,7 +17,6 @@ import numpy as np
 
 from sosdp.algebra import monomials as mono
 from sosdp.algebra.coefficients import as_coefs, peak
-from sosdp.algebra.monomials import MONOMIAL
 from sosdp.algebra.words import Terms, Word, Words, times
 
 _RADIX = 1 << 62
@@ -71,9 +70,7 @@ def distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def as_rows(words: Sequence[Word]) -> np.ndarray:
     """Words as rows of letter numbers from 1 on, 0 for nothing, as the engine has monomials."""
-    width = max([1, *map(len, words)])
-    padded = [(0,) * (width - len(w)) + tuple([i + 1 for i in w]) for w in words]
-    return np.array(padded, dtype=MONOMIAL).reshape(-1, width)
+    return mono.padded([[i + 1 for i in w] for w in words])
 
 
 def as_words(rows: np.ndarray) -> list[Word]:

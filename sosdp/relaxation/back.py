@@ -48,7 +48,7 @@ def given_moments(
     def value(given: tuple[int, ...], shifted: tuple[int, ...]) -> float:
         """E of a monomial in x times one in u."""
         if not given:
-            values, known = moments(np.array([shifted or (0,)], dtype=mono.MONOMIAL))
+            values, known = moments(mono.padded([shifted]))
             return float(values[0]) if known[0] else np.nan
         v, rest = given[0], given[1:]
         result = value(rest, tuple(sorted((*shifted, v))))

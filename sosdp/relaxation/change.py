@@ -21,6 +21,7 @@ import numpy as np
 from ..algebra import monomials as mono
 from ..algebra.coefficients import to_float
 from ..algebra.polynomial import Polynomial, variable
+from ..algebra.words import order
 from ..conic.clock import otherwise, reserve
 from ..conic.exact.integers import rounded
 from ..model.expectation import ExpectationConstraint
@@ -216,12 +217,12 @@ def _divided(p: Polynomial, equations: tuple[Polynomial, ...]) -> tuple[Polynomi
         return p, {}
 
     leads = [
-        (j, max(h, key=_order), h) for j, h in enumerate(map(terms_of, equations)) if 1 < len(h) <= _MOST_TALL
+        (j, max(h, key=order), h) for j, h in enumerate(map(terms_of, equations)) if 1 < len(h) <= _MOST_TALL
     ]
     used: dict[int, dict[tuple[int, ...], Fraction]] = {}
     done: set[tuple[int, ...]] = set()
     for _ in range(_MOST_DIVISIONS):
-        m = max(tall.keys() - done, key=_order, default=None)
+        m = max(tall.keys() - done, key=order, default=None)
         if m is None:
             break
         hit = next(((j, lead, h) for j, lead, h in leads if Counter(lead) <= Counter(m)), None)
@@ -244,12 +245,8 @@ def _divided(p: Polynomial, equations: tuple[Polynomial, ...]) -> tuple[Polynomi
     return sum((-q * equations[j] for j, q in multiples.items()), p), multiples
 
 
-def _order(m: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
-    return len(m), m
-
-
 def _monomial(ids: tuple[int, ...]) -> Polynomial:
-    return Polynomial.from_arrays(np.array([ids or (0,)], dtype=mono.MONOMIAL), np.ones(1, dtype=np.int64))
+    return Polynomial.from_arrays(mono.padded([ids]), np.ones(1, dtype=np.int64))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 from flint import arb, arb_poly, fmpq, fmpq_poly, fmpz_poly
 
 from ..algebra import monomials as mono
@@ -36,13 +35,8 @@ def univariate(p: Polynomial) -> fmpq_poly:
 def moved(p: Polynomial, v: int, origin: Fraction) -> Polynomial:
     """p(origin + u) of a polynomial in the one variable v, which is u afterwards."""
     q = univariate(p)(fmpq_poly([fmpq(*origin.as_integer_ratio()), fmpq(1)]))
-    rows, coefs = [], []
-    for k, c in enumerate(q.coeffs()):
-        if c:
-            rows.append([0] * (q.degree() - k) + [v] * k)
-            coefs.append(Fraction(int(c.p), int(c.q)))
-    monos = np.array(rows, dtype=mono.MONOMIAL).reshape(len(rows), max(q.degree(), 1 - len(rows)))
-    return Polynomial.from_arrays(monos, object_array(coefs))
+    terms = {(v,) * k: Fraction(int(c.p), int(c.q)) for k, c in enumerate(q.coeffs()) if c}
+    return Polynomial.from_arrays(mono.padded([*terms]), object_array([*terms.values()]))
 
 
 def enclosed(q: fmpq_poly, digits: Iterable[int] = _DIGITS) -> tuple[Fraction, Fraction, Fraction]:

@@ -9,11 +9,12 @@ from flint import fmpq
 
 import certificates
 import sosdp as sd
-from certificates.exact import Rules, monomials_of, monos_of, multiply, polynomial_of, short_decimal, terms_of
+from certificates.exact import Rules, monomials_of, multiply, polynomial_of, short_decimal, terms_of
 from certificates.find.facial import Faces
 from certificates.find.rounding import NotCertifiable, Rounder
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
+from sosdp.algebra.monomials import padded
 from tests.refusals import refuse
 
 x, y, z = sd.variables("x y z")
@@ -36,7 +37,7 @@ class Dual:
 
 
 def monos(*polynomials):
-    return monos_of([monomials_of(sd.polynomial(p).monos)[0] for p in polynomials])
+    return padded([monomials_of(sd.polynomial(p).monos)[0] for p in polynomials])
 
 
 def block(kind, gram, *basis, index=(), **more):

@@ -14,7 +14,7 @@ from ...algebra.build import own_variables
 from ...algebra.coefficients import rounded_up
 from ...algebra.confluence import closed_relations
 from ...algebra.constraint import PSD, Equality, ForAll, Inequality
-from ...algebra.monomials import MONOMIAL
+from ...algebra.monomials import padded
 from ...algebra.operator import LETTERS, OperatorPolynomial, WordConstraint, WordPolynomial
 from ...algebra.polynomial import Polynomial
 from ...algebra.words import ONE, Terms, Word, Words, add_to
@@ -229,9 +229,7 @@ def _in_letters(algebra: Words, g: Terms, ids: list[int]) -> Polynomial | None:
             coefs.append(value)
         elif value >= 0:
             return None
-    width = max(map(len, rows), default=1) or 1
-    monos = np.array([[0] * (width - len(row)) + row for row in rows], dtype=MONOMIAL).reshape(-1, width)
-    return Polynomial.from_arrays(monos, coefs)
+    return Polynomial.from_arrays(padded(rows), coefs)
 
 
 def _balls(algebra: Words) -> list[Terms]:
