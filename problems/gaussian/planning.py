@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from sosdp.estimator.planner import least
 from sosdp.privacy.ball_accounting import LARGEST_DIMENSION, largest_rate
-from sosdp.privacy.calibrate import float_down, one_of
+from sosdp.privacy.calibrate import float_down, float_up, one_of
 from sosdp.privacy.mechanisms.integer_queries import order_price, sum_deviation
 from sosdp.show import short_repr
 from sosdp.structured.packing_ellipsoid import MOST
@@ -358,6 +358,16 @@ def frame_share(
     return price, each
 
 
+def draw_shares(task: MeanTask, total: Fraction) -> tuple[dict[str, Fraction], Fraction]:
+    """Pure prices of a frame and of one draw in it, and epsilon of each question of the frame.
+
+    Both are floats, as releases of their own have them: that of the frame pays for all of its questions.
+    """
+    price, each = frame_share(task, total, FRAME["cube"], pure=True)
+    frame = Fraction(float_up(price))
+    return {"frame": frame, "draw": Fraction(float_down(total - frame))}, each
+
+
 def _trimmed(task: MeanTask, budget: Budget) -> Plan:
     if budget.epsilon is None:
         raise ValueError("the trimmed score is for budgets in epsilon")
@@ -405,11 +415,9 @@ def _packing(task: MeanTask, budget: Budget) -> Plan:
         raise ValueError("the packing score is for epsilon alone and at most 4 columns, none tight")
     if task.n > MOST:
         raise ValueError(f"the packing score is for at most {MOST} records, got {task.n}")
-    frame, each = frame_share(task, budget.total, FRAME["cube"], pure=True)
-    rest = Fraction(float_down(budget.total - frame))
-    private = 0.9 * task.d / math.sqrt(task.n * float(rest))  # measured
+    spent, each = draw_shares(task, budget.total)
+    private = 0.9 * task.d / math.sqrt(task.n * float(spent["draw"]))  # measured
     seconds = PACKING_SECONDS[task.d] * max(1.0, math.sqrt(task.n / 1000.0))
-    spent = {"frame": frame, "draw": rest}
     return Plan("packing", each, spent, private, math.sqrt(task.d / task.n), seconds)
 
 

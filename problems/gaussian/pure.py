@@ -15,7 +15,7 @@ from sosdp.conic.svec import smat, triangle
 from sosdp.laboratory.packing_problem import PackingProblem
 from sosdp.laboratory.packing_sampler import DyadicBoxes
 from sosdp.laboratory.packing_score import PackingScore
-from sosdp.privacy.calibrate import check_epsilon, float_down
+from sosdp.privacy.calibrate import check_epsilon
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.exponential import pure_exponential
 from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
@@ -24,7 +24,7 @@ from sosdp.structured.packing_ellipsoid import MOST
 
 from .columns import Columns
 from .frame import Frame, frame_dict, release_frame
-from .planning import FRAME, MeanTask, NotOffered, Plan, frame_share
+from .planning import MeanTask, NotOffered, Plan, draw_shares
 
 PURE_COLUMNS = 2
 # eigenvalues of the covariance in its frame, public: a truth outside makes the law a thin shell, which no
@@ -43,16 +43,15 @@ def plan_pure(task: MeanTask, epsilon: float) -> Plan:
     if task.n // 2 > MOST:
         raise NotOffered(f"a draw has at most {2 * MOST + 1} records, got {task.n}")
     epsilon = check_epsilon(epsilon)
-    frame, each = frame_share(task, Fraction(epsilon), FRAME["cube"], pure=True)
-    rest = Fraction(float_down(Fraction(epsilon) - frame))
+    spent, each = draw_shares(task, Fraction(epsilon))
     size = task.d * (task.d + 1) // 2
-    tau = min(0.3, 2.0 * size / (task.n / 2 * float(rest)))
+    tau = min(0.3, 2.0 * size / (task.n / 2 * float(spent["draw"])))
     private = 2.0 * tau * math.log(1.0 / tau)
     sampling = math.sqrt(2 * task.d * (task.d + 1) / task.n)
     return Plan(
         "packing",
         each,
-        {"frame": frame, "draw": rest},
+        spent,
         private,
         sampling,
         1.0 if task.d == 1 else 10.0,

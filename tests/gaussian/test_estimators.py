@@ -1,6 +1,7 @@
 """The estimators on raw tables: units, wrong rows, hostile entries, refusals from public facts, intervals."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,8 +13,11 @@ from problems.gaussian import (
     PrivateMean,
     TooFewRecords,
 )
+from problems.gaussian.budgets import Budget
 from problems.gaussian.fold import cells, redescending, to_ball
 from problems.gaussian.frame import MixedGrid, _read, _spelled
+from problems.gaussian.planning import MeanTask, plan_mean
+from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
 from tests.refusals import each, refuse
 
 
@@ -124,6 +128,17 @@ def test_too_many_records_for_brackets_are_refused_before_a_frame():
     estimator = PrivateMean(1.0, bounds=(-9, 9), method="packing", contamination=0.1)
     estimator.plan(2**22, 2)
     refuse((lambda: estimator.plan(2**22 + 1, 2), "at most"))
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 4])
+def test_the_frame_of_a_draw_is_paid_by_a_float(columns):
+    """Six questions of one price are no float: what was set aside for them did not pay for the last one."""
+    task = MeanTask(1000, columns, 0, True, 0.1, 0.0, columns)
+    for epsilon in np.linspace(4.0, 9.0, 30).tolist():
+        plan = plan_mean(task, Budget(epsilon, 0.0, None), "packing")
+        queries = IntegerQueries(task.n, epsilon=float(plan.spent["frame"]))
+        assert 2 * columns * plan.frame_epsilon <= queries.budget
+        assert sum(Fraction(float(part)) for part in plan.spent.values()) <= Fraction(epsilon)
 
 
 def test_refusals_rest_on_shapes_and_name_the_n_that_would_do():
