@@ -74,16 +74,22 @@ class ReleasingEstimator(FitFirst, Parameters, ABC):
 
         Raises:
             ValueError, TypeError: parameters out of range, or data of the wrong public form; never because
-                of what a record holds.
+                of what a record holds. What was fitted before then stands as it was, with its guarantee.
         """
         self._check_parameters()
         given = conditions_before(self)
-        with announced(f"{type(self).__name__}: fit"), no_warnings():  # private data are being computed on
-            release = self._release(self._read(X)).resting_on((*given, *self._rests(X)))
-        self.release_ = release
-        self.guarantee_ = release.guarantee
-        self.released_ = release.released
-        self._unpack(release.value)
+        before = dict(vars(self))
+        try:
+            with announced(f"{type(self).__name__}: fit"), no_warnings():  # private data are computed on
+                release = self._release(self._read(X)).resting_on((*given, *self._rests(X)))
+            self.release_ = release
+            self.guarantee_ = release.guarantee
+            self.released_ = release.released
+            self._unpack(release.value)
+        except BaseException:  # interrupted, too
+            vars(self).clear()
+            vars(self).update(before)
+            raise
         return self
 
     @property

@@ -91,6 +91,19 @@ def test_contract(name):
     assert again.release_.private_diagnostics == {}
 
 
+def test_a_fit_that_fails_changes_nothing(monkeypatch):
+    """A guarantee of 1-DP stood beside an interaction that had begun at 50-DP, on another graph."""
+    moments = mrf.MomentsIsing(0.8).fit(STATES)
+    queries = cuts.QueryRelease(1.0, 1e-6, insecure_seed=0).fit(PLANTED)
+    monkeypatch.setattr(cuts.QueryRelease, "_start", lambda self: np.zeros(1 << 50))
+    for made, data, error in ((moments, STATES[:, :1], ValueError), (queries, PLANTED, MemoryError)):
+        before = dict(vars(made.set_params(epsilon=0.5)))
+        refuse((lambda made=made, data=data: made.fit(data), None, error))
+        assert all(vars(made)[name] is value for name, value in before.items()) and vars(made).keys() == (
+            before.keys()
+        )
+
+
 @pytest.mark.parametrize("name", READY)
 def test_a_seed_voids_the_guarantee_and_repeats_the_release(name):
     made, data = READY[name]
