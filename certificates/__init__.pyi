@@ -1,6 +1,6 @@
 """The public names of ``certificates``, which load when they are first used, and where they are."""
 
-from .against import replay as replay
+from .as_problem import replay as replay
 from .check import Verdict as Verdict
 from .check import check_certificate as check_certificate
 from .check import check_file as check_file

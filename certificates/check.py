@@ -23,7 +23,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import certificates.kernel as kernel
-from certificates.against import FORMAT, another_file, compare, problem_of
+from certificates.against import PROBLEM_FORMAT, compare
+from certificates.as_problem import problem_of
 from certificates.checker.points import attained, determined, point_of
 from certificates.checker.words import FORMAT as WORDS
 from certificates.checker.words import sentence as sentence_of_words
@@ -31,6 +32,7 @@ from certificates.kernel import Malformed, NotProven
 from certificates.kernel_words import replay as replay_words
 from certificates.refute import separates
 
+FORMAT, RESULT_FORMAT = "sosdp-certificate/1", "sosdp-result/1"
 WORK = 20_000_000  # steps of about a microsecond
 LONGEST = 20_000  # characters of a sentence that is printed without being asked for
 
@@ -111,6 +113,25 @@ def _polynomials(content: Any, against: Any, said: list[str]) -> None:
         determined(certificate)
     if against is not None:
         compare(certificate, goal, against)
+
+
+def another_file(content: Any) -> str:
+    """What a JSON object is when it is no certificate but a file that people take for one; "" otherwise."""
+    if not isinstance(content, dict) or "claim" in content:
+        return ""
+    if content.get("format") == RESULT_FORMAT:
+        return (
+            "this is a result of 'sosdp solve --json', not a certificate: give 'sosdp solve' "
+            "--certificate CERT.json as well, and check that file"
+        )
+    questions = {"minimize", "maximize", "feasible", "sos", "subject_to"}
+    if content.get("format") == PROBLEM_FORMAT or ("format" not in content and questions & content.keys()):
+        return (
+            "this is a problem file, not a certificate: "
+            "'sosdp solve PROBLEM.sos.json --certificate CERT.json' makes one, and "
+            "'sosdp verify CERT.json --against PROBLEM.sos.json' checks it"
+        )
+    return ""
 
 
 def sentence(certificate: kernel.Certificate, goal: kernel.Goal) -> str:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import certificates.kernel as kernel
-from certificates.against import another_file
+from certificates.check import another_file
 from certificates.checker.words import FORMAT as WORDS
 from certificates.exact import from_kernel
 from certificates.identity import BOUNDED, Claim, InExpectation, Multiplier, Uses

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
-from certificates.against import FORMAT
-from certificates.check import digest
+from certificates.check import FORMAT, digest
 from certificates.exact import Monomial, in_order
 from certificates.identity import Claim, Identity, InExpectation, Multiplier
 from sosdp.algebra.polynomial import Polynomial

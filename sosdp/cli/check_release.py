@@ -43,7 +43,7 @@ def proven_bound(certificate: Mapping[str, Any]) -> Bound:
     Raises:
         ValueError: it proves none.
     """
-    from certificates.against import replay
+    from certificates.as_problem import replay
     from sosdp.privacy.verification.release_check import Bound
 
     try:

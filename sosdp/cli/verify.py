@@ -85,7 +85,7 @@ def replayed(file: str, content: Any, problem: Any) -> str:
 
     Raises InputError where it has no rules for the claim.
     """
-    from certificates.against import replay
+    from certificates.as_problem import replay
     from certificates.checker.words import FORMAT
     from certificates.kernel import NotProven
     from certificates.kernel_words import replay as replay_words

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from certificates.against import replay
+from certificates.as_problem import replay
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.laboratory.domain import Domain, Record
 from sosdp.laboratory.report import StabilityReport

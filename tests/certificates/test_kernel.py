@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from certificates import exact, kernel, kernel_words
-from certificates.against import replay
+from certificates.as_problem import replay
 from certificates.check import check_certificate
 from certificates.kernel import (
     NotProven,

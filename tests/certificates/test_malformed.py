@@ -10,7 +10,7 @@ import pytest
 
 import sosdp as sd
 from certificates import kernel, kernel_words
-from certificates.against import replay
+from certificates.as_problem import replay
 from certificates.check import check_certificate, check_file
 from certificates.read import from_dict
 from sosdp.cli import main

@@ -11,7 +11,7 @@ import pytest
 import certificates
 import sosdp as sd
 from certificates import kernel
-from certificates.against import problem_of, replay
+from certificates.as_problem import problem_of, replay
 from certificates.find.number_field import field_proof
 from certificates.find.rounding import NotCertifiable
 from certificates.kernel import NotProven, assume, multiple, product, root, square, weighted_sum

@@ -11,7 +11,7 @@ import pytest
 import certificates
 import sosdp as sd
 from certificates import kernel, kernel_words
-from certificates.against import problem_of
+from certificates.as_problem import problem_of
 from sosdp.cli import main
 
 x, y = sd.variables("x y")

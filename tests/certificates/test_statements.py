@@ -9,7 +9,7 @@ import pytest
 import certificates
 import sosdp as sd
 from certificates import kernel
-from certificates.against import problem_of
+from certificates.as_problem import problem_of
 from tests.certificates.statements import STATEMENTS
 from tests.certificates.stating import problem
 

@@ -8,7 +8,7 @@ import pytest
 
 import certificates
 import sosdp as sd
-from certificates.against import replay
+from certificates.as_problem import replay
 from certificates.find import extract as _loaded  # noqa: F401 (before solvers are patched)
 from sosdp.algebra import monomials as mono
 from sosdp.relaxation.solve.sos_cone import box_proof
