@@ -81,7 +81,7 @@ def test_the_root_shows_the_house():
 
 
 CHECKER = [
-    f"certificates.{name}" for name in ("check", "refute", "checker", "against", "kernel", "kernel_words")
+    f"certificates.{name}" for name in "check refute checker against as_problem kernel kernel_words".split()
 ]
 
 
