@@ -168,13 +168,13 @@ def mouse_connectome(
 def read_gml(path: str | Path, attribute: str = "value") -> LabelledGraph:
     """The simple undirected graph of a GML file, with one of two values of a node attribute as label.
 
-    Directions, repeated edges and self loops are dropped (many published files, such as the political blogs,
-    are directed with repeated links, which other readers refuse); vertices without edges stay. +1 is the
-    value that sorts first. Read: `node [ id ... attribute ... ]` and `edge [ source ... target ... ]`.
+    Directions, repeated edges, self loops and edges to what is no node are dropped (many published files,
+    such as the political blogs, are directed with repeated links, which other readers refuse); vertices
+    without edges stay. +1 is the value that sorts first. Read: `node [ id ... attribute ... ]` and `edge [ source ... target ... ]`.
 
     Raises:
-        GraphInputError: unbalanced brackets, a node without id or attribute, an edge to an unknown node, or
-            not exactly two values.
+        GraphInputError: unbalanced brackets, a node without id or attribute or twice, or not exactly two
+            values.
     """
     names: list[str] = []
     values: list[str] = []
@@ -183,18 +183,18 @@ def read_gml(path: str | Path, attribute: str = "value") -> LabelledGraph:
         if key not in ("node", "edge") or not isinstance(value, list):
             continue
         fields = dict(value)
-        wanted = ("id", attribute) if key == "node" else ("source", "target")
-        if not all(isinstance(fields.get(name), str) for name in wanted):
-            raise GraphInputError(f"{path}: a {key} has no {' or no '.join(wanted)}")
         if key == "node":
+            if not all(isinstance(fields.get(name), str) for name in ("id", attribute)):
+                raise GraphInputError(f"{path}: a node has no id or no {attribute}")
             names.append(gml_text(fields["id"]))
             values.append(gml_text(fields[attribute]))
         else:
-            ends.append((gml_text(fields["source"]), gml_text(fields["target"])))
+            ends.append((gml_text(fields.get("source")), gml_text(fields.get("target"))))
     place = {name: number for number, name in enumerate(names)}
-    if len(place) < len(names) or not all(u in place and v in place for u, v in ends):
-        raise GraphInputError(f"{path}: node ids repeat, or an edge joins a node that is not there")
-    pairs = np.array([(place[u], place[v]) for u, v in ends], dtype=np.int64).reshape(-1, 2)
+    if len(place) < len(names):
+        raise GraphInputError(f"{path}: node ids repeat")
+    kept = [(place[u], place[v]) for u, v in ends if u in place and v in place]
+    pairs = np.array(kept, dtype=np.int64).reshape(-1, 2)
     return labelled_graph(
         len(names), pairs, values, f"{Path(path).stem}, {attribute}", "as the file means it"
     )

@@ -1,7 +1,7 @@
 """Graphs as the command line takes them: edge lists, GML, GraphML, `.npz` matrices, and built-in names.
 
-Edge lists are read line by line (`sosdp.privacy.edges`). The other formats state a whole graph: what is no
-simple graph is refused in one fixed line, which neighbours share.
+Edge lists are read line by line (`sosdp.privacy.edges`). The other formats state their vertices: what
+cannot be read, or lists one twice, is refused in one fixed line; no edge is the end of its file.
 """
 
 from __future__ import annotations
@@ -123,26 +123,22 @@ def _whole(source: str, read: Callable[[str], Any], kind: str) -> GraphInput:
     need("networkx", "a GML, GraphML or built-in graph")
     graph = attempt(lambda: read(source))
     if graph is None:
-        what = "well-formed, every edge between two vertices that it lists, none twice"
-        raise InputFileError(source, "file", f"not readable as {kind} of a simple graph ({what})")
+        what = "well-formed, and no vertex twice"
+        raise InputFileError(source, "file", f"not readable as {kind} of a graph ({what})")
     return GraphInput(graph, tuple(_plain(v) for v in graph.nodes), source, f"stated in the {kind} file")
 
 
 def _graphml(source: str) -> Any:
-    """Of edges with more than two ends, or of which some are directed, None."""
+    """Whether edges are directed is what the graph states, not one of them; hyperedges are none."""
     with opened(source) as file:
         root = ElementTree.fromstring(xml_of(file.read()))
     first = next(root.iterfind("{*}graph"))
     default = first.get("edgedefault") == "directed"
-    if first.find("{*}hyperedge") is not None:
-        return None
     named = root.iterfind("{*}key[@attr.name='weight']")
     keys = {key.get("id"): key for key in named if key.get("for") != "node"}
     defaults = [text for key in keys.values() if (text := key.findtext("{*}default")) is not None]
     edges = []
     for edge in first.iterfind("{*}edge"):
-        if edge.get("directed") not in (None, "true" if default else "false"):
-            return None
         given = [one.text or "" for one in edge.iterfind("{*}data") if one.get("key") in keys] or defaults
         edges.append((edge.get("source"), edge.get("target"), given[-1] if given else None))
     return _simple(default, [node.attrib["id"] for node in first.iterfind("{*}node")], edges)
@@ -152,8 +148,8 @@ def _gml(source: str) -> Any:
     """Vertices by their labels, or by their ids in a file that has no labels (many published ones)."""
     from problems.sbm.gml import gml_graph, gml_text
 
-    def named(token: str) -> int | str:
-        return int(token) if _WHOLE.fullmatch(token) else gml_text(token)
+    def named(token: Any) -> int | str:
+        return int(token) if isinstance(token, str) and _WHOLE.fullmatch(token) else gml_text(token)
 
     graph = gml_graph(source)
     own = dict(graph)
@@ -164,7 +160,7 @@ def _gml(source: str) -> Any:
         return None
     listed = [
         (
-            *(names.get(named(edge[end])) for end in ("source", "target")),
+            *(names.get(named(edge.get(end))) for end in ("source", "target")),
             gml_text(edge["weight"]) if "weight" in edge else None,
         )
         for edge in edges
@@ -176,17 +172,19 @@ _WHOLE = re.compile("[+-]?[0-9]{1,18}")
 
 
 def _simple(directed: bool, nodes: list[Any], edges: list[tuple[Any, ...]]) -> Any:
-    """The graph of these vertices and edges, a weight that is no number as NaN; None where a vertex or an
-    edge occurs twice, or an edge ends in no vertex."""
+    """The graph of these vertices and edges, a weight that is no number as NaN; None where a vertex occurs
+    twice. One that does not end in two of these is no edge, and of repeated ones the last counts: no edge is the end of
+    its file."""
     nx = need("networkx", "a graph of a file")
     graph = nx.DiGraph() if directed else nx.Graph()
     graph.add_nodes_from(nodes)
     if len(graph) < len(nodes):
         return None
     for *ends, weight in edges:
-        if not all(end in graph for end in ends) or graph.has_edge(*ends):
-            return None
-        graph.add_edge(*ends, **({} if weight is None else {"weight": number_in(weight)}))
+        if ends[0] != ends[1] and all(end in graph for end in ends):
+            if graph.has_edge(*ends):
+                graph.remove_edge(*ends)
+            graph.add_edge(*ends, **({} if weight is None else {"weight": number_in(weight)}))
     return graph
 
 

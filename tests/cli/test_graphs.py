@@ -131,16 +131,34 @@ def test_no_edge_adds_a_vertex(tmp_path, edge):
     """Vertices are public where the file lists them: one edge made another one, and its name was printed."""
     usual = '<graphml><graph><node id="a"/><node id="b"/><edge source="a" target="b"/>{}</graph></graphml>'
     assert read_graph(written(tmp_path, "a.graphml", usual.format(""))).nodes == ("a", "b")
-    path = written(tmp_path, "b.graphml", usual.format(f"<edge {edge}/>"))
-    refuse((lambda: read_graph(path), "not readable as GraphML of a simple graph", InputFileError))
+    given = read_graph(written(tmp_path, "b.graphml", usual.format(f"<edge {edge}/>")))
+    assert given.nodes == ("a", "b") and given.graph.number_of_edges() == 1
 
 
-def test_an_edge_of_a_file_joins_two_vertices(tmp_path):
-    text = '<graphml><graph><node id="a"/><hyperedge><endpoint node="a"/></hyperedge></graph></graphml>'
-    path = written(tmp_path, "h.graphml", text)
-    refuse((lambda: read_graph(path), "not readable as GraphML of a simple graph", InputFileError))
-    path = written(tmp_path, "c.gml", 'graph [ node [ id 1 label "a" ] edge [ source 1 target 2 ] ]')
-    refuse((lambda: read_graph(path), "not readable as GML of a simple graph", InputFileError))
+@pytest.mark.parametrize("edge", [
+    "<hyperedge><endpoint node='a'/><endpoint node='b'/></hyperedge>", "<edge source='c' target='c'/>",
+    *(f"<edge source='a' target='b' directed='{word}'/>" for word in ("1", "0", "true", "false", "maybe")),
+    "<edge target='b' source='a'/>", "<edge/>",
+])  # fmt: skip
+def test_no_edge_is_the_end_of_its_file(tmp_path, edge):
+    """One edge more leaves the graph as it is, or it has one edge more; vertices decide, and are public."""
+    usual = "<graphml><graph><node id='a'/><node id='b'/><node id='c'/>{}</graph></graphml>"
+    for first in ("", "<edge source='b' target='a'/>"):
+        before = canonical_graph(read_graph(written(tmp_path, "a.graphml", usual.format(first))).graph)
+        after = canonical_graph(read_graph(written(tmp_path, "b.graphml", usual.format(first + edge))).graph)
+        gained = (after.adjacency - before.adjacency).toarray()
+        assert gained.min() >= 0 and gained.sum() in (0, 2)
+    refuse((
+        lambda: read_graph(written(tmp_path, "c.graphml", usual.format("<node id='a'/>"))),
+        "not readable as GraphML of a graph", InputFileError,
+    ))  # fmt: skip
+
+
+def test_an_edge_of_gml_that_ends_in_no_vertex_is_none(tmp_path):
+    text = 'graph [ node [ id 1 label "a" ] node [ id 2 label "b" ] edge [ source 1 target 2 ] {} ]'
+    for edge in ("edge [ source 1 target 3 ]", "edge [ target 1 ]", "edge [ source 2 target 1 ]", "edge [ ]"):
+        given = read_graph(written(tmp_path, "a.gml", text.format(edge)))
+        assert given.nodes == ("a", "b") and given.graph.number_of_edges() == 1
 
 
 @pytest.mark.parametrize("default", ["", "<default>0.5</default>"])
@@ -159,8 +177,8 @@ def test_a_weight_that_is_no_number_has_one_meaning(tmp_path, default):
     directed = text.replace("<graph>", '<graph edgedefault="directed">').format(default, "1")
     assert read_graph(written(tmp_path, "b.graphml", directed)).graph.is_directed()
     twice = text.format(default, "1").replace("</graph>", '<edge source="b" target="a"/></graph>')
-    path = written(tmp_path, "c.graphml", twice)
-    refuse((lambda: read_graph(path), "well-formed, every edge between two vertices", InputFileError))
+    graph = read_graph(written(tmp_path, "c.graphml", twice)).graph  # the last one counts
+    assert canonical_graph(graph, 4.0).adjacency.toarray()[0, 1] == (0.125 if default else 0.25)
 
 
 ODD = (

@@ -364,7 +364,6 @@ def test_directed_repeated_and_looped_links_become_a_simple_graph(tmp_path):
     "old, new",
     [
         ("value 1 source", "worth 1 source"),
-        ("target 3 ]\n  edge [ source 3", "target 4 ]\n  edge [ source 3"),
         ("value 1 ]", "value 2 ]"),
         ("id 11", "id 9"),
         ("weight 2.5 ]\n]", "weight 2.5 ]"),
