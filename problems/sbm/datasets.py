@@ -170,7 +170,8 @@ def read_gml(path: str | Path, attribute: str = "value") -> LabelledGraph:
 
     Directions, repeated edges, self loops and edges to what is no node are dropped (many published files,
     such as the political blogs, are directed with repeated links, which other readers refuse); vertices
-    without edges stay. +1 is the value that sorts first. Read: `node [ id ... attribute ... ]` and `edge [ source ... target ... ]`.
+    without edges stay. +1 is the value that sorts first. Read: `node [ id ... attribute ... ]` and
+    `edge [ source ... target ... ]`.
 
     Raises:
         GraphInputError: unbalanced brackets, a node without id or attribute or twice, or not exactly two

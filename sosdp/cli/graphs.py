@@ -173,8 +173,8 @@ _WHOLE = re.compile("[+-]?[0-9]{1,18}")
 
 def _simple(directed: bool, nodes: list[Any], edges: list[tuple[Any, ...]]) -> Any:
     """The graph of these vertices and edges, a weight that is no number as NaN; None where a vertex occurs
-    twice. One that does not end in two of these is no edge, and of repeated ones the last counts: no edge is the end of
-    its file."""
+    twice. One that does not end in two of these is no edge, and of repeated ones the last counts: no edge is
+    the end of its file."""
     nx = need("networkx", "a graph of a file")
     graph = nx.DiGraph() if directed else nx.Graph()
     graph.add_nodes_from(nodes)
