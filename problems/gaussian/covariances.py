@@ -39,6 +39,7 @@ FRAME = 0.06  # of the budget
 CLIP, COUNT = Fraction(15, 100), Fraction(6, 100)  # of that, where all records count
 MOST_BEYOND = 3  # at most one over so many records beyond the outer end
 UNNOTICED = 0.2  # of the noise of their count: rows beyond that a plan expects
+WIDE = 3.0  # scales of the frame that a column's deviation may be by what the noise hides
 THIN = 0.1  # variance of a column in squares of its scale
 LARGEST = 50  # columns
 MOST_PRIVATE = 0.5  # error of pure noise beyond which nothing is said
@@ -146,7 +147,7 @@ def private_gaussian(
         share = min(1.0, count_bound(queries, beyond, price) / task.n)
         noise = count_noise(price, queries.pure) / task.n
         lost, normal = max(0.0, share - noise) * radius**2, share <= 2 * noise + ends.left / task.n
-    value = _covariance(frame, columns.tight, whitening, last, plan)
+    value = _covariance(frame, columns, whitening, last, plan)
     value["error"] = math.hypot(value["error"], lost)
     value["within_plan"] &= normal
     value["clipped_share"] = share
@@ -168,19 +169,26 @@ def private_gaussian(
 
 
 def _covariance(
-    frame: Frame, tight: np.ndarray, whitening: Whitening, last: Moments, plan: Plan
+    frame: Frame, columns: Columns, whitening: Whitening, last: Moments, plan: Plan
 ) -> dict[str, Any]:
-    """Everything about the covariance that follows from what was released."""
+    """Everything about the covariance that follows from what was released.
+
+    What the noise hides adds to no column's deviation beyond `WIDE` scales of the frame: along a direction
+    that is nearly none the noise would be all of it. No deviation is more than half of the bounds.
+    """
     values, vectors, seen = last.spectrum()
     values = np.maximum(values, last.noise)
     root = whitening.transform @ (vectors * np.sqrt(values))
     correlations, widths = _correlations(root @ root.T)
-    widths = widths * frame.scale
+    widths = np.minimum(widths, np.sqrt(np.maximum((root[:, seen] ** 2).sum(axis=1), WIDE**2)))
+    widths = np.minimum(widths * frame.scale, (columns.high - columns.low) / 2.0)
     covariance = widths[:, None] * correlations * widths
     inverse = 1.0 / values
     private = last.deviation * math.sqrt((inverse @ inverse + inverse.sum() ** 2) / 2.0)
     error = math.hypot(private, plan.sampling_error)
-    thin = ~tight & (widths**2 < THIN * frame.scale**2)  # its scale was that of a heap, not of the column
+    thin = ~columns.tight & (
+        widths**2 < THIN * frame.scale**2
+    )  # its scale was that of a heap, not of the column
     frame = replace(frame, degenerate=frame.degenerate | thin)
     unseen = (frame.scale[:, None] * root[:, ~seen]).T
     return {

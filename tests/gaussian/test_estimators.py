@@ -253,3 +253,20 @@ def test_grids_of_floats_keep_their_order():
     for value, place in zip(inside[::7], places[::7], strict=True):
         result = grid.value(int(place))
         assert result <= value and value - result < 1e-9 * max(1e-3, abs(value)) + 5001 * 2.0**-43
+
+
+@pytest.mark.parametrize("bounds", [None, (-5, 5)])
+def test_columns_that_nearly_agree_with_missing_entries_keep_their_scale(bounds):
+    """The noise along the direction in which they differ was the variance of all columns: 7e4 for 1."""
+    widths = []
+    for seed in range(6):
+        g = np.random.default_rng(seed)
+        z = g.normal(size=4000)
+        X = np.column_stack([z, z + 1e-5 * g.normal(size=z.size), g.normal(size=z.size)])
+        X[:, :2] = np.where(g.random((z.size, 2)) < 0.1, np.nan, X[:, :2])
+        options = {"delta": 1e-6, "bounds": bounds, "contamination": 0.0, "insecure_seed": seed}
+        model = PrivateGaussian(1.0, **options).fit(X)
+        assert np.linalg.eigvalsh(model.covariance_)[0] > 0 and not model.within_plan_
+        assert len(model.unseen_) and (bounds is None or np.diag(model.covariance_).max() <= 25.0)
+        widths += np.diag(model.covariance_)[:2].tolist()
+    assert 0.5 < min(widths) and max(widths) < 30.0
