@@ -39,7 +39,7 @@ FRAME = 0.06  # of the budget
 CLIP, COUNT = Fraction(15, 100), Fraction(6, 100)  # of that, where all records count
 MOST_BEYOND = 3  # at most one over so many records beyond the outer end
 UNNOTICED = 0.2  # of the noise of their count: rows beyond that a plan expects
-WIDE = 3.0  # scales of the frame that a column's deviation may be by what the noise hides
+MOST_SCALES = 3.0  # scales of the frame that a column's deviation may be by what the noise hides
 THIN = 0.1  # variance of a column in squares of its scale
 LARGEST = 50  # columns
 MOST_PRIVATE = 0.5  # error of pure noise beyond which nothing is said
@@ -173,14 +173,14 @@ def _covariance(
 ) -> dict[str, Any]:
     """Everything about the covariance that follows from what was released.
 
-    What the noise hides adds to no column's deviation beyond `WIDE` scales of the frame: along a direction
+    What the noise hides adds to no column's deviation beyond `MOST_SCALES` scales of the frame: along a direction
     that is nearly none the noise would be all of it. No deviation is more than half of the bounds.
     """
     values, vectors, seen = last.spectrum()
     values = np.maximum(values, last.noise)
     root = whitening.transform @ (vectors * np.sqrt(values))
     correlations, widths = _correlations(root @ root.T)
-    widths = np.minimum(widths, np.sqrt(np.maximum((root[:, seen] ** 2).sum(axis=1), WIDE**2)))
+    widths = np.minimum(widths, np.sqrt(np.maximum((root[:, seen] ** 2).sum(axis=1), MOST_SCALES**2)))
     widths = np.minimum(widths * frame.scale, (columns.high - columns.low) / 2.0)
     covariance = widths[:, None] * correlations * widths
     inverse = 1.0 / values
