@@ -173,7 +173,7 @@ def _covariance(
 ) -> dict[str, Any]:
     """Everything about the covariance that follows from what was released.
 
-    What the noise hides adds to no column's deviation beyond `MOST_SCALES` scales of the frame: along a direction
+    What the noise hides adds to no column's deviation beyond `MOST_SCALES` of the frame: along a direction
     that is nearly none the noise would be all of it. No deviation is more than half of the bounds.
     """
     values, vectors, seen = last.spectrum()
