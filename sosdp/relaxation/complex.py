@@ -33,7 +33,7 @@ from .hermitian import modulus_bounds, stated_in_words, words_of
 from .ladder import run
 from .operators.bases import level_words
 from .operators.demand import WordDemand
-from .operators.statement import by_kind
+from .operators.statement import OperatorStatement, by_kind
 from .operators.symmetry import with_symmetry
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import Relaxation
@@ -251,52 +251,16 @@ def minimize_complex(
     """
     began = time.perf_counter()
     sparsity = None if sparsity in ("auto", "dense") else sparsity
-    options = read_options(
-        "minimize", {**solver_options}, ["solve"], more=("degree", "basis", "sparsity", "symmetry")
-    )
+    more = ("degree", "basis", "sparsity", "symmetry")
+    options = read_options("minimize", {**solver_options}, ["solve"], more=more)
     if basis not in BASES:
         raise ValueError(f"basis={basis!r} is not known; choose one of {', '.join(map(repr, BASES))}")
-    target = ComplexPolynomial._of(objective)
-    if target is None and isinstance(objective, Polynomial):
-        raise ValueError(f"{ComplexPolynomial.mixed} ({objective!r})")
-    if target is None:
-        raise TypeError(f"expected a polynomial in complex variables, not {type(objective).__name__}")
-    if not target.is_real:
-        raise ValueError(f"the objective {target!r} is not real everywhere: it must equal its conjugate")
     sign = 1 if sense == "minimize" else -1
-    kinds = by_kind(constraints, ComplexPolynomial)
-    inequalities, equalities = kinds["inequality"], [h for h in kinds["equality"] if h]
-    data = [target, *inequalities, *equalities]
-    ids = sorted({i for p in data for i in p.variable_ids})
-    parts = real_parts(ids)
-    system = System.from_parts(
-        # of a complex equality both parts
-        [
-            in_real_variables(q, parts)
-            for h in equalities
-            for q in ([h] if h.is_real else [h.real, h.imag])
-            if q
-        ],
-        [in_real_variables(g, parts) for g in inequalities],
-    )
-    signed = target if sense == "minimize" else -target
-    statement = stated_in_words(
-        signed, inequalities, equalities, ids, modulus_bounds(ids, parts, system), sign
-    )
-    least = max(1, *(max(statement.lengths(p)) for p in (statement.target, *statement.operators)))
-    order = least if degree is None else degree // 2
-    if order < least:
-        raise ValueError(f"degree {degree} is too small for powers up to {least}; use degree={2 * least}")
-    names = tuple(variable_name(i) for i in ids)
+    statement, whole, system, parts = _read(objective, constraints, sign)
+    ids, names, order = [*parts], tuple(map(variable_name, parts)), _order(statement, degree)
     statement = with_symmetry(statement, symmetry)
-    whole = in_real_variables(target, parts)
-    building: dict[str, Any] = {} if sparsity is None else {"sparsity": sparsity}
-    if statement.group:
-        turns = [[ids[j // 2] for j in g.image[::2].tolist()] for g in statement.group]
-        building["symmetries"] = [
-            {a: b for i, j in zip(ids, turn, strict=True) for a, b in zip(parts[i], parts[j])}
-            for turn in turns
-        ]
+    given = ("sparsity", sparsity), ("symmetries", _symmetries(statement, parts))
+    building = {name: value for name, value in given if value}
     if basis == "real" or not ids:  # of numbers alone both are the same
         best = _in_parts(whole, system, 2 * order, sense, building, **solver_options)
         return ComplexExpectation(best, "real", names, parts)
@@ -309,19 +273,19 @@ def minimize_complex(
     best = _with_parts(_holomorphic(demand, sense, options, began), parts)
     answer = ComplexExpectation(best, "holomorphic", names, parts, demand.both[1])
     doubtful = best.status in ("failed", "inaccurate")
-    lost = doubtful and best.certified_bound is None
     small = math.comb(2 * len(ids) + order, order) <= _SMALL_SIDE
     # of order 1 both have the same value (a Hermitian covariance is that of parts without correlation), but
     # the parts are moved to their centre; of others they may prove more, or have a bound where z has none
     unattained = best.status == "optimal" and not building and small and order > 1 and not len(answer.atoms())
-    more = doubtful or unattained or (order > 1 and best.status == "unbounded")
-    late = options.time_limit is not None and time.perf_counter() - began >= options.time_limit
-    if late or not (lost or (basis == "auto" and small and more)):
+    other = doubtful or unattained or (order > 1 and best.status == "unbounded")
+    lost = doubtful and best.certified_bound is None
+    left = (options.time_limit or math.inf) - (time.perf_counter() - began)
+    if left <= 0 or not (lost or (basis == "auto" and small and other)):
         return answer
     # Hermitian squares are squares of the parts: where no bound has a certificate of these, none has of
     # those, and a ray shows it here (moments of z grow with the square of their size, along no ray)
     if options.time_limit is not None:
-        solver_options["time_limit"] = max(options.time_limit - (time.perf_counter() - began), 0.01)
+        solver_options["time_limit"] = left
     wider = _in_parts(whole, system, 2 * order, sense, building, **solver_options)
     if basis == "auto" and _is_better(wider, best, sign):
         return ComplexExpectation(wider, "real", names, parts)
@@ -329,6 +293,48 @@ def minimize_complex(
         best = replace(best, status=wider.status, bound=wider.bound, reason=wider.reason)
         return replace(answer, real=best)
     return answer
+
+
+def _read(
+    objective: Any, constraints: Any, sign: int
+) -> tuple[OperatorStatement, Polynomial, System, dict[int, tuple[Polynomial, Polynomial]]]:
+    """The statement in words; and objective and constraints in the parts of its variables, which are given by
+    ids. ValueError for what is not real, or mixed."""
+    target = ComplexPolynomial._of(objective)
+    if target is None and isinstance(objective, Polynomial):
+        raise ValueError(f"{ComplexPolynomial.mixed} ({objective!r})")
+    if target is None:
+        raise TypeError(f"expected a polynomial in complex variables, not {type(objective).__name__}")
+    if not target.is_real:
+        raise ValueError(f"the objective {target!r} is not real everywhere: it must equal its conjugate")
+    kinds = by_kind(constraints, ComplexPolynomial)
+    inequalities, equalities = kinds["inequality"], [h for h in kinds["equality"] if h]
+    ids = sorted({i for p in (target, *inequalities, *equalities) for i in p.variable_ids})
+    parts = real_parts(ids)
+    halves = [q for h in equalities for q in ([h] if h.is_real else [h.real, h.imag]) if q]
+    system = System.from_parts(
+        [in_real_variables(q, parts) for q in halves], [in_real_variables(g, parts) for g in inequalities]
+    )
+    bounds = modulus_bounds(ids, parts, system)
+    statement = stated_in_words(target * sign, inequalities, equalities, ids, bounds, sign)
+    return statement, in_real_variables(target, parts), system, parts
+
+
+def _order(statement: OperatorStatement, degree: int | None) -> int:
+    """Half the degree, by default the least; ValueError for less."""
+    least = max(1, *(max(statement.lengths(p)) for p in (statement.target, *statement.operators)))
+    if degree is not None and degree // 2 < least:
+        raise ValueError(f"degree {degree} is too small for powers up to {least}; use degree={2 * least}")
+    return least if degree is None else degree // 2
+
+
+def _symmetries(
+    statement: OperatorStatement, parts: dict[int, tuple[Polynomial, Polynomial]]
+) -> list[dict[Polynomial, Polynomial]]:
+    """The permutations of the parts of variables that are those of variables."""
+    ids = [*parts]
+    turns = [[ids[j // 2] for j in g.image[::2].tolist()] for g in statement.group]
+    return [{a: b for i, j in zip(ids, turn) for a, b in zip(parts[i], parts[j])} for turn in turns]
 
 
 def _holomorphic(demand: WordDemand, sense: str, options: Options, began: float) -> PseudoExpectation:
