@@ -21,6 +21,7 @@ RANK = 1e-4  # eigenvalues below this fraction of the largest count as zero
 THRESHOLDS = RANK, 1e-3  # the other one where the points of the first rank do not check
 _FEASIBLE = 1e-4
 _ATTAINS = 1e-6
+_NAMED = 5  # variables that a reason names
 _NOTHING = 1e-300  # size of a constraint without terms
 
 
@@ -158,7 +159,11 @@ def candidates(pe: Any, wanted: int | None, threshold: float) -> tuple[np.ndarra
         )
         return (None if result is None else result * pe.scaling.points(ids)), why
     known = "is not flat (numerical rank {})" if wanted is None else "does not determine {} points"
-    return _mean(pe, linear, f"the moment matrix {known.format(rank)}; try a higher degree", wanted)
+    bounds = pe.scaling.bounds
+    loose = ", ".join(map(bounds.name, bounds.missing(linear)[:_NAMED]))
+    # without bounds no other squares can be used, so that a higher degree is the same program
+    cure = "try a higher degree" + (f" and bounds on {loose}" if loose else "")
+    return _mean(pe, linear, f"the moment matrix {known.format(rank)}; {cure}", wanted)
 
 
 def factored(matrix: np.ndarray, threshold: float, rank: int | None = None) -> np.ndarray:

@@ -382,7 +382,9 @@ def program_of(
     bent = np.array([2.0 * to_float(c) for c in there.curves]) * slopes**2 / unit if there.curves else None
     whole = scaled[0] if len(scaled) == 1 else stack(scaled)
     program = GramProgram(whole, rates / unit, upper, bent)
-    height = height or float(np.abs(rates).max(initial=0.0)) or 1.0
+    if not height:  # what an unknown costs whose largest coefficient is one
+        sizes = abs(whole.unknown).max(axis=1).toarray().ravel()
+        height = float((np.abs(rates) / np.where(sizes > 0, sizes, 1.0)).max(initial=0.0)) or 1.0
     return Built(*known, scalings, scaled, program, unit, height, first)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -56,8 +57,9 @@ class Bounds:
         return self.minimize(self.objectives[k])
 
     def __repr__(self) -> str:
-        good = int((self.status == "optimal").sum())
-        return f"Bounds({len(self)} objectives, {good} optimal)"
+        counts = Counter(self.status.tolist()).most_common()
+        shown = ", ".join(f"{count} {status}" for status, count in counts)
+        return f"Bounds({len(self)} objectives: {shown or 'none'})"
 
 
 def in_numbers(questions: Sequence[tuple[State, Question]]) -> list[Numbers]:

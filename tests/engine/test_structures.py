@@ -192,7 +192,9 @@ def test_options_of_many_nothing_and_too_much():
     relax = sd.Relaxation([x**2 <= 1, y**2 <= 1], 4)
     result = relax.minimize_many([x, x**4 - y], certify_bound=False)
     assert np.isnan(result.certified_bounds).all() and (result.status == "optimal").all()
-    assert repr(result) == "Bounds(2 objectives, 2 optimal)" and len(relax.minimize_many([])) == 0
+    assert repr(result) == "Bounds(2 objectives: 2 optimal)" and len(relax.minimize_many([])) == 0
+    free = relax.minimize_many([x, sd.variables("structure_free")])  # which no constraint has
+    assert repr(free) == "Bounds(2 objectives: 1 optimal, 1 unbounded)"
     refuse(
         (lambda: relax.minimize_many([x**2, x**6]), "degree"),
         (lambda: result[2], None, IndexError),

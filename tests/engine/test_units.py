@@ -92,6 +92,12 @@ def test_a9_no_atoms_of_a_bound_that_nothing_proves():
     assert len(replace(answer, status="inaccurate").atoms()) == 2
 
 
+def test_a9_bounds_show_the_atoms_that_a_higher_degree_does_not():
+    himmelblau = (x**2 + y - 11) ** 2 + (x + y**2 - 7) ** 2
+    assert "higher degree and bounds on x, y" in sd.minimize(himmelblau).atoms_reason
+    assert len(sd.minimize(himmelblau, [x**2 <= 100, y**2 <= 100], 6).atoms()) == 4
+
+
 @pytest.mark.parametrize("proves", [True, False])
 def test_unbounded_needs_a_proof(proves, monkeypatch):
     if not proves:

@@ -391,6 +391,13 @@ def test_an_optimum_of_0_is_right_beside_its_units(unit):
         assert result.status == "optimal" and abs(result.bound) <= 1e-3 * unit
 
 
+@pytest.mark.parametrize("factor", [1, Fraction(1, 1000), 1000])
+def test_a_factor_of_an_identity_is_no_unit_of_its_unknowns(factor):
+    matrix = [[(c - 1000) * factor, x * factor], [x * factor, (1 + x**2) * factor]]
+    result = sd.SosProgram([c]).require_psd(matrix).minimize(c)
+    assert result.status == "optimal" and result.bound == pytest.approx(1001, abs=1e-3)
+
+
 def test_a_point_is_looked_for_where_nothing_is_known_of_its_variables():
     result = sd.minimize(x * y + 3, [x * y == 2])
     assert result.status == "optimal" and result.certified_bound == pytest.approx(5, abs=1e-7)
