@@ -179,7 +179,7 @@ def _judged(state: State, candidate: Candidate) -> Candidate:
     theorem, inner = None, None
     if state.options.certify_bound:
         theorem, inner = prove(state, built, raw, candidate.measured)
-    endless = falling(candidate) if theorem is None or theorem.value is None else None
+    endless = falling(state, candidate) if theorem is None or theorem.value is None else None
     if endless is not None:
         return endless
     value = float(built.statement.constant) + built.program.value(raw.unknowns) * built.unit

@@ -289,6 +289,21 @@ def test_a_value_at_moments_without_end_is_no_optimum():
     assert distant.status == "optimal" and distant.bound == pytest.approx(-100000.4724704, rel=1e-8)
 
 
+@pytest.mark.parametrize(
+    ("on", "status"),
+    [
+        ([x**2 <= 1], "unbounded"),
+        ([(x**2 + y**2).equals(2), x + y >= 2], "unbounded"),
+        ([sd.PSD([[1, x], [x, 1]])], "unbounded"),
+        ([x**2 <= 1, x >= 1 + Fraction(1, 10**9)], "infeasible"),
+    ],
+)
+@pytest.mark.parametrize("degree", [2, 4])
+def test_a_variable_that_no_constraint_has_is_named(on, status, degree):
+    result = sd.minimize(z + x, on, degree)
+    assert result.status == status and (status == "infeasible" or "nothing limits z" in result.reason)
+
+
 def two_measures_of_any_mass(program):
     on = sd.System(x**2 <= 9)
     m, n = program.measure([x], on=on), program.measure([x], on=on)

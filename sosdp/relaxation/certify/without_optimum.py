@@ -7,6 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from ...algebra.polynomial import Polynomial
+from ...algebra.variables import variable_name
 from ..assemble.identity import unanswered
 from ..candidate import Candidate, State, patience
 from ..statement import BOUND, FEASIBLE, PROGRAM
@@ -22,12 +24,13 @@ _IMPOSSIBLE = (
     "a functional separates every choice of coefficients from the constraints at this degree, proven exactly"
 )
 _NONE = "no coefficients satisfy the constraints at this degree, proven in exact arithmetic"
+_NAMED = 5  # variables that a reason names
 
 
 def without_optimum(state: State, candidate: Candidate) -> Candidate:
     """What a ray, or an answer without values, shows: an empty set, an objective without end, or nothing."""
     statement, raw = candidate.built.statement, candidate.raw
-    endless = falling(candidate)
+    endless = falling(state, candidate)
     if endless is not None:
         return endless
     failed = replace(
@@ -45,14 +48,26 @@ def without_optimum(state: State, candidate: Candidate) -> Candidate:
     return _empty(state) or (failed if raw.status == "failed" else _unbounded(state, candidate))
 
 
-def falling(candidate: Candidate) -> Candidate | None:
-    """The answer where nothing limits an objective that is unbounded below, which is proven exactly."""
+def falling(state: State, candidate: Candidate) -> Candidate | None:
+    """The answer where nothing limits an objective that is unbounded below, which is proven exactly: of
+    variables that no constraint has, beside a set that has a point."""
     statement, demand = candidate.built.statement, candidate.built.statement.demands[0]
-    if statement.kind == PROGRAM or statement.mass is None or len(demand.system):
+    if statement.kind == PROGRAM or statement.mass is None or demand.in_expectation or demand.halves:
         return None
-    if not descends_without_bound(demand.parts[0]):
+    p, limited = demand.parts[0], np.append(demand.system.variable_ids, 0)
+    if demand.constrained:
+        others = ~np.isin(p.monos, limited).all(axis=1)
+        p = Polynomial.from_arrays(p.monos[others], p.coefs[others])
+        if np.isin(p.variable_ids, limited).any():
+            return None
+    if not descends_without_bound(p):
         return None
-    return _without_bound(candidate)
+    wanted = state.statement.emptiness
+    if demand.constrained and (wanted is None or state.ask("emptiness", wanted).status != "optimal"):
+        return None
+    names = ", ".join(variable_name(v) for v in p.variable_ids.tolist()[:_NAMED])
+    text = f"nothing limits {names}, in which the objective is unbounded below"
+    return replace(_without_bound(candidate), reason=text)
 
 
 def _refuted(state: State, candidate: Candidate) -> Candidate:
