@@ -66,11 +66,13 @@ test: $(VENV)/installed-dev
 # The answers may not depend on the processor: the same tests, once more each, with OpenBLAS told that it runs on
 # an older one. The kernels take turns, one process each, side by side.
 KERNELS ?= Haswell Prescott
-# what solves, factors or bounds in floats: not files, words, processes, exact arithmetic and accounting
-WORDS = allowances clock formats key_collisions literal_systems other_solvers pickles plugins progress quotient_groebner refusals
-NUMERICAL = $(filter-out $(WORDS:%=tests/engine/test_%.py),$(wildcard tests/engine/test_*.py)) tests/ledger tests/sos_cone tests/structured \
-  $(addprefix tests/fuzz/test_,doors.py engine.py stopped.py verdicts.py) \
-  $(addprefix tests/certificates/test_,cases.py claims.py convex.py facial.py refine.py rounding.py zeros.py) \
+# What rounds: rigorous bounds, our own solvers, and a sample of everything that is solved (cases, known answers,
+# random questions through every door).  The other tests of the engine pass through the same code with matrices of
+# a few rows, and ask about words, verdicts and exact data, which a last digit does not change.
+NUMERICAL = tests/ledger tests/sos_cone tests/structured tests/fuzz/test_doors.py tests/fuzz/test_engine.py \
+  $(addprefix tests/engine/test_,brackets.py cases.py certify.py conic.py conic_attacks.py exact_face.py \
+    known_answers.py low_rank.py newton_cg.py relaxation.py rigorous.py sosprogram.py symmetry.py verdicts.py) \
+  $(addprefix tests/certificates/test_,cases.py convex.py facial.py refine.py rounding.py zeros.py) \
   $(addprefix tests/privacy/test_,adversary_gaussian.py allowances.py projection.py) \
   tests/sbm/test_certificate_exact.py tests/gaussian/test_pipelines.py
 test-kernels: $(VENV)/installed-dev
