@@ -99,16 +99,16 @@ def test_the_lift_as_a_private_score():
 @pytest.mark.slow
 def test_the_degree_two_program_is_worthless():
     score = LiteralSoSScore(4, degree=2, reach=100.0)
-    result = score.bracket(Y, [3.0], tolerance=1e-2)  # of degree 4 it is 3.85 there
+    result = score.bracket(Y, [3.0], tolerance=0.04)  # of degree 4 it is 3.85 there
     assert result.low <= result.numerical <= 0.05
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("candidate", "value"), [(0.3, 1.0), (1.0, 1.899), (3.0, 3.847)])
-def test_the_degree_four_program(candidate, value):
-    result = LiteralSoSScore(4, degree=4).bracket(Y, [candidate], tolerance=2e-3)
-    assert result.numerical == pytest.approx(value, abs=3e-3) and result.violation < 1e-6
-    assert result.low <= result.numerical <= result.high and result.low > value - 0.02
+@pytest.mark.parametrize(("candidate", "value", "within"), [(0.3, 1.0, 2e-3), (3.0, 3.847, 0.1)])
+def test_the_degree_four_program(candidate, value, within):
+    result = LiteralSoSScore(4, degree=4).bracket(Y, [candidate], tolerance=within)
+    assert value - 1e-3 <= result.numerical <= value + 1e-3 + within and result.violation < 1e-6
+    assert result.low <= result.numerical <= result.high and result.low > value - 0.02 - within
     low, _ = LocalisedLiftScore(4, 1, 1.0).bracket(Y, [candidate])
     assert low <= result.numerical + 1e-6
 
