@@ -65,7 +65,7 @@ def test_two_records_between_their_bounds():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "degree", "tau"), [(1, 4, 1e-2), (1, 4, 0.3), (3, 2, 0.1)])
+@pytest.mark.parametrize(("n", "degree", "tau"), [(1, 4, 1e-2), (2, 2, 0.1)])
 def test_one_record_moves_it_by_at_most_one(n, degree, tau):
     """All tables over a hostile alphabet, all neighbours, certified ends."""
     score = NumericalScore(n, degree=degree, tau=tau, lam=0.3)

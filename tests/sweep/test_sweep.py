@@ -262,7 +262,7 @@ def stored(store: Path) -> set:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
-@pytest.mark.parametrize(("backend", "kills"), [("sequential", 8), ("threads", 5), ("processes", 5)])
+@pytest.mark.parametrize(("backend", "kills"), [("sequential", 4), ("threads", 2), ("processes", 3)])
 def test_killed_at_random_moments(backend, kills, tmp_path):
     killed_until_complete(tmp_path, kills, backend, random.Random(20))
 
