@@ -238,6 +238,7 @@ def _restricted(system: System, xs: tuple[Polynomial, ...]) -> System:
         [h for h in system.equalities if inside(h)],
         [g for g in system.inequalities if inside(g)],
         [m for m in system.matrices if all(inside(p) for p in m.reshape(-1).tolist())],
+        [c for c in system.foralls if all(variable(i) in xs for i in c.outer_ids.tolist())],
     )
 
 

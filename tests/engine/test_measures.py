@@ -144,6 +144,13 @@ def test_ratios():
     assert -5.001 <= sparse.certified_bound <= -5
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_ratios_are_of_a_set_with_its_for_alls(sparse):
+    inside = sd.for_all([t], t**2 - 2 * x * t + 1 >= 0)  # x**2 <= 1, beyond which x/(x**2 + 4) is less
+    result = sd.minimize_ratios([(x, x**2 + 4)], S(inside), sparse=sparse)
+    assert result.status == "optimal" and result.bound == pytest.approx(-0.2, abs=1e-6)
+
+
 def control(running, final, sets, start, degree):
     """min of the integral of ``running`` + ``final`` at time 1 for x' = u, as occupation measures."""
     program = sd.MeasureProgram()
