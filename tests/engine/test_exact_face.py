@@ -98,7 +98,7 @@ def test_free_variables_that_were_split():
     wrong = ConicProgram(np.append(plain.q, [plain.q[0] - 1, -plain.q[0]]), doubled, plain.b, plain.cones)
     assert sd.solve_conic(wrong).status == "unbounded"
     rows = np.array([[1.0, 0, 1], [1, 0, 2], [2, 0, 2]])
-    assert _independent_rows(rows).tolist() == [0, 1, 2] and _independent_rows(rows[::2]).tolist() == [0]
+    assert _independent_rows(rows).tolist() == [0, 1] and _independent_rows(rows[::2]).tolist() == [0]
 
 
 def test_dependent_equations_of_the_primal():
@@ -144,6 +144,43 @@ def test_definite_matrices_and_priced_columns_show_no_face():
     assert exact_face(lmi([1, 0], [np.eye(3), nearly], ones)) is None  # no dyadic number of few digits
     mixed = ones - 2 * unit(3, 0, 0)
     assert exact_face(lmi([1, 0], [np.eye(3), mixed], ones)) is None  # indefinite
+
+
+def test_costs_that_are_a_square_show_a_face():
+    """(a, b) with a**2 - 2ab + b**2 = 0 is (1, 1): <(1, 1; 1, 1), Z> = 0."""
+    parts = [unit(2, 0, 0), unit(2, 0, 1), unit(2, 1, 1)]
+    face = exact_face(lmi([1, -2, 1], parts, np.eye(2)))
+    assert face is not None and face.program.cones.psd == (1,) and face.program.q.size == 1
+    for cost in ([1, -1, 1], [1, -2, 2], [1, 2, -1], [1, -2 - 2**-30, 1], [0.1, -0.2, 0.1]):
+        assert exact_face(lmi(cost, parts, np.eye(2))) is None
+    wider = [np.pad(part, (0, 1)) for part in parts]
+    wider[0] += unit(3, 1, 2)  # no part of its own: indefinite
+    assert exact_face(lmi([1, -2, 1], wider, np.eye(3))) is None
+
+
+def test_sums_that_floats_round_show_no_face():
+    """A row that is negative by one unit in direction (m**2, m, 1), and zero in floats, is no part of a sum
+    of terms of one sign."""
+    m, grid = 2**14 - 1, 2.0**-20
+    t = next(
+        t for t in range(2**32 + 1, 2**33, 2) if float(m * m * t) - float(m * (m * t + 1)) + (m - 1) >= 0
+    )
+    row = np.array([t, -(m * t + 1), m - 1]) * grid
+    assert sum(Fraction(v) * w for v, w in zip(row.tolist(), (m * m, m, 1), strict=True)) < 0
+    parts = [unit(2, 0, 0), unit(2, 0, 1), unit(2, 1, 1)]
+    program = programs.lmi([1, -2 * m, m * m], parts, -np.eye(2), [(-row, 1.0)])
+    assert exact_face(program) is None
+    longer = programs.lmi([1, -2 * m, m * m], parts, -np.eye(2), [(np.array([-1.0, 0, 0]), 1.0)])
+    assert exact_face(longer) is not None
+
+
+@pytest.mark.parametrize("n", [6, 10, pytest.param(20, marks=pytest.mark.slow)])
+def test_the_last_square_of_a_chain_has_no_interior(n):
+    """Rosenbrock's function was optimal and unproven from eight variables on."""
+    x = sd.variables("x", n)
+    squares = ((x[i + 1] - 2 * x[i] ** 2) ** 2 * 25 + (Fraction(1, 2) - x[i]) ** 2 for i in range(n - 1))
+    result = sd.minimize(sum(squares) + 7)
+    assert result.status == "optimal" and 7 - 1e-5 < result.certified_bound <= 7
 
 
 def test_semidefinite_matrices_are_those_of_nonnegative_minors():

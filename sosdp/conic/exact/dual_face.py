@@ -2,17 +2,19 @@
 
 The dual equations ``A'z = -q`` of a program whose entries are integers (or dyadic numbers of few digits)
 can be looked at exactly. A column i with cost zero whose matrices F_i are all positive semidefinite (or
-all negative semidefinite) says ``<F_i, Z> = 0``: the range of Z lies in the kernel of F_i, so that Z = V
-W V' with an integer basis V of the kernel, block by block, and again for what is left (facial reduction;
-Borwein and Wolkowicz 1981). An equation that is a combination of others, its cost included, says nothing.
-Without these two steps the dual has no interior or its equations no full rank, and no lower bound can be
-proven.
+all negative semidefinite) says ``<F_i, Z> = 0``, and so does a combination of columns: the range of Z lies in
+the kernel of F_i, so that Z = V W V' with an integer basis V of the kernel, block by block, and again for
+what is left (facial reduction; Borwein and Wolkowicz 1981). An equation that is a combination of others, its
+cost included, says nothing. Without these two steps the dual has no interior or its equations no full rank,
+and no lower bound can be proven.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 import scipy.linalg as la
@@ -30,6 +32,8 @@ _ENTRIES = 4_000_000  # of the dense data that are looked at
 _DIGITS = 20  # binary digits after the point of numbers that count as exact
 _EXACT = 2.0**53
 _PRODUCT = 1e-8  # seconds for some products of floats
+
+_Direction = Mapping[int, Fraction]  # of some columns: their weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,34 +105,65 @@ class _State:
         self.changed = False
 
     def reduce(self) -> bool:
-        """One step of facial reduction by a column that shows a face; whether there was one."""
-        free = (self.program.q[self.columns] == 0) & self.exact[self.columns]
-        for column in self.columns[free].tolist():
-            kernels = self._kernels(column)
+        """One step of facial reduction by a direction that shows a face; whether there was one."""
+        for direction in self._directions():
+            kernels = self._kernels(direction)
             if kernels is None:
                 continue
             at = self.program.cones.zero
-            gone = (self.rows >= at) & (self.scalars[self.rows, column] != 0)
+            gone = (self.rows >= at) & (_sum(direction, self.scalars[self.rows].T) != 0)
             self.rows = self.rows[~gone]
             for k, onto in enumerate(kernels):
                 if onto is not None and not self._substitute(k, onto):
                     return False
-            self.columns = self.columns[self.columns != column]
+            self.columns = self.columns[self.columns != max(direction)]
             self.changed = True
             return True
         return False
 
-    def _kernels(self, column: int) -> list[np.ndarray | None] | None:
-        """Kernels of the matrices of a column (None: the matrix is zero), or None when they show no face."""
+    def _directions(self) -> Iterator[_Direction]:
+        """Directions of cost zero that may show a face: columns, and of three columns that alone contribute
+        to a (2, 2) part of a block those with which it is s s', where their costs are a square: the leading
+        terms of a chain of (y - x**2)**2 have one."""
+        cost, known = self.program.q, np.zeros(self.program.q.size, dtype=bool)
+        known[self.columns] = self.exact[self.columns]
+        for column in np.flatnonzero(known & (cost == 0)).tolist():
+            yield {column: Fraction(1)}
+        for stack in self.matrices:
+            entries = stack[self.columns]
+            if not entries.size:
+                continue
+            which = self.columns[(entries != 0).argmax(axis=0)]
+            alone = ((entries != 0).sum(axis=0) == 1) & known[which]
+            price = np.where(alone, cost[which] / np.where(alone, entries.sum(axis=0), 1.0), 0.0)
+            own = np.diagonal(price)
+            square = np.triu((price != 0) & (price**2 == 4 * own * own[:, None]), 1)
+            for i, j in np.argwhere(square).tolist():
+                a, b = Fraction(-price[i, j] / own[i] / 2).as_integer_ratio()
+                places = ((i, i), a * a), ((i, j), a * b), ((j, j), b * b)
+                parts = {int(which[at]): Fraction(w) / Fraction(stack[which[at]][at]) for at, w in places}
+                if not sum(w * Fraction(cost[k]) for k, w in parts.items()) and self._is_short(parts):
+                    yield parts
+
+    def _is_short(self, direction: _Direction) -> bool:
+        """Whether sums of three columns times these weights are exact in floats."""
+        size = sum(abs(w) for w in direction.values()) * 2**_DIGITS
+        largest = max(float(np.abs(part).max(initial=0.0)) for part in (self.scalars, *self.matrices))
+        whole = len(direction) == 3 and all(w.denominator == 1 for w in direction.values())
+        return whole and size * Fraction(largest) < 2**53
+
+    def _kernels(self, direction: _Direction) -> list[np.ndarray | None] | None:
+        """Kernels of the matrices of a direction (None: the matrix is zero), or None when they show no
+        face."""
         reserve()
-        scalars = self.scalars[self.rows, column]
+        scalars = _sum(direction, self.scalars[self.rows].T)
         equations = self.rows < self.program.cones.zero
         if scalars[equations].any():
             return None
         signs = {float(s) for s in np.sign(scalars[~equations]) if s}
         kernels: list[np.ndarray | None] = []
         for stack in self.matrices:
-            matrix = stack[column]
+            matrix = _sum(direction, stack)
             if not matrix.any():
                 kernels.append(None)
                 continue
@@ -198,16 +233,28 @@ class _State:
         return ExactFace(reduced, (error[:, :-1], error[:, -1]), cones, tuple(self.bases), self.rows)
 
 
+def _sum(direction: _Direction, parts: np.ndarray) -> np.ndarray:
+    """The parts of the columns times their weights: exact, since these are short."""
+    result: np.ndarray = sum(float(w) * parts[k] for k, w in direction.items())
+    return result
+
+
 def _independent_rows(rows: np.ndarray) -> np.ndarray:
-    """Rows of [A | b] of which the others are combinations; all of them where they contradict each other."""
+    """Rows of [A | b] of which the others are combinations; those of a contradiction are left."""
+    # what is left of a face has rows of zeros, and multiples of others
+    whole = (rows * 2.0**_DIGITS).astype(np.int64)
+    known = np.flatnonzero(whole.any(axis=1))
+    whole = whole[known] // np.gcd.reduce(whole[known], axis=1, keepdims=True)
+    whole *= np.sign(np.take_along_axis(whole, (whole != 0).argmax(axis=1)[:, None], axis=1))
+    known = known[np.sort(np.unique(whole, axis=0, return_index=True)[1])]
+    rows = rows[known]
     reserve(_PRODUCT * rows.size * min(rows.shape))
-    height = rows.shape[0]
     # what floats see as independent is
-    if not height or independent_columns(rows[:, :-1].T).size == height:
-        return np.arange(height)
+    if not known.size or independent_columns(rows[:, :-1].T).size == known.size:
+        return known
     integral = _integral(rows.T)
     pivots = echelon(integral[:-1])[2]
-    return np.arange(height) if len(echelon(integral)[2]) > len(pivots) else np.array(pivots, dtype=int)
+    return known if len(echelon(integral)[2]) > len(pivots) else known[pivots]
 
 
 def _integral(matrix: np.ndarray) -> list[list[int]]:

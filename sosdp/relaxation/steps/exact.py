@@ -9,6 +9,7 @@ proven to exist does.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -209,7 +210,7 @@ def exact_bound(identity: Identity, demand: Demand, time_limit: float | None) ->
     there is none."""
     plain = identity.symmetry is None and identity.dominance is None and not identity.hermitian
     single = identity.unknown.shape[0] == 1 and identity.unknown.nnz == 1
-    if not (plain and single) or not _is_short(identity):
+    if not (plain and single) or math.prod(identity.gram.shape) > _ROWS * _COLUMNS:
         return None
     program = GramProgram(identity, np.ones(1), np.full(1, np.inf))
     statement = as_stated(program, demand.parts[0].coefs.tolist(), [[*demand.parts[1].coefs.tolist(), 1]])
