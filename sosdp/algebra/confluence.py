@@ -9,7 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from sosdp.algebra.words import ONE, Number, Terms, Word, Words, add_to, inverse, order, times
+from sosdp.algebra.words import (
+    MINUS,
+    ONE,
+    Number,
+    Terms,
+    Word,
+    Words,
+    add_to,
+    inverse,
+    multiple,
+    order,
+    times,
+)
 
 _MOST_RULES = 2000
 
@@ -74,8 +86,8 @@ def closed_relations(words: Words, relations: list[Terms], complete: int | None)
 def _difference(left: Mapping[Word, Number], right: Mapping[Word, Number]) -> Terms:
     """left - right."""
     out = dict(left)
-    for word, c in right.items():
-        add_to(out, word, (-c[0], -c[1]))
+    for word, c in multiple(MINUS, right).items():
+        add_to(out, word, c)
     return out
 
 
@@ -89,5 +101,5 @@ def _rule(words: Words, terms: Terms) -> tuple[Word, Terms]:
             f"the relation {words.text(terms)} = 0 joins operators of several parties: give them one party, "
             "or state it as a constraint with =="
         )
-    factor = inverse(terms[lead])
-    return lead, {w: times((-c[0], -c[1]), factor) for w, c in terms.items() if w != lead}
+    rest = {w: c for w, c in terms.items() if w != lead}
+    return lead, multiple(times(MINUS, inverse(terms[lead])), rest)

@@ -19,10 +19,9 @@ from typing import Any, NamedTuple
 from sosdp.algebra.coefficients import as_number, rounded_up
 from sosdp.algebra.operator import LETTERS, OperatorPolynomial, SingleOperator
 from sosdp.algebra.variables import check_name
-from sosdp.algebra.words import ONE, Letter, Number, Word
+from sosdp.algebra.words import MINUS, ONE, Letter, Number, Word
 
 _lock = threading.Lock()
-_MINUS: Number = (-ONE[0], ONE[1])
 
 
 class Pauli(NamedTuple):
@@ -127,15 +126,15 @@ def paulis(count: int, name: str = "") -> list[Pauli]:
     """
     sites = []
     for i in range(_count(count, "count")):
-        signs = {"X": ONE, "W": _MINUS, "Z": ONE}
+        signs = {"X": ONE, "W": MINUS, "Z": ONE}
         letters = [
             Letter(f"{name}{a}{i}", f"{name}q{i}", (c, k), 1.0) for k, (a, c) in enumerate(signs.items())
         ]
         x, w, z = range(3)
         table: dict[Word, tuple[Word, Number]] = {
-            (x, x): ((), ONE), (z, z): ((), ONE), (w, w): ((), _MINUS),
-            (x, w): ((z,), _MINUS), (w, x): ((z,), ONE), (w, z): ((x,), _MINUS),
-            (z, w): ((x,), ONE), (x, z): ((w,), _MINUS), (z, x): ((w,), ONE),
+            (x, x): ((), ONE), (z, z): ((), ONE), (w, w): ((), MINUS),
+            (x, w): ((z,), MINUS), (w, x): ((z,), ONE), (w, z): ((x,), MINUS),
+            (z, w): ((x,), ONE), (x, z): ((w,), MINUS), (z, x): ((w,), ONE),
         }  # fmt: skip
         made = _family(letters, {pair: {word: c} for pair, (word, c) in table.items()})
         sites.append(Pauli(made[x], made[w] * -1j, made[z]))
@@ -145,7 +144,7 @@ def paulis(count: int, name: str = "") -> list[Pauli]:
 def fermions(count: int, name: str = "c") -> list[OperatorPolynomial]:
     """Annihilators of fermionic modes; normal form: creators, then annihilators (canonical
     anticommutation)."""
-    return _modes(_count(count, "count"), check_name(name), 1.0, _MINUS)
+    return _modes(_count(count, "count"), check_name(name), 1.0, MINUS)
 
 
 def bosons(count: int, name: str = "b") -> list[OperatorPolynomial]:
@@ -164,7 +163,7 @@ def _modes(count: int, name: str, norm: float, sign: Number) -> list[OperatorPol
         for f in (up, down):
             if i > j:
                 rules[f[i], f[j]] = {(f[j], f[i]): sign}
-            elif i == j and sign == _MINUS:
+            elif i == j and sign == MINUS:
                 rules[f[i], f[j]] = {}
         rules[down[i], up[j]] = {(up[j], down[i]): sign, **({(): ONE} if i == j else {})}
     return _family(letters, rules)[count:]

@@ -17,7 +17,7 @@ import numpy as np
 
 from sosdp.algebra import monomials as mono
 from sosdp.algebra.coefficients import as_coefs, peak
-from sosdp.algebra.words import Terms, Word, Words, times
+from sosdp.algebra.words import Terms, Word, Words, multiple
 
 _RADIX = 1 << 62
 RealTerm = tuple[Word, int, Fraction]
@@ -144,7 +144,7 @@ class Tables:
             left, middle, right = (self._word[party][c] for c in triple)
             number, star = self.words.adjoint(left)
             product = self.words.reduced(star + middle + right)
-            known[triple] = real_terms({w: times(number, c) for w, c in product.items()})
+            known[triple] = real_terms(multiple(number, product))
         return known[triple]
 
     def _expanded(

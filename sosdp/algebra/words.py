@@ -26,11 +26,8 @@ Word = tuple[int, ...]
 Number = tuple[Fraction, Fraction]
 """Real and imaginary part."""
 Terms = dict[Word, Number]
-ZERO, ONE, IMAGINARY = (
-    (Fraction(0), Fraction(0)),
-    (Fraction(1), Fraction(0)),
-    (Fraction(0), Fraction(1)),
-)
+ZERO, ONE, IMAGINARY = ((Fraction(re), Fraction(im)) for re, im in ((0, 0), (1, 0), (0, 1)))
+MINUS = -ONE[0], ONE[1]
 
 
 _LEFT: ContextVar[tuple[list[int], ...]] = ContextVar("left", default=())
@@ -72,6 +69,11 @@ def inverse(a: Number) -> Number:
     """1 / a."""
     size = a[0] * a[0] + a[1] * a[1]
     return a[0] / size, -a[1] / size
+
+
+def multiple(c: Number, p: Mapping[Word, Number]) -> Terms:
+    """A number times a combination."""
+    return {word: times(c, d) for word, d in p.items()}
 
 
 def add_to(terms: Terms, word: Word, c: Number) -> None:

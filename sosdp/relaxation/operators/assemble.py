@@ -21,8 +21,8 @@ import scipy.sparse as sp
 
 from ...algebra.coefficients import floats
 from ...algebra.word_tables import Tables, as_rows, multiply
+from ...algebra.words import MINUS, Terms, Word, order
 from ...algebra.words import ONE as NUMBER_ONE
-from ...algebra.words import Terms, Word, order
 from ...conic.svec import position, roots, triangle
 from ...reduction.quotient import NO_QUOTIENT
 from ...reduction.term_sparsity import term_sparsity
@@ -146,7 +146,7 @@ def assembled(
         each = np.arange(len(chosen))
         collect.products(left, right, (each, each), tables.combination(h))
     one, only = tables.rows([()]), (np.zeros(1, dtype=np.int64),) * 2
-    minus_one: Terms = {(): (-NUMBER_ONE[0], NUMBER_ONE[1])}
+    minus_one: Terms = {(): MINUS}
     for p in (statement.target, minus_one):
         collect.products(one, one, only, tables.combination(p))
     heights = gram_height, collect.height - 2, collect.height

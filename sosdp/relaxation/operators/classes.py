@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from ...algebra.word_tables import Entries, Tables, as_rows, as_words, distinct, multiply
-from ...algebra.words import ONE, Number, Terms, Word, Words, times
+from ...algebra.words import ONE, Number, Terms, Word, Words
 from ...reduction.permutation import Action
 
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -78,8 +78,7 @@ class Classes:
         words = self.tables.words
 
         def adjoint(_: int, word: Word) -> Terms:
-            number, star = words.adjoint(word)
-            return {w: times(number, c) for w, c in words.reduced(star).items()}
+            return words.star_of({word: ONE})
 
         def rotated(chosen: int) -> Callable[[int, Word], Terms]:
             return lambda p, word: words.reduced(word[1:] + word[:1]) if p == chosen else {word: ONE}

@@ -17,7 +17,7 @@ from ...algebra.constraint import PSD, Equality, ForAll, Inequality
 from ...algebra.monomials import padded
 from ...algebra.operator import LETTERS, OperatorPolynomial, WordConstraint, WordPolynomial
 from ...algebra.polynomial import Polynomial
-from ...algebra.words import ONE, Terms, Word, Words, add_to
+from ...algebra.words import MINUS, ONE, Terms, Word, Words, add_to, multiple
 from ...model.expectation import ExpectationConstraint
 from ...model.system import System
 from ...reduction.bounds import TINY, VariableBounds, deduce_bounds
@@ -190,8 +190,8 @@ def _norms(statement: OperatorStatement) -> tuple[tuple[float, ...], tuple[str, 
     wanted = {i for i, norm in enumerate(known) if not math.isfinite(norm)}
     equations = [h for h in statement.equalities if algebra.star_of(h) == h]
     rules = [(w, p) for w, p in algebra.rules.items() if not wanted.isdisjoint(w)]
-    equations += [{**p, w: (Fraction(-1), Fraction(0))} for w, p in rules]
-    equations += [{w: (-c[0], -c[1]) for w, c in h.items()} for h in equations]
+    equations += [{**p, w: MINUS} for w, p in rules]
+    equations += [multiple(MINUS, h) for h in equations]
     ids = [int(v.variable_ids[0]) for v in own_variables("letter_", len(known))]
     rows = [
         q for g in (*statement.inequalities, *equations) if (q := _in_letters(algebra, g, ids)) is not None
@@ -237,7 +237,7 @@ def _balls(algebra: Words) -> list[Terms]:
     result = []
     for i, letter in enumerate(algebra.letters):
         if letter.promised:
-            square = algebra.product({algebra.adjoint((i,))[1]: algebra.adjoint((i,))[0]}, {(i,): ONE})
-            result.append(algebra.reduce({w: (-c[0], -c[1]) for w, c in square.items()}))
+            square = algebra.product(algebra.star_of({(i,): ONE}), {(i,): ONE})
+            result.append(multiple(MINUS, square))
             add_to(result[-1], (), (Fraction(rounded_up(Fraction(letter.norm) ** 2)), Fraction(0)))
     return [g for g in result if any(g)]  # not the numbers alone
