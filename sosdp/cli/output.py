@@ -248,10 +248,13 @@ def fitting(arguments: Namespace) -> Iterator[None]:
 
 def promise_fields(release: dict[str, Any]) -> dict[str, str | None]:
     """The fields that every printed release begins with: mechanism, guarantee, assumptions."""
+    from sosdp.privacy.guarantee.rounding import digits_up
+
     guarantee = release["guarantee"]
     promise = "none"
     if guarantee["epsilon"] is not None:
-        promise = f"epsilon = {guarantee['epsilon']:g}, delta = {guarantee['delta']:g}, {guarantee['kind']}"
+        epsilon, delta = digits_up(guarantee["epsilon"]), digits_up(guarantee["delta"])
+        promise = f"epsilon = {epsilon}, delta = {delta}, {guarantee['kind']}"
     return {
         "mechanism": release["mechanism"],
         "guarantee": f"{promise}; neighbours differ in {guarantee['adjacency']}",

@@ -52,6 +52,22 @@ def test_sum_rule_rounds_up() -> None:
     assert Fraction(whole.epsilon) >= 3 * Fraction(0.1)
 
 
+@pytest.mark.parametrize("number", [1 / 3, 1.0000004, 0.1, 2.0, 1e-6, 0.024356049, 123456.7, 5e-324, 1e300])
+def test_what_is_printed_promises_no_more(number: float) -> None:
+    """Six digits to the nearest said that 1.0000004-DP is 1-DP."""
+    small = min(number, 0.5)
+    said = Guarantee(epsilon=number, delta=small, rho=number).statement()
+    pair, rest = said.removeprefix("(").split(")-DP and ")
+    numbers = [*map(float, pair.split(", ")), float(rest.split("-zCDP")[0])]
+    for text, exact in zip(numbers, (number, small, number), strict=True):
+        assert exact <= text <= exact * (1 + 1e-5) or exact < 1e-300
+    assert Guarantee(epsilon=number, delta=0.0).statement().startswith(f"{numbers[0]:.6g}-DP")
+    from sosdp.cli.output import promise_fields
+
+    line = promise_fields(Release(None, Guarantee(epsilon=number, delta=small)).to_dict())["guarantee"]
+    assert f"epsilon = {numbers[0]:.6g}, delta = {numbers[1]:.6g}, exact" in str(line)
+
+
 def test_zcdp_composition() -> None:
     part = Guarantee(rho=0.1, adjacency=ONE_EDGE)
     assert compose([part, part]).rho == 0.2

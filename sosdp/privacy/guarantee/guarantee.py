@@ -24,7 +24,7 @@ from sosdp.privacy.guarantee.adjacency import (
 from sosdp.privacy.guarantee.condition import Condition, Fact, Kind, kind_of, merged, read_assumptions, typed
 from sosdp.privacy.guarantee.forms import Forms, at_delta, check_renyi, group_delta, renyi_epsilon
 from sosdp.privacy.guarantee.loss import PrivacyLoss
-from sosdp.privacy.guarantee.rounding import float_down, float_up
+from sosdp.privacy.guarantee.rounding import digits_up, float_down, float_up
 from sosdp.show import html_table
 
 __all__ = [
@@ -155,12 +155,10 @@ class Guarantee:
             return "no privacy guarantee"
         parts = []
         if self.epsilon is not None:
-            if self.delta == 0.0:
-                parts.append(f"{self.epsilon:.6g}-DP")
-            else:
-                parts.append(f"({self.epsilon:.6g}, {self.delta:.6g})-DP")
+            epsilon = digits_up(self.epsilon)
+            parts.append(f"({epsilon}, {digits_up(self.delta)})-DP" if self.delta else f"{epsilon}-DP")
         if self.rho is not None:
-            parts.append(f"{self.rho:.6g}-zCDP")
+            parts.append(f"{digits_up(self.rho)}-zCDP")
         if self.renyi is not None:
             parts.append(f"Rényi bounds at {len(self.renyi)} orders")
         if self.loss is not None:

@@ -9,6 +9,7 @@ import math
 import operator
 import sys
 from collections.abc import Iterable
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -60,6 +61,14 @@ def float_near(number: Fraction) -> float:
         return float(number)
     except OverflowError:
         return sys.float_info.max if number > 0 else -sys.float_info.max
+
+
+def digits_up(value: float) -> str:
+    """The number for people, in six digits: rounded up where these are not all, for it is a promise."""
+    text = f"{value:.6g}"
+    if float(text) >= value:
+        return text
+    return f"{float(Context(prec=6, rounding=ROUND_CEILING).create_decimal(Decimal(value))):.6g}"
 
 
 def add_up(numbers: Iterable[float]) -> float:
