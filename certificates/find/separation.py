@@ -67,11 +67,18 @@ def separate(result: Any, claim: Claim) -> Proof:
                 return proof
 
     def of_moments(radius: int | None) -> Proof:
-        solved = result if radius is None else _again(result, target, degree, radius)
-        inside = _again(result, Polynomial(0), degree, radius)
+        solved = _having_moments(result if radius is None else _again(result, target, degree, radius))
+        inside = _having_moments(_again(result, Polynomial(0), degree, radius))
         return _rounded(solved, inside, statement, monomials)
 
     return first(of_moments, (None, *_RADII))
+
+
+def _having_moments(result: Any) -> Any:
+    """The result, or NotCertifiable."""
+    if result.moments is None:
+        raise NotCertifiable(f"there are no moments (status {result.status})")
+    return result
 
 
 def _again(result: Any, objective: Polynomial, degree: int, radius: int | None) -> Any:
@@ -88,8 +95,6 @@ def _again(result: Any, objective: Polynomial, degree: int, radius: int | None) 
 
 def _rounded(result: Any, inner: Any, claim: Claim, monomials: list[Monomial]) -> Proof:
     """The proof from the moments of a relaxation, and of one without an objective; NotCertifiable."""
-    if result.moments is None or inner.moments is None:
-        raise NotCertifiable(f"there are no moments (status {result.status})")
     (target,) = claim.targets
     rules = Rules([terms_of(p) for p in claim.equalities])
     normal = {row: rules.normal(row) for row in monomials}

@@ -13,7 +13,9 @@ import pytest
 import certificates
 import sosdp as sd
 from certificates.check import check_certificate, check_file
+from certificates.find import separation
 from certificates.find.rounding import NotCertifiable
+from certificates.identity import Claim
 from certificates.read import from_dict
 from certificates.write.lean import agrees
 from tests.certificates.classics import CLASSICS, certificate
@@ -345,3 +347,12 @@ def test_a_point_that_attains_a_bound_is_in_the_set():
         certificate({**claim, "inequalities": [[["1", X], ["-1", ONE]]]}, [block], ("x",))
     )
     assert verdict.status == "invalid" and "point" in verdict.reason
+
+
+def test_where_a_relaxation_has_no_moments_none_is_solved_inside(monkeypatch):
+    solved = replace(sd.prove_sos(x**2 + 1), moments=None, centre=None)
+    objectives = []
+    monkeypatch.setattr(separation, "_again", lambda _, p, *more: objectives.append(p) or solved)
+    with pytest.raises(NotCertifiable, match="no moments"):
+        separation.separate(solved, Claim("sos", ((x**2 + 1).as_exact(),)))
+    assert objectives and all(objectives)
