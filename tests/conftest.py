@@ -1,7 +1,8 @@
 """Options and markers shared by all tests.
 
 Without an option, the tests that every change is to pass.  `@pytest.mark.slow` waits for ``--slow``, and so
-do the cases of a `@pytest.mark.few(n)` but n, spread evenly over its table.
+do the cases of a `@pytest.mark.few(n)` but n, spread evenly over its table (with ``--half``, every second of
+these waits for a run without it).
 `@pytest.mark.brief` is a part of a slow test, and does not run beside it.
 `@pytest.mark.long` takes the longest of all, and starts first, so that no process waits for it at the end.
 `@pytest.mark.campaign` waits for ``--campaigns``: thousands of random cases, hours in all, for a release and
@@ -36,6 +37,7 @@ class System:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", default=False, help="run the slow tests too")
+    parser.addoption("--half", action="store_true", help="of the cases that --slow adds to few, every second")
     parser.addoption("--campaigns", action="store_true", default=False, help="run the campaigns too")
     parser.addoption("--part", default="0/1", help="K/N: every N-th test, from the K-th on")
 
@@ -54,20 +56,21 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         bits.os = System(item.nodeid)
 
 
-def beyond_few(items: list[pytest.Item]) -> set[pytest.Item]:
-    """The cases of tests marked `few` that wait for ``--slow``."""
+def beyond_few(items: list[pytest.Item], step: int) -> set[pytest.Item]:
+    """The cases of tests marked `few` that wait for ``--slow``: every one, or every `step`-th."""
     tables = defaultdict(list)
     for item in items:
         if (mark := item.get_closest_marker("few")) and not item.get_closest_marker("slow"):
             tables[item.nodeid.partition("[")[0], mark.args[0]].append(item)
     kept = {cases[k * len(cases) // n] for (_, n), cases in tables.items() for k in range(n)}
-    return {item for cases in tables.values() for item in cases} - kept
+    return {c for cases in tables.values() for c in [c for c in cases if c not in kept][::step]}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     slow = config.getoption("--slow")
     left = {"slow": slow, "brief": not slow, "campaign": config.getoption("--campaigns")}
-    out = set() if slow else beyond_few(items)
+    waiting = config.getoption("--half") or not slow
+    out = beyond_few(items, 1 + slow) if waiting else set()
     out |= {
         item
         for item in items

@@ -52,7 +52,6 @@ def test_there_are_enough():
         ("broyden", 20),
         ("ising", 100),
         ("path", 100),
-        pytest.param("rosenbrock", 1000, marks=pytest.mark.slow),
         pytest.param("wood", 1000, marks=pytest.mark.slow),
         pytest.param("broyden", 100, marks=pytest.mark.slow),
         pytest.param("ising", 1000, marks=pytest.mark.slow),

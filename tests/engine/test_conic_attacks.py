@@ -204,7 +204,7 @@ def test_a_for_all_block_without_free_directions_is_proven_psd(factor):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("eps", [1e-16, 4e-16, 1e-12])
+@pytest.mark.parametrize("eps", [1e-16, 1e-12])
 def test_a_definite_matrix_is_not_one_of_rank_one(eps):
     """min x2, x2 >= -100, diag(1 - x1, x2 - 1 - eps x1) psd: x1 = -101 / eps, x2 = -100 is feasible."""
     columns = zip(svec(np.diag([1, eps])), svec(np.diag([0, -1.0])), strict=True)

@@ -13,7 +13,7 @@ from .others import KINDS as OTHERS
 from .report import nothing_wrong
 from .truth import constraint, least, polynomial
 
-SAMPLE, MANY = 3, 1000
+SAMPLE, MANY = 2, 1000
 PARTS = 20
 
 
@@ -25,7 +25,7 @@ def about(kind):
 
 
 @pytest.mark.parametrize("kind", [*KINDS, *OTHERS])
-@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, SAMPLE))])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_doors_agree_with_each_other_and_with_the_truth(kind, seed):
     nothing_wrong(about(kind), [seed])
 

@@ -13,7 +13,7 @@ from tests.fuzz.instances import false_theorems, random_instance
 from tests.fuzz.planted import false_claims
 from tests.fuzz.report import nothing_wrong
 
-FINITE, PLANTED, CONIC = 30, 40, 20  # what every run looks at
+FINITE, PLANTED, CONIC = 15, 20, 20  # what every run looks at
 CANCELLING = (258, 387, 3082)  # finite sets, on which large terms cancel when they are rewritten
 FAILED = (93, 129, 522, 717, 1507, 3673)  # finite sets
 MANY = 20_000  # all three together, in campaigns

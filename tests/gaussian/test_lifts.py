@@ -127,9 +127,9 @@ def test_the_degree_four_program_on_three_records():
 def test_the_program_for_a_variance_is_above_the_lift():
     records = np.array([-1.0, 0.4, 1.3])[:, None]
     score = LiteralSoSScore(3, degree=4, lam=2.0, reach=4.0, features="covariance")
-    result = score.bracket(records, [3.0], tolerance=0.05)
+    result = score.bracket(records, [3.0], tolerance=0.2)
     s4, s2 = LocalisedLiftScore(3, 1, 2.0), PackingProblem("covariance", 1, 2.0)
-    assert result.numerical == pytest.approx(1.878, abs=0.05) and result.low > 1.8
+    assert result.numerical == pytest.approx(1.878, abs=0.2) and result.low > 1.67
     assert s4.bracket(records**2, [3.0])[0] <= result.numerical
     assert packing_score(s2, records, [3.0]).low <= result.numerical
 

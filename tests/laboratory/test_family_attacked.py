@@ -35,7 +35,7 @@ def test_constants_that_were_proven_are_used():
         return -n * n if hasattr(n, "bit_length") and n.bit_length() == len("abc") else -n
 
     hostile = replace(SOFT, parts=(Part("mass", mass, lambda z, x: z[0], equality=True),))
+    proven = hostile.stability().upper is not None
     for n in (4, 7):
-        proven = hostile.stability().upper is not None
         constants = [c.constant for c in FamilyProgram(hostile, n).constants]
         assert not proven or constants == [-n]

@@ -1,5 +1,5 @@
-"""The engine answers as well as it did: a sample of the recorded answers on every run; with --slow all that
-no other test asks for (`python -m tests.ledger` compares every one)."""
+"""The engine answers as well as it did: a sample of the recorded answers on every run, with --slow
+all that no other test asks for (`python -m tests.ledger` compares every one)."""
 
 import re
 
@@ -10,9 +10,6 @@ from .entries import COUNTS, entries
 
 RECORDED = load()
 ENTRIES = entries()
-# seconds each
-SLOW = {"peer SparsePOP: BroydenBand(8)", "peer SumOfSquares.jl tutorials: dihedral none"}
-SAMPLE = [e for e in ENTRIES if e.name not in SLOW and not e.name.startswith("file ")][3::7]
 # tests/engine/test_cases.py solves the files and compares them, tests/fuzz judges the others by the truth
 TWICE = re.compile(rf"file |finite |planted |({'|'.join(COUNTS)}) [0-5] ")
 OWN = [e for e in ENTRIES if not TWICE.match(e.name)]
@@ -60,11 +57,8 @@ def test_the_ledger_has_every_question():
     assert len(RECORDED) >= 600 and not [e.name for e in ENTRIES if is_wrong(RECORDED[e.name], e.truth)]
 
 
-@pytest.mark.parametrize(
-    "part",
-    [pytest.param(SAMPLE[k::4], id=f"sample {k}", marks=pytest.mark.brief) for k in range(4)]
-    + [pytest.param(OWN[k::20], id=f"all {k}", marks=pytest.mark.slow) for k in range(20)],
-)
+@pytest.mark.few(4)
+@pytest.mark.parametrize("part", [pytest.param(OWN[k::30], id=f"part {k}") for k in range(30)])
 def test_everything_is_answered_as_well_as_before(part):
     assert not lost(part)
 

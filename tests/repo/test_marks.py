@@ -31,7 +31,14 @@ DEFAULT = {"test_table[0]", "test_table[3]", "test_table[6]", "test_short[0]", "
 
 @pytest.mark.parametrize(
     ("option", "count"),
-    [((), 6), (("--slow",), 13), (("--campaigns",), 7), (("--part", "0/2"), 3), (("--part", "1/4"), 2)],
+    [
+        ((), 6),
+        (("--slow",), 13),
+        (("--slow", "--half"), 10),
+        (("--campaigns",), 7),
+        (("--part", "0/2"), 3),
+        (("--part", "1/4"), 2),
+    ],
 )
 def test_a_table_is_sampled_evenly_and_run_whole_with_slow(pytester, option, count):
     pytester.makeconftest(Path(__file__).parents[1].joinpath("conftest.py").read_text(encoding="utf-8"))

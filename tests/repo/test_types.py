@@ -165,10 +165,12 @@ SEEN = {
     "mypy": r'readme\.py:\d+: note: Revealed type is "(.*)"',
     "pyright": r'readme\.py:\d+:\d+ - information: Type of "pe\.\S*" is "(.*)"',
 }
-CONFIGURATION = {
-    "mypy": "[mypy]\nstrict = True\nfollow_imports = silent\nignore_missing_imports = True\n",
-    "pyright": json.dumps({"extraPaths": [str(ROOT)], "reportMissingModuleSource": False}),
-}
+CONFIGURATION = json.dumps({"extraPaths": [str(ROOT)], "reportMissingModuleSource": False})  # of pyright
+# strict in these files alone: ours have the options of `make lint`, and are not checked once more
+STRICT = """# mypy: disallow-untyped-calls, disallow-untyped-defs, disallow-any-generics
+# mypy: disallow-subclassing-any, disallow-untyped-decorators, warn-return-any
+# mypy: warn-unused-ignores, strict-equality
+"""
 
 
 @pytest.mark.slow
@@ -180,11 +182,10 @@ def test_type_checkers_see_every_public_signature(checker, tmp_path):
     shown = programs if checker == "pyright" else programs[:1]  # untyped functions are no strict ones
     readme = "\n".join([*shown, *map("reveal_type(pe.{})".format, ("bound", "certified_bound", "atoms()"))])
     for name, text in (("good.py", GOOD), ("bad.py", BAD), ("readme.py", readme)):
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    config = tmp_path / {"mypy": "mypy.ini", "pyright": "pyrightconfig.json"}[checker]
-    config.write_text(CONFIGURATION[checker])
+        (tmp_path / name).write_text(STRICT + text, encoding="utf-8")
+    (tmp_path / "pyrightconfig.json").write_text(CONFIGURATION)
     command = {
-        "mypy": [sys.executable, "-m", "mypy", "--config-file", str(config), "--cache-dir",
+        "mypy": [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), "--cache-dir",
                  str(ROOT / ".mypy_cache"), *(str(tmp_path / n) for n in ("good.py", "bad.py", "readme.py"))],
         "pyright": ["pyright", "--pythonpath", sys.executable, "-p", str(tmp_path)],
     }[checker]  # fmt: skip
