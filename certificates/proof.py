@@ -61,7 +61,7 @@ class Proof(Identity):
         what = {
             "lower_bound": f"objective >= {self.bound}",
             "upper_bound": f"objective <= {self.bound}",
-            "infeasible": "no feasible point",
+            "infeasible": f"no feasible {'distribution' if self.claim.expectations else 'point'}",
             "sos": "sum of squares",
             "program": f"found coefficients, value {self.bound}",
             "no_certificate": "no certificate",

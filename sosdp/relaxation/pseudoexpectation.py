@@ -171,9 +171,10 @@ class PseudoExpectation(Result, PickledByName):
             known = words.get(self.status, self.reason)
             return f"{known}, in floating point" if "not proven" in self.reason else known
         if self.sense == "feasible":
+            what = "distribution" if self.in_expectation else "point"
             words = {
-                "optimal": "the system has a pseudo-expectation, perhaps no point",
-                "infeasible": "no point satisfies the system",
+                "optimal": f"the system has a pseudo-expectation, perhaps no {what}",
+                "infeasible": f"no {what} satisfies the system",
             }
             return words.get(self.status, self.reason)
         return self._bounds

@@ -65,8 +65,11 @@ def test_squares_and_matrices_of_expectations():
 
 def test_distributions_that_do_not_exist():
     relax = sd.Relaxation(DISC, 4)
-    proof = checked(certificates.extract(relax.feasible(subject_to=[relax.E(x) >= 3])).exact())
+    result = relax.feasible(subject_to=[relax.E(x) >= 3])
+    proof = checked(certificates.extract(result).exact())
     assert proof.claim.kind == "infeasible"
+    # points there are
+    assert "no feasible distribution" in repr(proof) and "no distribution satisfies" in repr(result)
     assert proof.verdict.claim.startswith("there are no probability distributions")
     assert check_certificate(proof.to_dict(), against={"format": "sosdp-problem/1"}).status == "unreadable"
 
