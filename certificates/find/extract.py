@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from certificates.exact import exact_number, fraction
+from certificates.exact import exact_number, fraction, nice_fraction
 from certificates.find.float_certificate import FloatCertificate
 from certificates.find.for_all import matrices_of
 from certificates.find.program import ProgramCertificate, of_measures
@@ -28,6 +28,7 @@ from sosdp.model.system import System
 
 Result = TypeVar("Result")
 PROVED = "an exact certificate was found and checked"
+_SLOPE = 1e-5  # of a slope, up to which it is a short fraction
 _SCALAR = ("equality", "inequality")
 
 
@@ -67,7 +68,10 @@ def extract(result: Any) -> Any:
         if result.moments is not None:
             # w E[p]^2 >= u E[p] - u^2 / (4 w), with equality at u = 2 w E[p]
             slopes = np.array([2 * float(w) * result(p) for w, p in parts["squares"]])
-            squares = tuple(map(fraction, dyadic(slopes, 24)))
+            # without bounds on the set, exactly right slopes alone may leave something bounded
+            short = [nice_fraction(u, _SLOPE * abs(u)) for u in slopes.tolist()]
+            rounded_slopes = map(fraction, dyadic(slopes, 24))
+            squares = tuple(v if u is None else u for u, v in zip(short, rounded_slopes, strict=True))
         objective = objective.linear
     if status == "unbounded":
         raise NotCertifiable(

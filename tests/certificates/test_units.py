@@ -97,3 +97,12 @@ def test_a_fine_slack_is_tried_at_the_bound_before_a_coarse_one():
     s = sd.variables("s", 12)
     result = sd.minimize(sum((p * q - 1) ** 2 + p**4 for p, q in zip(s[:-1], s[1:], strict=True)))
     assert float(certificates.extract(result).exact().bound) >= result.certified_bound - 1e-6
+
+
+@pytest.mark.parametrize(
+    ("weight", "mean", "end"), [(1, 1, "3/4"), (2, 3, "23/8"), (Fraction(1, 3), 3, "9/4")]
+)
+def test_where_nothing_bounds_a_mean_its_multiplier_is_exactly_right(weight, mean, end):
+    """w (E[x] - m)^2 + E[x] >= m - 1/(4 w): of all multipliers of E[x] - m only -1 leaves a bound."""
+    result = sd.Relaxation(sd.System(), 2).minimize(weight * (sd.E(x) - mean) ** 2 + sd.E(x))
+    assert certificates.extract(result).exact().bound == Fraction(end)
