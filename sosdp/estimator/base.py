@@ -210,8 +210,8 @@ def conditions_before(step: Any) -> list[Condition]:
 
 
 def earlier(step: Any) -> tuple[list[tuple[str, Any]], list[Condition]]:
-    """The steps before this one, with their names, of the pipelines that are being fitted, and a condition
-    where more of them may be out of sight.
+    """The steps before this one, with their names, of the pipelines that are being fitted, that of a target
+    among them, and a condition where more of them may be out of sight.
 
     Pipelines are found on the call stack, as the functions of `sklearn.pipeline` that called `fit`: a step
     is not told by scikit-learn what stands before it. Which of their steps is being fitted is the one that
@@ -229,6 +229,8 @@ def earlier(step: Any) -> tuple[list[tuple[str, Any]], list[Condition]]:
             here = inside.union(map(id, frame.f_locals.values()))  # with a memory, copies are fitted
             fitted = [k for k, (_, one) in enumerate(owner.steps) if id(one) in here and hasattr(one, "fit")]
             result = [*_opened(owner.steps[: fitted[-1] if fitted else -1]), *result]
+        if module == "sklearn.compose._target" and id(owner) not in inside:  # of what was made of the target
+            result = [("transformer", vars(owner).get("transformer_")), *result]
         inside.add(id(owner))
         frame = frame.f_back  # type: ignore[assignment]
     return result, [UNSEEN] if unseen else []

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from problems.gaussian import PrivateMean
+from problems.gaussian import PrivateLinearRegression, PrivateMean
 from problems.mrf import MomentsIsing
 from sosdp.estimator.base import FittedBefore
 from sosdp.estimator.scaler import PrivateScaler
@@ -30,8 +30,12 @@ def test_it_centres_and_scales_within_one_budget():
 
 def test_steps_that_learn_without_a_guarantee_are_named():
     pipeline = pytest.importorskip("sklearn.pipeline")
+    from sklearn.compose import TransformedTargetRegressor
     from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
+    line = PrivateLinearRegression(30.0, delta=1e-6, bounds=(-99, 99), contamination=0.0)
+    with pytest.warns(FittedBefore, match="the pipeline fitted transformer to"):
+        TransformedTargetRegressor(line, transformer=StandardScaler()).fit(X, X[:, 0])
     mean = PrivateMean(1.0, bounds=(-9, 9), contamination=0.0, interval=None)
     with pytest.warns(FittedBefore, match="standardscaler"):
         pipeline.make_pipeline(StandardScaler(), mean).fit(X)
@@ -42,6 +46,10 @@ def test_steps_that_learn_without_a_guarantee_are_named():
         pipeline.make_pipeline(FunctionTransformer(np.tanh), mean).fit(X)
         pipeline.make_pipeline("passthrough", mean).fit(X)
         fitted = pipeline.make_pipeline(PrivateScaler(1.0, bounds=(-99, 99)), mean).fit(X)
+        TransformedTargetRegressor(line, func=np.sinh, inverse_func=np.arcsinh).fit(X, X[:, 0])
+        scaler = PrivateScaler(1.0, bounds=(-99, 99))
+        private = TransformedTargetRegressor(line, transformer=scaler, check_inverse=False).fit(X, X[:, 0])
+        assert private.regressor_.guarantee_.kind == "exact"
         StandardScaler().fit(X)
         mean.fit(X)
     assert compose([step.guarantee_ for step in fitted.named_steps.values()]).epsilon == 2.0
