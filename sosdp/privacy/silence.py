@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
+import random
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -61,8 +62,14 @@ def _drop_output(undo: contextlib.ExitStack) -> None:
     logging.disable(logging.CRITICAL)
 
 
+def _keep_generators(undo: contextlib.ExitStack) -> None:
+    undo.callback(random.setstate, random.getstate())
+    undo.callback(np.random.mtrand.set_bit_generator, np.random.mtrand.get_bit_generator())
+
+
 _warnings = _Shared(_drop_warnings)
 _output = _Shared(_drop_output)
+_generators = _Shared(_keep_generators)
 
 
 @contextlib.contextmanager
@@ -93,4 +100,16 @@ def no_output() -> Iterator[None]:
     What compiled code writes to the file descriptors themselves is not held back.
     """
     with no_warnings(), _output():
+        yield
+
+
+@contextlib.contextmanager
+def own_randomness() -> Iterator[None]:
+    """The generators of a process, of Python and of numpy, begin anew here, and end as they were.
+
+    How much private code draws from them depends on its data, and so would what the next draws are.
+    """
+    with _generators():
+        random.seed(0)
+        np.random.mtrand.set_bit_generator(np.random.MT19937(0))
         yield

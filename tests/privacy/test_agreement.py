@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import random
 import sys
 import tracemalloc
 import warnings
@@ -129,6 +130,22 @@ def test_what_blocks_do_stays_in_blocks(capsys, recwarn):
             KeyboardInterrupt,
         )
     )
+
+
+def test_a_block_has_random_numbers_of_its_own():
+    """Generators of the process, with a seed of the caller's: how much one block draws from them changes
+    nothing about the next blocks, nor about what the caller draws."""
+
+    def draws(block):
+        return [sum(source() for _ in range(1 + block[0])) for source in (random.random, np.random.random)]
+
+    def outcome(first):
+        random.seed(7)
+        np.random.seed(7)
+        results = agreement.run_blocks(draws, [first, 1, 2], [[0], [1], [2]])
+        return results[1:], random.random(), np.random.random()
+
+    assert outcome(0) == outcome(5)
 
 
 def test_release_by_vote():

@@ -31,7 +31,7 @@ from sosdp.privacy.inputs import LEFT_OUT, LONGEST, canonical, members, number
 from sosdp.privacy.mechanisms.propose_test_release import acceptance as accept
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
-from sosdp.privacy.silence import no_output
+from sosdp.privacy.silence import no_output, own_randomness
 from sosdp.privacy.terms import Terms, on_terms
 
 FAILED = None
@@ -74,7 +74,7 @@ def run_blocks(function: Callable[[Any], Any], records: Any, blocks: Sequence[Se
 
 
 def _run_one(function: Callable[[Any], Any], records: Any, block: Sequence[int]) -> Any:
-    with no_output(), decimal.localcontext():
+    with no_output(), own_randomness(), decimal.localcontext():
         try:
             if isinstance(records, np.ndarray):
                 return function(copy.deepcopy(records[np.asarray(block, dtype=np.intp)]))
