@@ -189,6 +189,8 @@ def _of_a_table(arguments: Namespace, family: Family) -> tuple[dict[str, Any], s
     shown["public"] |= {"n": int(table.values.shape[0]), "dimension": int(table.values.shape[1])}
     if table.names is not None:
         shown["public"]["columns"] = table.names
+    if table.reads:
+        shown["public"]["reads"] = table.reads
     return shown, getattr(estimator, "advice_", "")  # nothing is fitted where public facts refuse
 
 
@@ -258,7 +260,7 @@ def fields(name: str, release: dict[str, Any], advice: str) -> Fields:
     if not value.pop("released"):
         result["released"] = UNTOUCHED if release["guarantee"]["epsilon"] == 0 else DECLINED
         value = {}
-    result["advice"] = advice or public.get("advice")
+    result |= {"advice": advice or public.get("advice"), "reads": public.get("reads")}
     names = public.get("columns")
     if names is not None and name not in TARGETED:
         result["columns"] = ", ".join(f"{k}:{n}" if name == "mrf" else n for k, n in enumerate(names))

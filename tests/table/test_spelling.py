@@ -101,6 +101,12 @@ def test_what_is_read_is_public(tmp_path, capsys):
     files = [str(tmp_path / "t.csv"), "--schema", str(tmp_path / "s.json")]
     assert main(["private", "mean", *files, "--column", "kids", "--epsilon", "1"]) == 0
     assert "whole numbers, none as 2.5" in capsys.readouterr().out
+    chosen = "--columns", "pay,kids", "--epsilon", "5", "--delta", "1e-5"
+    assert main(["private", "gaussian", *files, *chosen]) == 0
+    assert "pay: numbers as 1,234.5, $; kids: whole" in capsys.readouterr().out
+    assert main(["private", "gaussian", files[0], "--header", *chosen, "--json"]) == 0
+    public = json.loads(capsys.readouterr().out)["public"]
+    assert public["reads"].startswith("numbers as 1234.5, true and false; others")
 
 
 def test_spellings_that_cannot_be_meant():

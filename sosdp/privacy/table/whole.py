@@ -46,6 +46,8 @@ LAST_LINE = Condition(
 )
 """An empty line at the end of a file without a last line end is no record."""
 
+UNSTATED = "numbers as 1234{}5, true and false; others are missing (a schema says how they are written)"
+
 BLANK_ROWS = Condition(
     "condition: in both neighbouring sheets every record has a value (a blank row of a sheet is no record)"
 )
@@ -61,6 +63,7 @@ class Table:
         assumptions: what the reading rests on. bounds: (low, high) of every column, from a schema.
         categories: texts of every column, which are read as their places, from a schema; others have none.
         literal: which columns hold nothing but the ends of their bounds: indicators of a category.
+        reads: how entries are written that can be read, of a text or by a schema; public.
     """
 
     values: npt.NDArray[np.float64]
@@ -69,6 +72,7 @@ class Table:
     bounds: list[tuple[float, float]] | None = None
     categories: list[tuple[str, ...]] | None = None
     literal: list[bool] | None = None
+    reads: str = ""
 
     def with_indicators(self, besides: str | None = None) -> Table:
         """Categories as indicators 0 or 1 of all their values but the first, "column=value", in their place.
@@ -96,7 +100,7 @@ class Table:
         if twice := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"columns: two have the name {twice[0]!r}, one of them from a category")
         values = np.column_stack(columns).astype(np.float64)
-        return Table(values, names, self.assumptions, bounds, kept, literal)
+        return Table(values, names, self.assumptions, bounds, kept, literal, self.reads)
 
 
 def read_table(
@@ -180,7 +184,8 @@ def by_schema(source: Any, schema: Schema, columns: Sequence[str] | None = None)
     if not count and source is not None:
         raise InputFileError(path, "file", "no lines of data")
     bounds, texts = [column.bounds for column in chosen], [column.values for column in chosen]
-    return Table(np.concatenate(parts), wanted, rests_of(source), bounds, texts)
+    reads = "; ".join(f"{column.name}: {column.form}" for column in chosen)
+    return Table(np.concatenate(parts), wanted, rests_of(source), bounds, texts, reads=reads)
 
 
 def _text(source: str, form: Form, columns: Sequence[str] | int | None) -> Table:
@@ -213,7 +218,7 @@ def _text(source: str, form: Form, columns: Sequence[str] | int | None) -> Table
     if not count:
         raise InputFileError(source, "file", "no lines of data")
     values = np.frombuffer(flat, dtype=np.float64).reshape(count, len(places)).copy()
-    return Table(values, names, (rests, *rests_of(source)[1:]))
+    return Table(values, names, (rests, *rests_of(source)[1:]), reads=UNSTATED.format(form.decimal))
 
 
 def counted_columns(width: int, form: Form) -> Condition:
