@@ -275,7 +275,7 @@ def test_a_gaussian_far_away_and_by_the_new_design():
     from problems.gaussian import PrivateGaussian
 
     generator = np.random.default_rng(2)
-    records = 1e7 + 300 * generator.normal(size=3000)
+    records = 1e7 + 300 * generator.normal(size=2200)
     result = truncated.published_gaussian(records, 16.0, 1e-3)
     assert result.value["mean"] == pytest.approx(1e7, abs=90)
     assert result.value["variance"] == pytest.approx(9e4, rel=0.3)

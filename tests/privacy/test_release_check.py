@@ -316,7 +316,7 @@ def test_no_edit_of_a_field_is_unnoticed_and_unlisted(name):
     assert before == "valid" and tried > 400 and not missed, missed[:5]
 
 
-@pytest.mark.slow
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", CASES)
 def test_every_mechanism_and_estimator_is_walked(name, monkeypatch):
     """As if the seeds of the recorded releases were secret: what each claims, and a third of the edits."""

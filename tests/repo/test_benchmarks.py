@@ -23,38 +23,27 @@ def test_an_unknown_name(capsys):
     assert "nonsense" in capsys.readouterr().err
 
 
-@pytest.mark.slow
 def test_contestants_alternate_and_the_first_one_rotates():
     order: list[str] = []
-    timed = harness.alternate(
-        {name: lambda name=name: order.append(name) for name in "abc"}, repeats=3, warm_up=1
-    )
-    assert len(order) == 12
-    rounds = ["".join(order[k : k + 3]) for k in range(0, 12, 3)]
-    assert sorted(rounds[1:]) == ["abc", "bca", "cab"]  # each starts once
-    assert {t.runs for t in timed.values()} == {3}
+    timed = harness.alternate({name: lambda name=name: order.append(name) for name in "ab"}, repeats=2)
+    rounds = ["".join(order[k : k + 2]) for k in range(0, 6, 2)]
+    assert len(order) == 6 and sorted(rounds[1:]) == ["ab", "ba"]  # each starts once
+    assert {t.runs for t in timed.values()} == {2}
 
 
 def test_cpu_time_does_not_count_waiting():
-    timed = harness.alternate({"sleeps": lambda: time.sleep(0.05)}, repeats=3)["sleeps"]
+    timed = harness.alternate({"sleeps": lambda: time.sleep(0.05)}, repeats=1)["sleeps"]
     assert timed.wall >= 0.05 and timed.cpu < 0.03
     assert timed.wall_min <= timed.wall and timed.cpu_min <= timed.cpu
 
 
-@pytest.mark.long
-@pytest.mark.slow
 def test_a_result_is_written_with_its_environment(tmp_path, capsys):
-    target = tmp_path / "deeper" / "build.json"
-    code = main(["build", "--quick", "--json", str(target)])
+    target = tmp_path / "deeper" / "outlooks.json"
+    assert main(["outlooks", "--quick", "--json", str(target)]) == 0
     result = json.loads(target.read_text(encoding="utf-8"))
-    assert result["benchmark"] == "build" and result["quick"] is True
+    assert result["benchmark"] == "outlooks" and result["quick"] is True
     assert result["environment"]["versions"]["numpy"] and result["environment"]["cores"] >= 1
-    shown = capsys.readouterr().out
-    assert "CPU ms" in shown
-    if harness.available("pydrake"):
-        assert code in (0, 1)  # on a busy machine a ratio may miss its bar
-    else:
-        assert code == 0 and "pip install 'sosdp[benchmarks]'" in shown
+    assert result["tables"][0]["title"] in capsys.readouterr().out
 
 
 RESULT = {"status": "optimal", "bound": -1.0, "certified_bound": -1.0000001, "bound_kind": "lower"}

@@ -115,5 +115,6 @@ def test_scores_of_intervals_are_their_definition_however_far_out(away):
             assert 0 in right
 
 
+@pytest.mark.slow
 def test_coverage_on_two_laws():
     assert tables_coverage.run(quick=True)["ok"]
