@@ -58,8 +58,9 @@ def field_proof(claim: Claim, dual: Any) -> Proof:
     if len(basis) > _LARGEST_SIDE:
         raise NotCertifiable(f"number fields are for Gram matrices up to side {_LARGEST_SIDE}")
     target = terms_of(claim.targets[0])
-    minimal, near, gram = _in_a_field(_least_rank(basis, target))
-    low, high, squares = _squares(gram, minimal, near)
+    size = max(map(abs, target.values()), default=fmpq(1))
+    minimal, near, gram = _in_a_field(_least_rank(basis, {row: c / size for row, c in target.items()}))
+    low, high, squares = _squares([[p * size for p in row] for row in gram], minimal, near)
     number = known_id("sosdp_root")
     written = partial(powers_of, number)
     lines = [{times(power, b): c for b, p in zip(basis, v, strict=True) for power, c in written(p).items()}
@@ -88,7 +89,8 @@ def field_proof(claim: Claim, dual: Any) -> Proof:
 
 
 def _least_rank(basis: list[Monomial], target: Terms) -> list[list[Fraction]]:
-    """A Gram matrix of least rank, to many digits; NotCertifiable where others are near."""
+    """A Gram matrix of least rank, to many digits, of a target whose largest coefficient is 1; NotCertifiable
+    where others are near."""
     side, places = len(basis), dict[Monomial, int]()
     where = np.array([[places.setdefault(times(a, b), len(places)) for b in basis] for a in basis])
     if not target.keys() <= places.keys():
@@ -108,7 +110,7 @@ def _least_rank(basis: list[Monomial], target: Terms) -> list[list[Fraction]]:
             end = least_squares(
                 missed, generator.standard_normal(rank * side), xtol=1e-15, ftol=1e-15, gtol=1e-15
             )
-            if np.abs(end.fun).max() < 1e-9 * max(1.0, float(np.abs(wanted).max())):
+            if np.abs(end.fun).max() < 1e-9:
                 return _refined(end.x.reshape(rank, side), where, goal)
     raise NotCertifiable("no isolated Gram matrix of lower rank was found")
 

@@ -5,6 +5,7 @@ import json
 import random
 import subprocess
 import sys
+from fractions import Fraction
 
 import pytest
 
@@ -196,6 +197,12 @@ def test_a_bound_at_such_a_form():
     p = eval(SCHEIDERER, {"x": x, "y": y, "z": z})
     outcome = certificates.decide(sd.minimize(p + 1, degree=4), bound=1)
     assert outcome.status == "proved" and outcome.proof.claim.root is not None
+
+
+@pytest.mark.parametrize("factor", [Fraction(1, 10**6), 1000, 10**250])
+def test_multiples_of_such_a_form(factor):
+    """It is looked for in units of the largest coefficient: of 1000 times the quartic nothing was known."""
+    assert sd.prove_sos(factor * sd.polynomial(SCHEIDERER)).status == "proved"
 
 
 def test_where_there_is_no_such_field():
