@@ -36,7 +36,7 @@ SATISFIED = 1e-6  # the same where moments alone decide
 _DIGITS = 128 * UNIT  # relative distance of two numbers, of a few roundings
 _CLOSED = 1e-3  # size of the objective beside its large terms, above which a gap closed at points counts
 _OF_SUM = 1e-3  # of what the value of several unknowns is the sum of, that its bracket may be wide
-_LEAST = 1e-5  # of what an unknown of one unit costs: the least that a value is compared with
+_LEAST = 1e-5  # of what an unknown of one unit costs, that a value is compared with at least
 _SHARE = 1e-3  # of what an equation wants of a measure: what is less is nothing
 _NO_MOMENT = 1e-9  # in a program's units: there is no measure
 _MOST_REDUCED = 1e7  # rows squared times columns of equations that are reduced exactly
@@ -123,8 +123,8 @@ def variation_of(built: Built, raw: RawSolution, value: float) -> float:
     much a value is better than that at the origin of the given variables, infinite where this does not
     satisfy every constraint, or is as good. Of several unknowns: what their value is the sum of, the priced
     unknowns, or the terms of the objectives at the moments, whichever are less, since either may cancel; or
-    the value itself, where variables were first moved to; at least a little of what an unknown of one unit
-    costs, beside which an optimum of 0 is right. Constants beside a known mass are no part of it."""
+    the value itself, where variables were first moved to; at least a little of the least that an unknown
+    costs whose largest coefficient is one, for optima of 0. Constants beside a known mass are no part."""
     program, identity, first = built.program, built.program.identity, built.first or built
     if built.statement.single or not program.objective.any():
         gain = built.at_origin - value
@@ -134,7 +134,10 @@ def variation_of(built: Built, raw: RawSolution, value: float) -> float:
     moved = program.value(raw.unknowns) * built.unit - first.program.value(first.program.settled) * first.unit
     priced = np.abs(program.objective * (raw.unknowns - program.settled)).max()
     terms = np.abs(identity.target + identity.unknown.T @ program.settled) @ np.abs(raw.moments)
-    return max(float(min(priced, terms)) * built.unit, abs(moved), _LEAST * built.height)
+    sizes = abs(identity.unknown).max(axis=1).toarray().ravel()
+    costs = (np.abs(program.objective) / np.where(sizes > 0, sizes, 1.0))[program.objective != 0]
+    least = max(_LEAST * float(costs.min()) * built.unit, RESOLVED / _OF_SUM * built.height)
+    return max(float(min(priced, terms)) * built.unit, abs(moved), least)
 
 
 def outwards(value: Fraction, sign: int) -> float | None:
