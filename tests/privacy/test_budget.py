@@ -252,6 +252,15 @@ def closure(kept):
     return lambda: kept
 
 
+def of_class(kept):
+    """An object with the release in its class, or in that of its class."""
+
+    class Meta(type):
+        inner = kept
+
+    return type("Local", (), {"inner": kept})(), Meta("Other", (), {})
+
+
 @pytest.mark.parametrize(
     "result",
     [
@@ -278,8 +287,11 @@ def closure(kept):
         Holder(functools.partial(print, released(epsilon=50.0))),
         Holder(closure(released(epsilon=50.0))),
         Release(1, SHARED).postprocess([Release(2, SHARED)]),
+        of_class(released(epsilon=50.0))[0],
+        of_class(released(epsilon=50.0))[1](),
+        type(of_class(released(epsilon=50.0))[0]),
     ],
-    ids=range(23),
+    ids=range(26),
 )
 def test_what_comes_back_is_compared_with_what_was_announced(result):
     """Kind, conditions, adjacency and price, of everything in the result together."""
@@ -329,7 +341,10 @@ def test_what_was_announced_may_come_back():
         (pair(0.5), [released(), {"second": Fitted(released())}]),
         (pair(0.25), released(epsilon=0.125)),
         (pair(0.5), Holder([whole, *(part.guarantee for part in parts)])),
-        (pair(0.25), Holder([released(), len, closure(3)])),
+        (
+            pair(0.25),
+            Holder([released(), len, closure(3), of_class(1), Release, np.ndarray, pandas.DataFrame]),
+        ),
         (nice, released("conditional", assumptions=("condition: nice",))),
     ):
         assert budget.run(announced, lambda result=result: result) is result

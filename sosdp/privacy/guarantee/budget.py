@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import sys
 import threading
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -312,15 +313,17 @@ class Budget(OneProcess):
 def _guarantees(result: Any) -> list[Guarantee]:
     """The guarantees that a result carries: of all that the collector of garbage reaches from it.
 
-    Types, modules, a function's globals and what is private of a release are left out. A guarantee that
-    belongs to one of the releases, or to a part of it, counts with that release alone.
+    Modules and the types in them, a function's globals and what is private of a release are left out. A
+    guarantee that belongs to one of the releases, or to a part of it, counts with that release alone.
     """
     seen: dict[int, Any] = {}  # holds what was looked at, so that no identity is given twice
     waiting = [(result, True)]
     releases, promises = [], []
     while waiting:
         thing, plain = waiting.pop()
-        if id(thing) in seen or isinstance(thing, type | ModuleType | Budget):
+        if id(thing) in seen or isinstance(thing, ModuleType | Budget):
+            continue
+        if isinstance(thing, type) and _lies_in_its_module(thing):
             continue
         seen[id(thing)] = thing
         if isinstance(thing, _LATER) or (plain and isinstance(thing, _FUNCTIONS)):
@@ -337,6 +340,14 @@ def _guarantees(result: Any) -> list[Guarantee]:
     covered = {id(part) for guarantee in (*releases, *promises) for part in _parts(guarantee)}
     covered |= {id(guarantee) for guarantee in releases}
     return [*releases, *(promise for promise in promises if id(promise) not in covered)]
+
+
+def _lies_in_its_module(made: type) -> bool:
+    """Whether a type is the one that its module has under its name; any other holds what it was made with."""
+    place: Any = sys.modules.get(str(made.__module__))
+    for part in made.__qualname__.split("."):
+        place = getattr(place, part, None)
+    return place is made
 
 
 _LATER = (Iterator, AsyncIterator, Awaitable, Future)
