@@ -23,7 +23,7 @@ class Equations:
 
         self.effects = effects
         dense = in_floats(effects, width).toarray().T
-        scale = np.maximum(np.linalg.norm(dense, axis=0), 1e-300)
+        scale = np.maximum(np.hypot.reduce(dense, initial=0.0), 1e-300)  # squares may overflow
         self.chosen = independent_columns(dense / scale).tolist()
         rank = len(self.chosen)
         self.used = independent_columns(dense[:, self.chosen].T, rank).tolist()
