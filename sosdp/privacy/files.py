@@ -26,7 +26,7 @@ from typing import IO, Any, cast
 from sosdp.extras import need
 from sosdp.privacy import entries
 from sosdp.privacy.schema import Schema
-from sosdp.privacy.silence import no_warnings
+from sosdp.privacy.silence import contained
 
 LONGEST_LINE = 1 << 20
 """Bytes; a longer line is a record of missing entries, and is not kept in memory."""
@@ -341,9 +341,6 @@ def listed(source: str, name: str, column: Any) -> Any:
 
 
 def attempt(load: Callable[[], Any]) -> Any:
-    """What `load` returns, None where it raises anything; what a library says may quote the file."""
-    try:
-        with no_warnings():
-            return load()
-    except Exception:  # a broken file breaks libraries' readers in many ways
-        return None
+    """What `load` returns, None where it raises anything: a broken file breaks libraries' readers in many
+    ways, and what they say may quote the file."""
+    return contained(load, None)

@@ -13,6 +13,7 @@ import pytest
 
 from sosdp.privacy import Budget, Parts, Table
 from sosdp.privacy.entries import listed
+from sosdp.privacy.files import InputFileError
 from sosdp.privacy.table.records import text_of
 from sosdp.privacy.table.state import totals
 
@@ -127,6 +128,18 @@ def test_dask_frames_and_bags_hold_the_same_integers():
     assert table_of(lazy, OWNED, insecure_seed=1).release().value == seeded
     bag = dask.bag.from_sequence(whole.to_dict("records"), npartitions=3)
     assert table_of(bag, OWNED, insecure_seed=1).release().value == seeded
+
+
+class Exits:
+    """A computation whose code ends the process."""
+
+    def compute(self):
+        raise SystemExit("the record is 7")
+
+
+def test_a_computation_that_exits_fails_as_others_do():
+    with pytest.raises(InputFileError, match="^the table: Dask: the computation of a part failed$"):
+        table_of(Exits()).release()
 
 
 class Fatal(Mapping):

@@ -256,8 +256,14 @@ class Nowhere(datetime.tzinfo):
         return None
 
 
-def test_a_time_of_an_unknown_zone_is_missing():
-    assert cells({"x": [datetime.datetime(2010, 1, 1, tzinfo=Nowhere())]}, schema(DATE)) == (1, 0, 0)
+class Exits(datetime.tzinfo):
+    def utcoffset(self, _):
+        raise SystemExit("the record is 7")
+
+
+@pytest.mark.parametrize("zone", [Nowhere, Exits])
+def test_a_time_of_an_unknown_zone_is_missing(zone):
+    assert cells({"x": [datetime.datetime(2010, 1, 1, tzinfo=zone())]}, schema(DATE)) == (1, 0, 0)
 
 
 @pytest.mark.parametrize("kind", ["uint64", "int64", "string", "dictionary"])

@@ -35,7 +35,7 @@ from sosdp.privacy.files import (
 from sosdp.privacy.guarantee.condition import Condition
 from sosdp.privacy.inputs import LARGEST_INTEGER, as_float, plain
 from sosdp.privacy.schema import EPOCH, Column, days
-from sosdp.privacy.silence import no_warnings
+from sosdp.privacy.silence import contained, no_warnings
 from sosdp.privacy.table.question import Question
 
 TEXTS = (".csv", ".tsv", ".txt", "")
@@ -263,11 +263,10 @@ def _days(value: Any) -> float:
         return float(_in_days(np.asarray(value)))
     if kind is getattr(sys.modules.get("pandas"), "Timestamp", None):
         return float(_in_days(np.asarray(value.to_datetime64())))
+    if kind is dates.datetime and value.tzinfo is not None:  # which has code of its own
+        return contained(lambda: days(value), math.nan)
     if kind is dates.datetime:
-        try:
-            return float(days(value))
-        except Exception:  # the code of a zone
-            return math.nan
+        return days(value)
     return float(value.toordinal() - EPOCH.toordinal()) if kind is dates.date else math.nan
 
 
