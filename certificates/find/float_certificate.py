@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property
@@ -131,8 +130,11 @@ class FloatCertificate(PickledByName):
             )
         if self.value is None and (bound is not None or slack is not None):
             raise ValueError(f"a claim of kind {self.claim.kind!r} has no bound and no slack")
-        if self.result.centre is not None and self.claim.is_scalar:
-            there = outcome(lambda: self._about_centre(lambda there: there.exact(bound, slack, bits)))
+        centre = self.result.centre
+        if centre is not None and self.claim.is_scalar:  # in variables about where the solver saw it
+            by = {v: (c, Fraction(1)) for v, c in centre.by_id.items()}
+            moved = replace(self, result=centre.answer, claim=translated(self.claim, by))
+            there = outcome(lambda: _back(moved.exact(bound, slack, bits), by))
             if isinstance(there.proof, Proof):
                 return there.proof
         if self.value is None:
@@ -142,12 +144,6 @@ class FloatCertificate(PickledByName):
         if slack is not None and self.room(slack) and slack < BEYOND_DOUBLES:
             return self._refined(slack)
         return self._near(SLACKS if slack is None else (slack,), places)
-
-    def _about_centre(self, way: Callable[[FloatCertificate], Proof]) -> Proof:
-        """The proof by a way in variables about the centre that the solver saw, written in those given."""
-        centre = self.result.centre
-        by = {v: (c, Fraction(1)) for v, c in centre.by_id.items()}
-        return _back(way(replace(self, result=centre.answer, claim=translated(self.claim, by))), by)
 
     def _near(self, slacks: tuple[float, ...], places: tuple[int, ...]) -> Proof:
         """A proof at the smallest slack that works, in the first of these ways that finds one."""
