@@ -225,7 +225,8 @@ def failed(problem: Problem, reason: str) -> Answer:
 
 
 def _program(problem: Problem, building: dict[str, Any], solving: dict[str, Any]) -> Answer:
-    """A linear objective in unknown coefficients of polynomials that must be sums of squares."""
+    """A linear objective in unknown coefficients of polynomials that must be sums of squares; without one,
+    whether there are coefficients for which they are."""
     from sosdp.algebra import polynomial, variables
 
     unknowns = list(variables(" ".join(problem.unknowns))) if len(problem.unknowns) > 1 else None
@@ -235,8 +236,14 @@ def _program(problem: Problem, building: dict[str, Any], solving: dict[str, Any]
     objective = problem.objective if problem.objective is not None else polynomial(0)
     call = program.maximize if problem.direction == "maximize" else program.minimize
     result: SosSolution = call(objective, **solving)
-    has_bound = problem.objective is not None
-    return _answer_of(result, problem.degree, has_bound, values=result.values or None, parts=(result,))
+    answer = _answer_of(
+        result, problem.degree, problem.objective is not None, values=result.values or None, parts=(result,)
+    )
+    if problem.objective is not None:
+        return answer
+    proven = "proved" if result.certified_bound is not None else "unknown"
+    verdict = {"optimal": proven, "infeasible": "refuted"}.get(result.status, "unknown")
+    return replace(answer, status=verdict)
 
 
 def _over_measures(
@@ -341,9 +348,9 @@ def certify(answer: Answer) -> Proof:
 
     if answer.status == "failed":
         raise ValueError("there is no answer to certify")
-    if answer.status == "refuted":
+    if refuted := [part for part in answer.parts if part.status == "refuted"]:
         # what is proven is that there is no sum of squares: one polynomial without suffices
-        outcome = certificates.extract(next(p for p in answer.parts if p.status == "refuted")).decide()
+        outcome = certificates.extract(refuted[0]).decide()
         if outcome.proof is None:
             raise ValueError(outcome.reason)
         return outcome.proof

@@ -32,7 +32,7 @@ COMMANDS = {
         "Solve a polynomial problem file (*.sos.json), or bracket the value of a conic program (*.dat-s, "
         "*.dat-s.gz, *.cbf).",
         (
-            _option("file", metavar="FILE", help="the problem file"),
+            _option("file", metavar="FILE", help="the problem file, or - (standard input)"),
             _option("--degree", type=int, metavar="T", help="degree of the pseudo-expectation"),
             _option(
                 "--solver",
@@ -78,7 +78,7 @@ COMMANDS = {
     "check-release": Command(
         "recompute the guarantee of a release",
         "Recompute the guarantee of a private release from the laws it carries; no data needed.",
-        (_option("file", metavar="FILE", help="JSON of a release (sosdp private ... --json)"),),
+        (_option("file", metavar="FILE", help="JSON of a release (sosdp private ... --json), or -"),),
     ),
     "private": Command(
         "release a private estimate",
@@ -95,7 +95,7 @@ COMMANDS = {
                 "input",
                 metavar="INPUT",
                 help="edge list, GML, GraphML, .npz matrix, builtin:karate; or CSV, .npy, Parquet, "
-                "builtin:iris; - (standard input) and folders for statistics of tables",
+                "builtin:iris; - (standard input) with --schema; folders for statistics of tables",
             ),
             _option("--epsilon", type=float, required=True, help="privacy budget"),
             _option("--delta", type=float, help="probability allowed outside the budget, for example 1e-6"),

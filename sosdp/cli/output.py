@@ -20,6 +20,7 @@ BAD_INPUT = 2
 LONGEST = 1000  # characters of a complaint
 SHORT = 220  # of a reason that JSON has in full
 LARGEST = 1 << 26  # characters of a JSON file
+STDIN = "-"
 
 
 class InputError(Exception):
@@ -173,8 +174,6 @@ def check_out(arguments: Namespace) -> None:
     """Before the budget is spent: that the file of `--out` can be begun where it is to lie."""
     if arguments.out is None:
         return
-    if os.path.isdir(arguments.out):
-        raise InputError(f"{arguments.out}: --out: a folder, not a file")
     check_folder(arguments.out, "--out")
     if not os.access(os.path.dirname(os.path.abspath(arguments.out)), os.W_OK):
         raise InputError(f"{arguments.out}: --out: the folder cannot be written to")
@@ -263,9 +262,10 @@ def promise_fields(release: dict[str, Any]) -> dict[str, str | None]:
 
 
 def read_json(path: str) -> Any:
-    """The JSON value in a file, of at most 64 MiB; InputError, in one line, where there is none."""
+    """The JSON value in a file ("-": standard input), of at most 64 MiB; InputError, in one line, where there
+    is none."""
     try:
-        with open(path, encoding="utf-8-sig") as file:
+        with open(0 if path == STDIN else path, encoding="utf-8-sig", closefd=path != STDIN) as file:
             text = file.read(LARGEST + 1)
         if len(text) > LARGEST:
             raise InputError(f"{path}: longer than 64 MiB")
@@ -279,6 +279,8 @@ def read_json(path: str) -> Any:
 
 
 def check_folder(target: str, option: str) -> None:
-    """InputError where a file that an option names has no folder to lie in."""
+    """InputError where a file that an option names has no folder to lie in, or is one."""
+    if os.path.isdir(os.path.abspath(target)):  # of "", the current one
+        raise InputError(f"{target}: {option}: a folder, not a file")
     if not os.path.isdir(os.path.dirname(os.path.abspath(target))):
         raise InputError(f"{target}: {option}: the folder does not exist")

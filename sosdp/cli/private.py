@@ -39,7 +39,8 @@ class Family:
     names
         Parameters by options of other names, which have to be given.
     variants
-        Another class of a method where an option is given.
+        Another class of a method where an option is given. Without a method, an option that the default does
+        not take selects the one that has it.
     selector
         The option that selects the method.
     parts
@@ -200,11 +201,14 @@ def _estimator(arguments: Namespace, family: Family, **facts: Any) -> Any:
     from sosdp.estimator.field import privacy_delta_or_zero
 
     chosen = getattr(arguments, family.selector) if family.selector in family.own else None
-    method = chosen or next(iter(family.methods))
+    given = [name for name, value in vars(arguments).items() if value not in (None, False)]
+    default = next(iter(family.methods))
+    taken = family.takes(family.methods[default])
+    selected = (of for of, option in family.variants if option in given and option not in taken)
+    method = chosen or next(selected, default)
     if method not in family.methods:
         listed = ", ".join(family.methods)
         raise complaint(arguments, family.selector, f"{method!r} is not one of {listed}")
-    given = [name for name, value in vars(arguments).items() if value not in (None, False)]
     variants = [made for (of, option), made in family.variants.items() if of == method and option in given]
     name = (variants or [family.methods[method]])[0]
     taken = family.takes(name)

@@ -69,7 +69,7 @@ def _question(arguments: Namespace, schema: Schema) -> Query:
     if name == "synthetic":
         return question
     if name == "quantile":
-        shares = (arguments.quantiles or QUARTILES).split(",")
+        shares = (QUARTILES if arguments.quantiles is None else arguments.quantiles).split(",")
         return question.quantiles(column, [share.strip() for share in shares])
     if name == "histogram":
         return (

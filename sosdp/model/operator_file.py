@@ -84,6 +84,8 @@ def _family(name: str, family: Any) -> Any:
     options = {k: v for k, v in family.items() if k != "kind"}
     for stray in sorted(set(options) - set(known)):
         raise ParseError(f"{name}: {stray!r} is not a key of {family['kind']}; it takes {', '.join(known)}")
+    for lacking in (key for key in known if key not in (*options, "outputs", "party", "norm")):
+        raise ParseError(f"{name}: {lacking!r} is missing")
     return make(name, **options)
 
 

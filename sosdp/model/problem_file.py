@@ -62,7 +62,8 @@ class ProblemFileError(ValueError):
 
 
 def load_problem(source: str | os.PathLike[str] | Mapping[str, Any]) -> Problem:
-    """Load a problem from a file, or from a dictionary of the same form, in time linear in its size.
+    """Load a problem from a file ("-": standard input), or from a dictionary of the same form, in time linear
+    in its size.
 
     ProblemFileError for anything unreadable or malformed.
     """
@@ -71,7 +72,9 @@ def load_problem(source: str | os.PathLike[str] | Mapping[str, Any]) -> Problem:
     path, loader = Path(source), _Loader(str(source))
     with loader.at(""):
         try:
-            data = _read_json(path.read_text(encoding="utf-8-sig"))
+            streamed = loader.file == "-"
+            with open(0 if streamed else path, encoding="utf-8-sig", closefd=not streamed) as file:
+                data = _read_json(file.read())
         except OSError as error:
             raise ParseError(f"cannot be read: {error.strerror or error}") from None
         except UnicodeDecodeError:

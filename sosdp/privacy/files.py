@@ -17,6 +17,7 @@ import gzip
 import io
 import os
 import re
+import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -141,6 +142,12 @@ def opened(source: str | Path) -> IO[bytes]:
         arrow = need("pyarrow", "a file compressed by zstd")
         return io.BufferedReader(arrow.input_stream(str(source), compression="zstd"))
     return open(0, "rb", closefd=False) if str(source) == "-" else open(source, "rb")
+
+
+def is_stream(source: str | Path) -> bool:
+    """Whether the name is that of standard input ("-") or of a pipe, which are read once."""
+    name = str(source)
+    return name == "-" or (os.path.exists(name) and stat.S_ISFIFO(os.stat(name).st_mode))
 
 
 def suffix_of(source: str | Path) -> str:

@@ -89,3 +89,14 @@ def test_doors_of_commuting_problems_refuse_operators(tmp_path, complaint):
     path = tmp_path / "chsh.sos.json"
     path.write_text(json.dumps(CHSH))
     assert "operators" in complaint("solve", str(path), "--export", str(tmp_path / "x.dat-s"))
+
+
+def test_a_family_without_its_number_is_refused_by_that_key(tmp_path, complaint):
+    path = tmp_path / "p.sos.json"
+    content = {
+        "format": "sosdp-problem/1",
+        "operators": {"u": {"kind": "unitaries"}},
+        "minimize": "u[0] + u[0].H",
+    }
+    path.write_text(json.dumps(content))
+    assert "operators: A: 'count' is missing" in complaint("solve", path)

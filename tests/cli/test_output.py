@@ -54,7 +54,7 @@ def test_a_file_of_ones_own(tmp_path, capsys, complaint):
     assert main([*PRIVATE, "--json", "--out", str(target)]) == 0
     assert json.loads(target.read_text()) == json.loads(capsys.readouterr().out)
     assert os.listdir(tmp_path) == ["r.json"]
-    for wrong in (str(tmp_path), str(tmp_path / "none" / "r.json")):
+    for wrong in ("", str(tmp_path), str(tmp_path / "none" / "r.json")):
         assert "--out" in complaint(*PRIVATE, "--out", wrong)
 
 

@@ -248,6 +248,7 @@ WRONG = {
     "quantile 2": "quantile t.csv --schema s.json --epsilon 1 --column age --quantiles 2",
     "quantile a word": "quantile t.csv --schema s.json --epsilon 1 --column age --quantiles half",
     "quantile nothing": "quantile t.csv --schema s.json --epsilon 1 --column age --quantiles ,",
+    "quantile without any": "quantile t.csv --schema s.json --epsilon 1 --column age --quantiles ''",
     "bins a word": "histogram t.csv --schema s.json --epsilon 1 --column age --bins many",
     "bins 0": "histogram t.csv --schema s.json --epsilon 1 --column age --bins 0",
     "bins that fall": "histogram t.csv --schema s.json --epsilon 1 --column age --bins 9,3",

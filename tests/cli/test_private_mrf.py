@@ -56,6 +56,8 @@ def test_structure_tree_and_symbols(path, capsys, tmp_path):
     assert release["mechanism"] == "mrf.vote"
     np.save(tmp_path / "s.npy", alphabet_grid(2, 2, 3, 0.3, 1).sample(300, 1))
     options = ["--method", "frank-wolfe", "--alphabet", "3", "--width", "1"]
+    release = released(capsys, str(tmp_path / "s.npy"), *BUDGET, *options[2:])
+    assert np.shape(release["value"]["weights"]) == (4, 4, 3, 3)  # the method that reads symbols
     for ball, law in (("l1", "gumbel"), ("groups", "groups"), ("auto", "groups"), (None, "groups")):
         chosen = [] if ball is None else ["--ball", ball]
         release = released(capsys, str(tmp_path / "s.npy"), *BUDGET, *options, *chosen)
@@ -73,7 +75,7 @@ def test_structure_tree_and_symbols(path, capsys, tmp_path):
         (["--width", "1", "--clusters", "3"], "--clusters"),
         (["--width", "-1"], "width"),
         (["--method", "structure"], "--threshold"),
-        (["--width", "1", "--alphabet", "3"], "only --method frank-wolfe has it"),
+        (["--method", "moments", "--width", "1", "--alphabet", "3"], "only --method frank-wolfe has it"),
         (["--method", "frank-wolfe", "--width", "1", "--ball", "l1"], "frank-wolfe with --alphabet has it"),
         (["--method", "frank-wolfe", "--width", "1", "--alphabet", "3", "--ball", "l2"], "ball must be"),
     ],

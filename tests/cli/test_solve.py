@@ -113,6 +113,16 @@ def test_sums_of_squares_one_and_several(tmp_path, capsys):
     assert (result["status"], code) == ("refuted", 0)
 
 
+@pytest.mark.parametrize("polynomial, status", [("x**4 - c*x**2 + 1", "proved"), ("-x**4 - c", "refuted")])
+def test_unknown_coefficients_without_an_objective(tmp_path, capsys, polynomial, status):
+    target = tmp_path / "c.json"
+    path = problem(tmp_path, minimize=None, unknowns=["c"], sos=polynomial, subject_to=[], degree=4)
+    result, code, _ = solved(capsys, path, "--certificate", str(target))
+    assert (result["status"], result["bound"], code) == (status, None, 0)
+    assert len(result.get("values", ())) == target.exists() == (status == "proved")
+    assert main(["verify", str(target), "--against", path]) == (0 if status == "proved" else 2)
+
+
 def test_a_refusal_is_certified(tmp_path, capsys):
     target = str(tmp_path / "c.json")
     path = problem(

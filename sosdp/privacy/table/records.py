@@ -26,6 +26,7 @@ from sosdp.privacy.files import (
     attempt,
     form_of,
     headed,
+    is_stream,
     listed,
     places_of,
     require_file,
@@ -39,7 +40,6 @@ from sosdp.privacy.silence import contained, no_warnings
 from sosdp.privacy.table.question import Question
 
 TEXTS = (".csv", ".tsv", ".txt", "")
-STDIN = "-"
 COMPUTED = Condition(
     "condition: what Dask computes fails for neither of the neighbouring tables (read columns as texts: one "
     "record that is no number of a stated type fails)"
@@ -81,7 +81,7 @@ def parts(source: Any) -> list[Any]:
     Raises:
         InputFileError: an empty folder.
     """
-    if isinstance(source, str | Path) and str(source) != STDIN and Path(source).is_dir():
+    if isinstance(source, str | Path) and not is_stream(source) and Path(source).is_dir():
         result = sorted(
             path for path in Path(source).iterdir() if path.is_file() and not path.name.startswith((".", "_"))
         )
@@ -107,7 +107,7 @@ def chunks(source: Any, question: Question) -> Iterator[Chunk]:
     """
     if isinstance(source, str | Path):
         name = str(source)
-        if name != STDIN:
+        if not is_stream(name):
             require_file(name)
         for count, taken in (_lines if suffix_of(name) in TEXTS else _stored)(name, question):
             yield from _columns(taken, count, question)
@@ -142,16 +142,20 @@ def _wanted(question: Question) -> list[str]:
 
 
 def _lines(source: str, question: Question) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The entries of a text table as they are written, None where a line has another number of fields."""
+    """The entries of a text table as they are written, None where a line has another number of fields than
+    the header names; without a header, fewer than the schema has, whose columns are the first ones."""
     statement, wanted = [column.name for column in question.schema.columns], _wanted(question)
     heading, records = headed(source, form_of(question.schema))
     names, place = (statement, "schema") if heading is None else (heading, "header")
     places = places_of(source, place, names, [*statement, *wanted])[len(statement) :]
-    while batch := list(islice(records, ROWS)):
+    most = sys.maxsize if heading is None else len(names)
+    while batch := [
+        record if record and len(names) <= len(record) <= most else None for record in islice(records, ROWS)
+    ]:
         yield (
             len(batch),
             {
-                name: [record[place] if record and len(record) == len(names) else None for record in batch]
+                name: [record[place] if record else None for record in batch]
                 for name, place in zip(wanted, places, strict=True)
             },
         )

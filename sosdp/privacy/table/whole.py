@@ -22,6 +22,7 @@ from sosdp.privacy.files import (
     InputFileError,
     attempt,
     headed,
+    is_stream,
     opened,
     places_of,
     require_file,
@@ -33,7 +34,7 @@ from sosdp.privacy.inputs import floats, no_numbers, number_in
 from sosdp.privacy.schema import Schema
 from sosdp.privacy.silence import no_warnings
 from sosdp.privacy.table.question import Question, unit_in
-from sosdp.privacy.table.records import COMPUTED, STDIN, TEXTS, chunks, is_computed
+from sosdp.privacy.table.records import COMPUTED, TEXTS, chunks, is_computed
 from sosdp.privacy.table.statistics import Count
 
 LARGEST = 50_000_000
@@ -123,8 +124,12 @@ def read_table(
     Raises:
         InputFileError: no such file or format, no lines, no such column. ValueError: a form out of range.
     """
-    require_file(source)
     kind = suffix_of(source)
+    if is_stream(source):
+        if schema is None:
+            raise InputFileError(source, "--schema", "what is read once, from a pipe, needs one")
+        return by_schema(source, schema, columns)
+    require_file(source)
     if kind in SEPARATORS and schema is None:
         return _text(source, form or Form(SEPARATORS[kind]), columns)
     if kind == ".npy":
@@ -253,7 +258,7 @@ def rests_of(source: Any) -> tuple[str, ...]:
         return (BLANK_ROWS,)
     if kind not in TEXTS:
         return ()
-    if str(source) == STDIN:  # it was read, and cannot be read again
+    if is_stream(source):  # it was read, and cannot be read again
         return (COLUMNS_STATED, LAST_LINE)
     last = b"\n"
     with opened(source) as file:
