@@ -99,4 +99,4 @@ def test_a_family_without_its_number_is_refused_by_that_key(tmp_path, complaint)
         "minimize": "u[0] + u[0].H",
     }
     path.write_text(json.dumps(content))
-    assert "operators: A: 'count' is missing" in complaint("solve", path)
+    assert "operators: u: 'count' is missing" in complaint("solve", path)

@@ -124,12 +124,11 @@ def read_table(
     Raises:
         InputFileError: no such file or format, no lines, no such column. ValueError: a form out of range.
     """
+    if not is_stream(source):
+        require_file(source)
+    elif schema is None:
+        raise InputFileError(source, "--schema", "what is read once, from a pipe, needs one")
     kind = suffix_of(source)
-    if is_stream(source):
-        if schema is None:
-            raise InputFileError(source, "--schema", "what is read once, from a pipe, needs one")
-        return by_schema(source, schema, columns)
-    require_file(source)
     if kind in SEPARATORS and schema is None:
         return _text(source, form or Form(SEPARATORS[kind]), columns)
     if kind == ".npy":
