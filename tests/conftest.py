@@ -3,7 +3,6 @@
 Without an option, the tests that every change is to pass.  `@pytest.mark.slow` waits for ``--slow``, and so
 do the cases of a `@pytest.mark.few(n)` but n, spread evenly over its table (with ``--half``, every second of
 these waits for a run without it).
-`@pytest.mark.brief` is a part of a slow test, and does not run beside it.
 `@pytest.mark.long` takes the longest of all, and starts first, so that no process waits for it at the end.
 `@pytest.mark.campaign` waits for ``--campaigns``: thousands of random cases, hours in all, for a release and
 for whoever hunts a defect.
@@ -45,7 +44,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: runs with --slow")
     config.addinivalue_line("markers", "few(n): n of the cases, spread evenly; all with --slow")
-    config.addinivalue_line("markers", "brief: a part of a slow test; runs without --slow only")
     config.addinivalue_line("markers", "long: starts before all others")
     config.addinivalue_line("markers", "campaign: hours of random cases; runs with --campaigns")
 
@@ -68,7 +66,7 @@ def beyond_few(items: list[pytest.Item], step: int) -> set[pytest.Item]:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     slow = config.getoption("--slow")
-    left = {"slow": slow, "brief": not slow, "campaign": config.getoption("--campaigns")}
+    left = {"slow": slow, "campaign": config.getoption("--campaigns")}
     waiting = config.getoption("--half") or not slow
     out = beyond_few(items, 1 + slow) if waiting else set()
     out |= {

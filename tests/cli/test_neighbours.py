@@ -163,18 +163,11 @@ SLOW = (
 )
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in READERS]
-)
+@pytest.mark.few(11)
+@pytest.mark.parametrize("name", READERS)
 def test_no_line_shows(tmp_path, name):
     result = list(differences(tmp_path, name))
     assert not result, result[:3]
-
-
-@pytest.mark.brief
-@pytest.mark.parametrize("name", SLOW)
-def test_no_line_shows_in_short(tmp_path, name):
-    assert not list(differences(tmp_path, name, [b"\xff", b"1,2,secret"]))
 
 
 def test_no_category_shows(tmp_path):

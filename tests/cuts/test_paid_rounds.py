@@ -44,7 +44,7 @@ TABLE = [
 ROWS = [pytest.param(*row, marks=pytest.mark.slow) if row[1] == 100 and row[0] != 1 else row for row in TABLE]
 
 
-@pytest.mark.slow
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("epsilon", "paid", "paper", "renyi", "tight", "lower"), ROWS)
 def test_the_table_of_scales(epsilon, paid, paper, renyi, tight, lower):
     for calibration, wanted in (("paper", paper), ("tight-rdp", renyi), ("tight", tight)):

@@ -270,9 +270,9 @@ def test_a_factor_of_a_singular_matrix_proves_no_positive_eigenvalue():
 
 @pytest.mark.slow
 def test_hundreds_of_vertices_and_of_frames():
-    result = sd.minimize(*cut(500), 2)
+    result = sd.minimize(*cut(300), 2)
     assert result.solver == "low_rank" and result.bound - result.certified_bound <= 1e-5 * abs(result.bound)
-    result = sd.minimize(*rotations(150), 2)
+    result = sd.minimize(*rotations(100), 2)
     assert result.solver == "low_rank" and result.status == "optimal"
 
 

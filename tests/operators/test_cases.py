@@ -9,6 +9,7 @@ from tests.operators.cases import CASES
 LONG = {"CGLMP 4 1+AB", "I3322 3", "I4422 2", "magic square 1+AB"}
 
 
+@pytest.mark.few(28)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in CASES])
 def test_values_and_proofs(name):
     solve, wanted, near = CASES[name]

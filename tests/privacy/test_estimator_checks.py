@@ -142,7 +142,7 @@ EXPECTED = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize("made", ESTIMATORS, ids=lambda made: type(made).__name__)
 def test_what_fails_is_listed_and_what_is_listed_fails(made):
     listed = EXPECTED.get(type(made).__name__, GRAPHS)

@@ -20,9 +20,6 @@ def test_short(k): ...
 @pytest.mark.slow
 def test_slow(): ...
 
-@pytest.mark.brief
-def test_brief(): ...
-
 @pytest.mark.campaign
 def test_campaign(): ...
 """
@@ -32,12 +29,12 @@ DEFAULT = {"test_table[0]", "test_table[3]", "test_table[6]", "test_short[0]", "
 @pytest.mark.parametrize(
     ("option", "count"),
     [
-        ((), 6),
+        ((), 5),
         (("--slow",), 13),
         (("--slow", "--half"), 10),
-        (("--campaigns",), 7),
+        (("--campaigns",), 6),
         (("--part", "0/2"), 3),
-        (("--part", "1/4"), 2),
+        (("--part", "1/4"), 1),
     ],
 )
 def test_a_table_is_sampled_evenly_and_run_whole_with_slow(pytester, option, count):
