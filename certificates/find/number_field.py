@@ -37,7 +37,7 @@ from certificates.exact import (
 )
 from certificates.find.optimum import newton, relations
 from certificates.find.rounding import NotCertifiable, checked
-from certificates.identity import Claim, Multiplier
+from certificates.identity import Affine, Claim, Multiplier, translated
 from certificates.proof import Proof
 from sosdp.algebra.variables import known_id
 from sosdp.conic.multiprecision import fraction_of, precision
@@ -57,6 +57,11 @@ def field_proof(claim: Claim, dual: Any) -> Proof:
     basis = list(dict.fromkeys(row for block in dual.blocks for row in monomials_of(block.basis)))
     if len(basis) > _LARGEST_SIDE:
         raise NotCertifiable(f"number fields are for Gram matrices up to side {_LARGEST_SIDE}")
+    units = _units(terms_of(claim.targets[0]))
+    if any(w != 1 for _, w in units.values()):
+        back = {v: (c, 1 / w) for v, (c, w) in units.items()}
+        proof = field_proof(translated(claim, units), dual).translated(back)
+        return checked(proof.claim, proof.multipliers)
     target = terms_of(claim.targets[0])
     size = max(map(abs, target.values()), default=fmpq(1))
     minimal, near, gram = _in_a_field(_least_rank(basis, {row: c / size for row, c in target.items()}))
@@ -86,6 +91,17 @@ def field_proof(claim: Claim, dual: Any) -> Proof:
         root=(number, fraction(low), fraction(high)),
     )
     return checked(statement, multipliers)
+
+
+def _units(target: Terms) -> Affine:
+    """Whole numbers of the variables, or one by them, with which the coefficients of highest powers are near
+    1."""
+    powers = {row[0]: (len(row), c) for row, c in sorted(target.items(), key=lambda term: len(term[0]))
+              if len({*row}) == 1}  # fmt: skip
+    sizes = {v: math.exp((math.log(abs(int(c.p))) - math.log(int(c.q))) / n) for v, (n, c) in powers.items()}
+    return {
+        v: (Fraction(0), Fraction(1, round(t)) if t > 1 else Fraction(round(1 / t))) for v, t in sizes.items()
+    }
 
 
 def _least_rank(basis: list[Monomial], target: Terms) -> list[list[Fraction]]:

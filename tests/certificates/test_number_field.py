@@ -205,6 +205,14 @@ def test_multiples_of_such_a_form(factor):
     assert sd.prove_sos(factor * sd.polynomial(SCHEIDERER)).status == "proved"
 
 
+@pytest.mark.parametrize("unit", [Fraction(1, 1000), 10])
+def test_such_a_form_in_other_units(unit):
+    x, y, z = sd.variables("x y z")
+    p = eval(SCHEIDERER, {"x": unit * x, "y": y, "z": z})
+    proof = certificates.decide(sd.prove_sos(p)).proof
+    assert proof.claim.root is not None and proof.claim.objectives == (p,) and proof.verify()
+
+
 def test_where_there_is_no_such_field():
     x, y = sd.variables("x y")
     solved = certificates.extract(sd.prove_sos(x**4 + y**4 + 1))
