@@ -42,6 +42,17 @@ def test_kmeans_and_mixtures_find_planted_clusters_at_any_scale():
     assert abs(fit.score(planted(6000, 2).points) - truth) < 0.5
 
 
+def test_a_released_cluster_without_records_is_advised_about():
+    """Centres far outside of the data, with weights 1, 0, 0, were released without a word."""
+    generator = np.random.default_rng(0)
+    near = np.array([[0.0, 0], [20, 0], [0, 20]])[generator.integers(0, 3, 4500)]
+    made = PrivateKMeans(3, epsilon=1.0, delta=1e-6, insecure_seed=1).fit(
+        near + generator.normal(size=(4500, 2))
+    )
+    assert made.released_ and made.weights_.min() < 0.01
+    assert "next to no records" in made.advice_ and "standard deviations" in made.advice_
+
+
 def test_bounds_bring_columns_to_one_scale():
     """Ages beside dollars: dollars alone decided, and an age of -117 was released without a word."""
     sample = planted(3000, 1)

@@ -30,6 +30,11 @@ SCALES = (
     "in the columns {} the centres differ by less than a hundredth of what they do in others, so these alone "
     "decided: where columns have different units (years beside dollars) state bounds=, a public pair a column"
 )
+LIGHT = (
+    "a released cluster has next to no records, {:.2g} of them, where none lighter than {:.2g} was promised: "
+    "its centre is noise, and the others may be. Expected to be found are clusters about {:.4g} standard "
+    "deviations apart or more (plan); nearer ones are with a larger epsilon or more records"
+)
 
 
 class TupleEstimator(CentresEstimator):
@@ -110,9 +115,14 @@ class TupleEstimator(CentresEstimator):
 
     @property
     def advice_(self) -> str:
-        """What to try where nothing was released, and columns that the released centres say nothing about
-        without bounds: those of larger numbers decided; "" otherwise."""
-        if self.cluster_centers_ is None or self.bounds is not None:
+        """What to try where nothing was released, or a cluster without records was, and columns that the
+        released centres say nothing about without bounds: those of larger numbers decided; "" otherwise."""
+        if self.cluster_centers_ is None:
+            return super().advice_
+        plan = self.plan_
+        if self.weights_ is not None and (least := self.weights_.min()) < plan.least_weight / 2:
+            return LIGHT.format(least, plan.least_weight, plan.separation)
+        if self.bounds is not None:
             return super().advice_
         spread = np.ptp(self.cluster_centers_, axis=0)
         small = np.flatnonzero(spread < spread.max() / UNEQUAL)
