@@ -94,7 +94,10 @@ class QuadraticExpectation(Affine):
         if number is None:
             return NotImplemented
         if number < 0:
-            raise ValueError("a negative multiple of a square is not convex and cannot be minimised")
+            raise ValueError(
+                "a negative multiple of the square of an expectation is not convex: it is not minimised, and "
+                "no constraint is made of it"
+            )
         squares = tuple((times(w, number), p) for w, p in self.squares)
         return QuadraticExpectation(self.linear * number, squares)
 
