@@ -81,7 +81,6 @@ def test_measures_of_different_sizes_have_their_optimum(support, mass):
     assert result.status == "optimal" and result.bound == pytest.approx(float(mass + 1), rel=1e-5)
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize("end", [1e-9, 1e-12])
 @pytest.mark.parametrize("support", [y**2 <= 1, (y >= -10, y <= 10)], ids=str)
 def test_a_measure_from_a_tiny_end_on_is_not_nothing(end, support):
