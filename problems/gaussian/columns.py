@@ -6,7 +6,7 @@ Source: docs/proofs/gaussian_frame.md, 1
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,9 +88,9 @@ def bounds_by_name(value: Any, names: Sequence[str] | None) -> Any:
     are. ValueError for a name that no column or several have."""
     if not isinstance(value, Mapping):
         return value
-    given = {str(name): pair for name, pair in value.items()}
-    _check_names("bounds", given, names)
-    return [given.get(name) for name in names or ()]
+    given = [(str(name).strip(), pair) for name, pair in value.items()]
+    there = _check_names("bounds", [name for name, _ in given], names)
+    return [dict(given).get(name) for name in there]
 
 
 def pairs_of(bounds: Any, d: int) -> list[Any]:
@@ -119,19 +119,22 @@ def flags_by_name(what: str, value: Any, names: Sequence[str] | None) -> Any:
     wanted = [value] if isinstance(value, str) else value
     if not (isinstance(wanted, list | tuple) and wanted and all(isinstance(name, str) for name in wanted)):
         return value
-    _check_names(what, wanted, names)
-    return np.array([name in wanted for name in names or ()], dtype=bool)
+    wanted = [name.strip() for name in wanted]
+    return np.array([name in wanted for name in _check_names(what, wanted, names)], dtype=bool)
 
 
-def _check_names(what: str, wanted: Iterable[Any], names: Sequence[str] | None) -> None:
+def _check_names(what: str, wanted: Sequence[str], names: Sequence[str] | None) -> list[str]:
+    """The names of the columns, without blanks at their ends, of which each wanted one is one."""
     if names is None:
         raise ValueError(
             f"{what} names columns, and the records have no names: pass a data frame, or one entry a column"
         )
+    there = [str(name).strip() for name in names]
     for name in wanted:
-        if list(names).count(name) != 1:
-            held = "several columns have" if name in names else "no column has"
-            raise ValueError(f"{what}: {held} the name {name!r}; the columns are: {', '.join(names)}")
+        if there.count(name) != 1 or wanted.count(name) != 1:
+            held = "several columns have" if name in there else "no column has"
+            raise ValueError(f"{what}: {held} the name {name!r}; the columns are: {', '.join(there)}")
+    return there
 
 
 def flags_of(value: Any, name: str, d: int) -> np.ndarray:

@@ -306,6 +306,10 @@ def test_unknown_names_are_refused_by_public_facts_alone():
         for model, words in refused:
             with pytest.raises(ValueError, match=words):
                 model.fit(table)
+    padded = people().rename(columns={"age": " age "})  # as the rest of the package reads names
+    named = PrivateMean(100.0, bounds={"age ": (0, 120)}, tight=["age"], **ask)
+    one, other = (str(named.fit(table).release_.public["bounds"]) for table in (padded, people()))
+    assert one == other and "120" in one
     nameless = PrivateMean(1.0, bounds={"age": (0, 120)}, **ask)
     refuse((lambda: nameless.fit(people().to_numpy(dtype=float)), "have no names"))
     twice = pd.concat([people(), people()[["age"]]], axis=1)

@@ -98,6 +98,13 @@ def test_what_is_read_is_public(tmp_path, capsys):
         "born": "dates as 2030-01-31, or with a time",
         "kids": "whole numbers, none as 2.5",
     }
+    named = {**schema, "columns": {**columns, "kids": {"type": "category", "values": ["2", "3"]}}}
+    by = Table(str(tmp_path / "t.csv"), named, 50.0).by("kids").count().release()
+    assert (
+        by.public["reads"]
+        == {"kids": "one of 2, 3"}
+        == (Table(str(tmp_path / "t.csv"), named, 50.0).histogram("kids").release().public["reads"])
+    )
     files = [str(tmp_path / "t.csv"), "--schema", str(tmp_path / "s.json")]
     assert main(["private", "mean", *files, "--column", "kids", "--epsilon", "1"]) == 0
     assert "whole numbers, none as 2.5" in capsys.readouterr().out

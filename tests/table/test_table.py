@@ -55,6 +55,24 @@ def test_groups_with_and_without_public_keys(people):
     )
 
 
+def test_a_table_without_frequent_keys_is_an_empty_frame():
+    """Whether a frame could be made depended on how often a key occurs."""
+    schema = {**SCHEMA, "columns": {"age": {"type": "number", "low": 0, "high": 120}}}
+    rare = {"person": [f"P{i}" for i in range(100)], "age": [1.0] * 100}
+    often = {"person": ["P"] * 100, "age": [1.0] * 100}
+    for ask in (
+        lambda table: table.count(),
+        lambda table: table.mean("age"),
+        lambda table: table.histogram("age", 2).median("age"),
+        lambda table: table.quantiles("age", [0.5]),
+    ):
+        none, some = (
+            ask(Table(data, schema, 50.0, delta=1e-8).by("person")).release().frame()
+            for data in (rare, often)
+        )
+        assert len(none) == 0 < len(some) and list(none) == list(some)
+
+
 def test_a_plan_is_public_and_costs_nothing():
     budget = Budget(epsilon=2.0, adjacency="one user (add or remove)")
     table = table_of("/no/such/file.csv", OWNED, budget=budget)

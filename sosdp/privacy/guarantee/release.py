@@ -18,7 +18,7 @@ import numpy as np
 from sosdp.extras import need
 from sosdp.privacy.guarantee.evidence import Evidence
 from sosdp.privacy.guarantee.guarantee import Guarantee
-from sosdp.privacy.guarantee.rows import readable
+from sosdp.privacy.guarantee.rows import columns_of, readable
 from sosdp.show import html_table
 
 FORMAT = "sosdp-release/1"
@@ -143,7 +143,8 @@ class Release:
         if rows is None:
             raise TypeError(f"the value of {self.mechanism or 'this release'} has no rows")
         shown, pandas = readable(rows, self.public), need("pandas", "a frame")
-        frame = pandas.DataFrame(shown)
+        none = columns_of(self.public) if not shown and "statistics" in self.public else None
+        frame = pandas.DataFrame(shown, columns=none)
         if "bin" in frame:  # as it is: beside rows without a bin 3 is not 3.0
             frame["bin"] = pandas.Series([row["bin"] for row in shown], dtype=object)
         return frame

@@ -15,9 +15,10 @@ ORDER = ("key", "column", "statistic", "quantile", "bin", "value", "low", "high"
 def readable(rows: Sequence[dict[str, Any]], public: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Answers in one order of their columns, with the numbers that a bin of whole numbers holds for the bin.
 
-    Rows that are no answers (`public` lists no statistics), such as synthetic ones, stay as they are.
+    Rows that are no answers (`public` lists no statistics), such as synthetic ones, stay as they are. Where
+    no key occurred often enough there are none.
     """
-    if "statistics" not in public:
+    if "statistics" not in public or not rows:
         return list(rows)
     statistic, _, column = public["statistics"][0].partition("(")  # where there is one, rows do not say which
     full = [{"column": column[:-1] or None, "statistic": statistic, **row} for row in rows]
@@ -26,6 +27,14 @@ def readable(rows: Sequence[dict[str, Any]], public: Mapping[str, Any]) -> list[
         {name: _held(row, after, public) if name == "bin" else row.get(name) for name in names}
         for row, after in zip(full, [*full[1:], {}], strict=True)
     ]
+
+
+def columns_of(public: Mapping[str, Any]) -> list[str]:
+    """The columns of answers, of which there may be none: by the question alone."""
+    asked = {name.partition("(")[0] for name in public["statistics"]}
+    left = {name for name in ("quantile", "histogram") if name not in asked}
+    left |= set() if "interval" in public else {"low", "high"}
+    return [name for name in ORDER if {"bin": "histogram"}.get(name, name) not in left]
 
 
 def _held(row: dict[str, Any], after: dict[str, Any], public: Mapping[str, Any]) -> Any:

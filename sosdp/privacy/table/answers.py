@@ -169,10 +169,14 @@ def _public(question: Question) -> dict[str, Any]:
     if question.interval != "none":
         facts |= {"confidence": 1 - ALPHA, "interval": question.interval}
     bounded = [column for column in question.columns if column.type != "category"]
-    if bounded:
-        facts |= {"bounds": {c.name: c.ends for c in bounded}, "reads": {c.name: c.form for c in bounded}}
+    read = list(question.columns)
     if question.groups is not None:
         facts["by"] = question.groups.column
+        read += [c for c in question.schema.columns if c.name == question.groups.column and c not in read]
+    if bounded:
+        facts["bounds"] = {c.name: c.ends for c in bounded}
+    if read:
+        facts["reads"] = {c.name: c.form for c in read}
     if question.unit.adjacency.unit == "user":
         facts["most"] = question.unit.most
     return facts
