@@ -389,8 +389,9 @@ def program_of(
 
 
 def _resolved(demand: Demand, origin: Origin, piece: Identity) -> Identity:
-    """The identity of a bound whose variables were moved, without coefficients that are noise beside what
-    they are the sum of: about a minimiser slopes are zero but for that, and choose no units."""
+    """The identity of a bound whose variables were moved, without slopes that are noise beside what they are
+    the sum of: about a minimiser slopes are zero but for that, and choose no units. Those of higher degree
+    are what the polynomial is there, however small."""
     p = demand.parts[0]
     distances = {v: abs(c) for v, c in origin.items() if c}
     if not distances or piece.hermitian or piece.quotient.used:
@@ -399,7 +400,7 @@ def _resolved(demand: Demand, origin: Origin, piece: Identity) -> Identity:
     place = mono.Index(piece.columns).find(terms.monos)
     sizes = np.zeros(piece.target.size)
     sizes[place[place >= 0]] = [near(c) for c in terms.coefs[place >= 0].tolist()]
-    seen = np.abs(piece.target) > _UNSEEN * sizes
+    seen = (np.abs(piece.target) > _UNSEEN * sizes) | (mono.degrees(piece.columns) > 1)
     return piece if seen.all() else piece.with_target(np.where(seen, piece.target, 0.0), piece.rounded)
 
 

@@ -313,9 +313,12 @@ def test_old_opendp_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_predictable_generator_in_the_package() -> None:
-    """Neither numpy.random nor random nor secrets: bits come from `bits.py`; seeds make insecure ones."""
+    """Neither numpy.random nor random nor secrets: bits come from `bits.py`; seeds make insecure ones. Those
+    of other people's code are set anew for each block (`silence.py`), and nothing is drawn from them."""
     root = pathlib.Path(sosdp.privacy.__file__).parent
     for path in root.rglob("*.py"):
+        if path.name == "silence.py":
+            continue
         text = path.read_text(encoding="utf-8")
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Import | ast.ImportFrom):
