@@ -31,8 +31,8 @@ def readable(rows: Sequence[dict[str, Any]], public: Mapping[str, Any]) -> list[
 
 def columns_of(public: Mapping[str, Any]) -> list[str]:
     """The columns of answers, of which there may be none: by the question alone."""
-    asked = {name.partition("(")[0] for name in public["statistics"]}
-    left = {name for name in ("quantile", "histogram") if name not in asked}
+    wanted = {name.partition("(")[0] for name in public["statistics"]}
+    left = {name for name in ("quantile", "histogram") if name not in wanted}
     left |= set() if "interval" in public else {"low", "high"}
     return [name for name in ORDER if {"bin": "histogram"}.get(name, name) not in left]
 
