@@ -211,6 +211,26 @@ def test_no_weight_of_a_gml_file_refuses_it(tmp_path, key, odd):
     assert np.array_equal([given.graph["b"]["c"]["weight"]], [number], equal_nan=True)
 
 
+@pytest.mark.parametrize("joined", [" ", "\n  "])
+@pytest.mark.parametrize(
+    "odd",
+    ['label "5" at"', 'label "met\n# at"', 'label "met\u2028# at"', "weight ]", "weight [", "label [ a ]", "]",
+     '"', "[ x 1 ]", "weight 2 ] ]", "5", "directed 1 ] directed 1"],
+)  # fmt: skip
+def test_what_is_written_in_an_edge_of_gml_decides_about_no_other(tmp_path, odd, joined):
+    """A stray quote in one edge took all edges up to the next one: 319 of 320 were lost in silence."""
+    entries = [f'node [ id {k} label "{k}" ]' for k in range(5)]
+    entries += [f'edge [ source {k} target {k + 1} label "met at" ]' for k in range(4)]
+    wanted = {frozenset((k, k + 1)) for k in range(4)} - {frozenset((1, 2))}
+    for end in (f"source 1 target 2 {odd}", odd):
+        other = entries[:6] + [f"edge [ {end} ]"] + entries[7:]
+        (tmp_path / "a.gml").write_text(f"graph [ directed 0 {joined.join(other)} ]", encoding="utf-8")
+        given = read_graph(str(tmp_path / "a.gml"))
+        assert given.nodes == ("0", "1", "2", "3", "4") and not given.graph.is_directed()
+        seen = {frozenset(map(int, edge)) for edge in given.graph.edges}
+        assert wanted <= seen <= wanted | {frozenset((1, 2))}
+
+
 @pytest.mark.parametrize("odd", [b"\x01", b"\xff", b"&#1;", b"&#xD800;", b"&#1114112;"])
 def test_no_character_of_an_edge_refuses_its_file(tmp_path, odd):
     """What an edge is called is private, and such a character made the file no XML."""
