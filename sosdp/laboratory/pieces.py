@@ -85,7 +85,8 @@ class Ratio(AsProven):
             denominator = (under * under.subs(swap)).as_exact()
             reached, point = _largest(numerator, denominator, [*data, new], domain)
             if pair is None or reached > lower:
-                lower, pair = max(lower, reached), neighbours_of(point, numerator, data, new, i)
+                both = [numerator, denominator]
+                lower, pair = max(lower, reached), neighbours_of(point, both, data, new, i)
             if missing or least.upper is None:
                 continue
             bound = _quotient(numerator, denominator, domain, [*data, new], reached, -least.upper, degree)

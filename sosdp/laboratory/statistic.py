@@ -84,7 +84,7 @@ def certify_sensitivity(
     for position, part in parts.items():
         reached, point = attained(part, [*data, new], domain)
         if pair is None or reached > lower:
-            lower, pair = max(lower, reached), neighbours_of(point, part, data, new, position)
+            lower, pair = max(lower, reached), neighbours_of(point, [part], data, new, position)
         bounds.append(bounded(part, domain, [*data, new], degree, (claimed, reached)))
     missing = [f"position {i}: {b.why}" for i, b in zip(parts, bounds, strict=True) if b.upper is None]
     every = [b.upper for b in bounds if b.upper is not None]
@@ -382,14 +382,15 @@ def attained(
 
 def neighbours_of(
     point: dict[str, Fraction],
-    part: Polynomial,
+    parts: Sequence[Polynomial],
     data: Sequence[Sequence[Polynomial]],
     new: Sequence[Polynomial],
     position: int,
 ) -> tuple[Any, Any]:
-    """The two data sets of a point of a change, records as a statistic takes them; one of which the change
-    has nothing is a copy of the first other one that it has, for which it may stand (`pooled`)."""
-    dimension, used = len(new), {v.name for v in part.variables}
+    """The two data sets of a point of a change, of which these are all polynomials, records as a statistic
+    takes them; one of which they have nothing is a copy of the first other one that they have, which may
+    stand for it (`pooled`)."""
+    dimension, used = len(new), {v.name for part in parts for v in part.variables}
     there = [i == position or any(v.name in used for v in row) for i, row in enumerate(data)]
     shown = next((i for i, known in enumerate(there) if known and i != position), None)
     rows = [row if known or shown is None else data[shown] for row, known in zip(data, there, strict=True)]

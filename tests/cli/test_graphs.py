@@ -214,8 +214,8 @@ def test_no_weight_of_a_gml_file_refuses_it(tmp_path, key, odd):
 @pytest.mark.parametrize("joined", [" ", "\n  "])
 @pytest.mark.parametrize(
     "odd",
-    ['label "5" at"', 'label "met\n# at"', 'label "met\u2028# at"', "weight ]", "weight [", "label [ a ]", "]",
-     '"', "[ x 1 ]", "weight 2 ] ]", "5", "directed 1 ] directed 1"],
+    ['label "5" at"', 'label "met\n# at"', 'label "met\u2028# at"', "weight ]", "weight [", "label [ a ]",
+     "]", '"', "[ x 1 ]", "weight 2 ] ]", "5", "directed 1 ] directed 1"],
 )  # fmt: skip
 def test_what_is_written_in_an_edge_of_gml_decides_about_no_other(tmp_path, odd, joined):
     """A stray quote in one edge took all edges up to the next one: 319 of 320 were lost in silence."""

@@ -11,14 +11,14 @@ import pytest
 import sosdp.privacy.randomness as noise
 from sosdp.privacy.mechanisms.interaction import online
 from sosdp.privacy.mechanisms.interaction.online import Exhausted, OnlineInteraction, SpendLedger
-from sosdp.privacy.mechanisms.interaction.paid_rounds import PaidRounds, exact_delta
+from sosdp.privacy.mechanisms.interaction.paid_rounds import PaidRounds, exact_delta, paid_rounds
 from tests.refusals import each, refuse
 
 REACH = 28
 
 
 def interaction(scale, paid, value, threshold=2, ledger=None):
-    rounds = PaidRounds(Fraction(scale), paid, 1.0, 0.4, "tight")
+    rounds = PaidRounds(Fraction(scale), paid, 8.0, 0.4, "tight")
     return OnlineInteraction(
         rounds,
         Fraction(threshold),
@@ -153,10 +153,20 @@ def test_a_lowered_number_of_paid_rounds_is_refused_where_the_data_saw_them():
     refuse((lambda: second.ask(1, 1, Fraction(0)), "1 of them paid"))
 
 
+def test_other_terms_are_refused_where_the_data_saw_them():
+    """Rounds paid at epsilon = 5 came out as (0.1, 1e-6)-DP, and those of a seeded run as private."""
+    ledger, cheap = SpendLedger(), paid_rounds(0.1, 1e-6, 400)
+    first = interaction(1, 3, 1, threshold=1, ledger=ledger)
+    first.ask(1, 1, Fraction(1000))
+    state = first.state_dict()
+    less = {"epsilon": 0.1, "delta": 1e-6, "scale": str(cheap.scale), "paid": 400}
+    for wrong in (less, {"threshold": "7"}, {"seeded": True}, {"resumed": True}, {"epsilon": 9.0}):
+        refuse((lambda wrong=wrong: resumed(state | wrong, ledger), "terms"))
+    assert resumed(state, ledger).remaining == 2
+
+
 def resumed(state, ledger, **options):
-    return OnlineInteraction.resume(
-        state | {"epsilon": 8.0, "delta": 0.4}, lambda q: q, ledger=ledger, adjacency="one edge", **options
-    )
+    return OnlineInteraction.resume(state, lambda q: q, ledger=ledger, adjacency="one edge", **options)
 
 
 def test_a_state_in_a_new_process_rests_on_the_word_of_the_caller():

@@ -208,3 +208,12 @@ def test_ends_of_numpy_are_python_s():
         for kind in (int, np.int64)
     ]  # beyond 64 bits
     assert squares[0].upper == squares[1].upper >= squares[1].lower == 16 * 10**18
+
+
+def test_neighbours_of_a_ratio_keep_records_that_the_denominator_alone_has():
+    """Numerators cancel squares of a third record, which was then overwritten: the pair differed by 1/4."""
+    of = Ratio(lambda r: r[0] * (1 + r[1]) + r[2] ** 2, lambda r: 1 + r[0] * (1 + r[1]) + r[2] ** 2, UNIT)
+    report = sd.stability(of, records=3)
+    first, second = ([Fraction(x) for x in row] for row in report.neighbours)
+    ratios = [(r[0] * (1 + r[1]) + r[2] ** 2) / (1 + r[0] * (1 + r[1]) + r[2] ** 2) for r in (first, second)]
+    assert abs(ratios[0] - ratios[1]) == report.lower == Fraction(2, 3)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -41,22 +41,25 @@ class SpendLedger(OneProcess):
     _what = "the ledger of these data"
 
     def __init__(self) -> None:
-        self._rounds: dict[str, tuple[int, int]] = {}  # of every interaction, and how many were paid
+        # of every interaction, how many were paid, and the terms on which it runs
+        self._rounds: dict[str, tuple[int, int]] = {}
+        self._terms: dict[str, Mapping[str, Any]] = {}
         self._lock = threading.Lock()
 
     def known(self, name: str) -> bool:
         """Whether an interaction of this name was run on this handle."""
         return name in self._rounds
 
-    def advance(self, name: str, after: int, paid: int = 0) -> None:
+    def advance(self, name: str, after: int, paid: int = 0, terms: Mapping[str, Any] = {}) -> None:
         """Record one more round of an interaction that believes to have had `after` of them, some of them
-        paid.
+        paid, on these terms.
 
         Raises:
-            ValueError: it had more or fewer: two copies of one state are in use.
+            ValueError: it had more or fewer: two copies of one state are in use. Or other terms.
         """
         self._check_process()
         with self._lock:
+            self._check_terms(name, terms)
             rounds, before = self._rounds.get(name, (0, 0))
             if (rounds, before) != (after, paid):
                 raise ValueError(
@@ -71,14 +74,23 @@ class SpendLedger(OneProcess):
             rounds, paid = self._rounds[name]
             self._rounds[name] = rounds, paid + 1
 
-    def adopt(self, name: str, rounds: int, paid: int = 0) -> None:
+    def _check_terms(self, name: str, terms: Mapping[str, Any]) -> None:
+        if self._terms.setdefault(name, terms) != terms:
+            raise ValueError(
+                "the stored state has another budget, noise, threshold or seed than the interaction that "
+                "these data have seen: what was asked so far was asked on its terms"
+            )
+
+    def adopt(self, name: str, rounds: int, paid: int = 0, terms: Mapping[str, Any] = {}) -> None:
         """Take over an interaction from a stored state, on a handle that has not seen it.
 
         Raises:
-            ValueError: this handle has seen it at another number of rounds, or of paid ones.
+            ValueError: this handle has seen it at another number of rounds, or of paid ones, or on other
+                terms.
         """
         self._check_process()
         with self._lock:
+            self._check_terms(name, terms)
             known = self._rounds.setdefault(name, (rounds, paid))
             if known != (rounds, paid):
                 raise ValueError(
@@ -166,7 +178,7 @@ class OnlineInteraction(OneProcess):
         sensitivity = integer(sensitivity, "a query's sensitivity")
         public = Fraction(finite(guess, "the guess"))
         self._check_process()
-        self._ledger.advance(self._name, self.questions, self.used)
+        self._ledger.advance(self._name, self.questions, self.used, self._terms())
         self.questions += 1
         answer = self._read(query) + exact.discrete_laplace(self.rounds.scale * sensitivity, self._bits)
         if abs(answer - public) <= self.threshold * sensitivity:
@@ -191,6 +203,10 @@ class OnlineInteraction(OneProcess):
             self._bits,
         )
         return promise.insecure() if self._seeded else promise
+
+    def _terms(self) -> dict[str, Any]:
+        """What of the state stays as it was when the interaction began."""
+        return {key: value for key, value in self.state_dict().items() if key not in ("asked", "used")}
 
     def state_dict(self) -> dict[str, Any]:
         """Public counters, ready for json: nothing of the data, no randomness."""
@@ -242,9 +258,9 @@ class OnlineInteraction(OneProcess):
                 "the newest one (the guarantee then rests on it)"
             )
         unseen = not ledger.known(state["name"])
-        ledger.adopt(state["name"], int(state["asked"]), int(state["used"]))
         made = cls(rounds, Fraction(state["threshold"]), read, ledger=ledger, adjacency=adjacency)
         made._name, made.questions, made.used = state["name"], int(state["asked"]), int(state["used"])
         made._resumed = unseen or bool(state["resumed"])
         made._seeded = bool(state["seeded"])
+        ledger.adopt(made._name, made.questions, made.used, made._terms())
         return made
