@@ -67,6 +67,8 @@ def falling(state: State, candidate: Candidate) -> Candidate | None:
         return None
     names = ", ".join(variable_name(v) for v in p.variable_ids.tolist()[:_NAMED])
     text = f"nothing limits {names}, in which the objective is unbounded below"
+    # moments are no point: a set without one may have them
+    text += ", beside moments of this degree of all else" if demand.constrained else ""
     return replace(_without_bound(candidate), reason=text)
 
 
