@@ -111,7 +111,7 @@ class _State:
             if kernels is None:
                 continue
             at = self.program.cones.zero
-            gone = (self.rows >= at) & (_sum(direction, self.scalars[self.rows].T) != 0)
+            gone = (self.rows >= at) & (_sum(direction, self.scalars.T)[self.rows] != 0)
             self.rows = self.rows[~gone]
             for k, onto in enumerate(kernels):
                 if onto is not None and not self._substitute(k, onto):
@@ -156,7 +156,7 @@ class _State:
         """Kernels of the matrices of a direction (None: the matrix is zero), or None when they show no
         face."""
         reserve()
-        scalars = _sum(direction, self.scalars[self.rows].T)
+        scalars = _sum(direction, self.scalars.T)[self.rows]
         equations = self.rows < self.program.cones.zero
         if scalars[equations].any():
             return None
