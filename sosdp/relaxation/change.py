@@ -27,7 +27,7 @@ from ..conic.exact.integers import rounded
 from ..model.expectation import ExpectationConstraint
 from ..reduction.bounds import VariableBounds
 from .assemble.identity import GramProgram, Identity
-from .assemble.program_units import objective_sizes, program_scalings
+from .assemble.program_units import objective_sizes, program_scalings, unit_costs
 from .assemble.scaling import Scaling, find_scaling, power_of_two, row_sizes, scale
 from .assemble.stack import stack
 from .assemble.variable_units import has_large_block
@@ -382,9 +382,7 @@ def program_of(
     bent = np.array([2.0 * to_float(c) for c in there.curves]) * slopes**2 / unit if there.curves else None
     whole = scaled[0] if len(scaled) == 1 else stack(scaled)
     program = GramProgram(whole, rates / unit, upper, bent)
-    if not height:  # what an unknown costs whose largest coefficient is one
-        sizes = abs(whole.unknown).max(axis=1).toarray().ravel()
-        height = float((np.abs(rates) / np.where(sizes > 0, sizes, 1.0)).max(initial=0.0)) or 1.0
+    height = height or float(unit_costs(program).max(initial=0.0)) * unit or 1.0
     return Built(*known, scalings, scaled, program, unit, height, first)
 
 

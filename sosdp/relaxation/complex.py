@@ -301,8 +301,6 @@ def _read(
     """The statement in words; and objective and constraints in the parts of its variables, which are given by
     ids. ValueError for what is not real, or mixed."""
     target = ComplexPolynomial._of(objective)
-    if target is None and isinstance(objective, Polynomial):
-        raise ValueError(f"{ComplexPolynomial.mixed} ({objective!r})")
     if target is None:
         raise TypeError(f"expected a polynomial in complex variables, not {type(objective).__name__}")
     if not target.is_real:

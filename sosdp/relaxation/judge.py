@@ -25,6 +25,7 @@ from ..conic.rigorous import UNIT
 from ..conic.svec import diagonal, smat
 from .assemble.diagonal_dominance import least_eigenvalues, least_of_each
 from .assemble.identity import GramProgram, Identity, RawSolution, by_side, times, traces
+from .assemble.program_units import unit_costs
 from .certify.bound import Certified, certify
 from .change import Built
 from .descent import at, low_points, near, terms_of, variation
@@ -134,9 +135,8 @@ def variation_of(built: Built, raw: RawSolution, value: float) -> float:
     moved = program.value(raw.unknowns) * built.unit - first.program.value(first.program.settled) * first.unit
     priced = np.abs(program.objective * (raw.unknowns - program.settled)).max()
     terms = np.abs(identity.target + identity.unknown.T @ program.settled) @ np.abs(raw.moments)
-    sizes = abs(identity.unknown).max(axis=1).toarray().ravel()
-    costs = (np.abs(program.objective) / np.where(sizes > 0, sizes, 1.0))[program.objective != 0]
-    least = max(_LEAST * float(costs.min()) * built.unit, RESOLVED / _OF_SUM * built.height)
+    least = float(unit_costs(program)[program.objective != 0].min())
+    least = max(_LEAST * least * built.unit, RESOLVED / _OF_SUM * built.height)
     return max(float(min(priced, terms)) * built.unit, abs(moved), least)
 
 

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from ...algebra.coefficients import TOO_LARGE, to_float
 from ...reduction.bounds import VariableBounds
 from .balance import Balance
-from .identity import Identity
+from .identity import GramProgram, Identity
 from .scaling import Scaling, find_scaling, power_of_two
 from .variable_units import choosing, constraint_terms
 
@@ -117,6 +117,12 @@ def _terms(identity: Identity, target: np.ndarray, number: int) -> Iterator[_Ter
         for monomial, coef in zip(monos.tolist(), coefs.tolist(), strict=True):
             if coef:
                 yield [("constraint", (number, k))], monomial, coef
+
+
+def unit_costs(program: GramProgram) -> np.ndarray:
+    """What each unknown costs in the unit in which its largest coefficient is one."""
+    sizes = abs(program.identity.unknown).max(axis=1).toarray().ravel()
+    return np.abs(program.objective) / np.where(sizes > 0, sizes, 1.0)
 
 
 def objective_sizes(
