@@ -117,8 +117,11 @@ def private_regression(
     """Coefficients of the last column of (n, d + 1) entries, which `columns` has clipped, on the others.
 
     With a likelihood (whose target is a tight column) they are its answer. Value: see `Step.answer`. A
-    regressor that is mostly one value is left out: its column of the last ball is zeros.
+    regressor that is mostly one value is left out: its column of the last ball is zeros. A record that misses
+    a tight column has no target: the middle of the bounds of an indicator is no typical value.
     """
+    lost = np.isnan(entries[:, columns.tight]).any(axis=1)
+    entries = np.column_stack([entries[:, :-1], np.where(lost, np.nan, entries[:, -1])])
     ball = None if "sum" in plan.spent else plan.spent
     queries = budget.queries(task.n, insecure_seed, ball=ball, dimension=task.d)
     frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)

@@ -97,3 +97,22 @@ def test_a_target_is_read_by_the_schema(drawn):
         (lambda: PrivateLogisticRegression(2.0, schema=three, **OPTIONS).fit(X, commas), "which two"),
         (lambda: PrivateLogisticRegression(2.0, **OPTIONS, classes="no").fit(X, commas), "two different"),
     )
+
+
+def test_a_misspelled_category_counts_for_nothing(drawn):
+    """As the first value a tenth of them took 2.5 of the 3 that the second has more than a rare first."""
+    X, y = drawn
+    g = np.random.default_rng(1)
+    second = g.random(6000) < 0.9
+    colours = np.where(g.random(6000) < 0.1, "gren", np.where(second, "green", "red"))
+    listed = schema(type="category", values=["red", "green"])
+    del listed["columns"]["b"]
+    X = X[["a"]].assign(target=colours)
+    for made, target in (
+        (PrivateLinearRegression, X.a + 3.0 * second + g.normal(size=6000)),
+        (PrivateLogisticRegression, g.random(6000) < 1.0 / (1.0 + np.exp(2.0 - X.a - 3.0 * second))),
+        (PrivatePoissonRegression, g.poisson(np.exp(X.a / 2.0 + second))),
+    ):
+        model = made(4.0, schema=listed, **OPTIONS).fit(X, target)
+        expected = [0.5, 1.0] if made is PrivatePoissonRegression else [1.0, 3.0]
+        assert np.ravel(model.coef_) == pytest.approx(expected, abs=0.45)

@@ -399,7 +399,7 @@ def test_a_first_line_that_is_no_header_is_not_repeated(tmp_path, capsys):
 
 
 def test_indicators_of_categories_look_at_one_record():
-    """What is none of the texts has no indicator; neighbours differ in one row; facts need no record."""
+    """What is none of the texts is missing; neighbours differ in one row; facts need no record."""
     columns = {
         "a": {"type": "category", "values": ["x", "y", "z"]},
         "b": {"type": "number", "low": 0, "high": 9},
@@ -407,13 +407,14 @@ def test_indicators_of_categories_look_at_one_record():
     columns["c"] = {"type": "category", "values": ["x"]}
     schema = Schema.of({"format": "sosdp-schema/1", "columns": columns})
     table = [{"a": text, "b": 1, "c": "x"} for text in ("z", "x", "secret", "y")]
-    expected = [[0, 1, 1], [0, 0, 1], [0, 0, 1], [1, 0, 1]]
+    expected = [[0, 1, 1], [0, 0, 1], [np.nan, np.nan, 1], [1, 0, 1]]
     whole = by_schema(table, schema).with_indicators()
-    assert whole.values.tolist() == expected and whole.names == ["a=y", "a=z", "b"]
+    np.testing.assert_array_equal(whole.values, expected)
+    assert whole.names == ["a=y", "a=z", "b"]
     assert whole.literal == [True, True, False] and whole.bounds == [(0.0, 1.0), (0.0, 1.0), (0, 9)]
     for text in ("x", "y", "secret", None, BEYOND):
         other = by_schema([{**table[0], "a": text}, *table[1:]], schema).with_indicators()
-        assert other.values[1:].tolist() == expected[1:]
+        np.testing.assert_array_equal(other.values[1:], expected[1:])
     facts = by_schema(None, schema).with_indicators()
     assert (facts.names, facts.bounds, facts.literal) == (whole.names, whole.bounds, whole.literal)
     assert by_schema(None, schema).with_indicators("a").names == ["a", "b"]

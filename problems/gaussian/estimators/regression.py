@@ -41,7 +41,7 @@ class _OnRegressors(TableEstimator):
         None,
         "public: what the columns of X are (the object of a schema file, or its path), with bounds None; it "
         "may state more columns, where it states all of X; of the target where y has a name. A category "
-        "becomes indicators of its values but the first; what is none of them counts as the first",
+        "becomes indicators of its values but the first; a record with none of them counts for nothing",
         default=None,
         kw_only=True,
     )

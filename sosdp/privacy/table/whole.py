@@ -78,7 +78,7 @@ class Table:
     def with_indicators(self, besides: str | None = None) -> Table:
         """Categories as indicators 0 or 1 of all their values but the first, "column=value", in their place.
 
-        A record by itself: what is none of the values has no indicator, and so counts as the first.
+        A record by itself: what is none of the values is missing in each of them.
 
         Args:
             besides: a column that stays as it is.
@@ -92,7 +92,8 @@ class Table:
         for j, (name, texts) in enumerate(zip(self.names, self.categories, strict=True)):
             column = self.values[:, j]
             if texts and name != besides:
-                made += [(f"{name}={t}", column == k, (0.0, 1.0), (), True) for k, t in enumerate(texts) if k]
+                ones = np.where(np.isnan(column), np.nan, column == np.arange(len(texts))[:, None])
+                made += [(f"{name}={t}", ones[k], (0.0, 1.0), (), True) for k, t in enumerate(texts) if k]
             else:
                 made.append((name, column, self.bounds[j], texts, False))
         if not made:
