@@ -65,6 +65,13 @@ class Query(ABC):
         return float(self.sensitivity * self.unit)
 
 
+def proven(query: Query) -> Query:
+    """The query; TypeError where its sensitivity is that of a class of somebody else's."""
+    if type(query) not in (CutQuery, RankOneQuery, LinearQuery):
+        raise TypeError(f"a CutQuery, RankOneQuery or LinearQuery is expected, got {type(query).__name__}")
+    return query
+
+
 def _vertices(members: Iterable[int], n: int, name: str) -> np.ndarray:
     result = np.asarray(list(members) if not isinstance(members, np.ndarray) else members)
     if result.size == 0:

@@ -15,7 +15,7 @@ import sosdp.privacy.calibrate as calibrate
 from sosdp.estimator.records import as_records
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.composition import halting
-from sosdp.privacy.guarantee.condition import Condition, Fact, Kind
+from sosdp.privacy.guarantee.condition import Condition, Kind, given
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.basic.clipped_moments import refine
@@ -29,11 +29,11 @@ from .plan import AggregatePlan, after_refusal
 from .planning import GRID
 
 CONDITION = Condition("the h-score of the blocks is at most the reach of the test")
-OWN_BLOCK = Fact("the block solver uses nothing but its block, public facts and randomness of its own")
+OWN_BLOCK = "the block solver uses nothing but its block, public facts and randomness of its own"
 
 
-def aggregate_guarantee(plan: AggregatePlan) -> Guarantee:
-    """What one run of the plan promises: a function of public numbers.
+def aggregate_guarantee(plan: AggregatePlan, solver: BlockSolver | None = None) -> Guarantee:
+    """What one run of the plan promises: a function of public numbers, and of whose the block solver is.
 
     Raises:
         ValueError: a test's delta above 1 - exp(-epsilon) of it, for which several scales are not proven.
@@ -59,7 +59,8 @@ def aggregate_guarantee(plan: AggregatePlan) -> Guarantee:
         adjacency=ONE_RECORD_REPLACED,
         mechanism="gmm.aggregate release",
     )
-    then = terms.guarantee(CONDITION, OWN_BLOCK, composition=parts)
+    own = given(OWN_BLOCK, block_solver if solver is None else solver)
+    then = terms.guarantee(CONDITION, own, composition=parts)
     return halting(compose(tests), then, condition=CONDITION, kind=Kind.EXACT, mechanism="gmm.aggregate")
 
 
@@ -76,7 +77,8 @@ def release_mixture(
         data: (n, d) table; any entries (`sosdp.estimator.records.as_records`).
         plan: from `aggregate_plan` for these n and d.
         solver: from the (m, d) records of one block, in units of sigma, to k points; the plan's by default.
-            It may raise, print or be wrong; it must not use other blocks or a clock.
+            It may raise, print or be wrong; that it uses no other block and no clock is a condition of the
+            release where the solver is not the library's.
 
     Returns:
         Release of {"centers": (k, d) list, "weights": (k,) list, "sigma": number, "released": True}, or with
@@ -92,7 +94,7 @@ def release_mixture(
     n, d = records.shape
     if (n, d) != (plan.n, plan.dimension):
         raise ValueError(f"the plan is for {(plan.n, plan.dimension)} records and coordinates, got {(n, d)}")
-    guarantee = aggregate_guarantee(plan)
+    guarantee = aggregate_guarantee(plan, solver)
     rule = plan.rule()
     solve = block_solver(plan.solver, plan.facts) if solver is None else solver
     friends = _friends(plan)

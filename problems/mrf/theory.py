@@ -7,6 +7,11 @@ from __future__ import annotations
 
 import math
 
+from sosdp.privacy.guarantee.condition import Fact
+
+PARITIES = Fact("sums of parities, docs/proofs/mrf_moments.md")
+"""Why `parity_sensitivity` bounds what a replaced record moves."""
+
 
 def flipped_parities(p: int, order: int, flips: int) -> int:
     """How many of the parities of 1 to `order` of the p coordinates change when `flips` of these do."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from problems.gmm.blocks import kmeans_blocks, mixture_blocks
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.composition import parallel
 from sosdp.privacy.guarantee.guarantee import Guarantee
@@ -47,8 +48,6 @@ def clusterer_of(name: str | Clusterer, clusters: int) -> Clusterer:
         return name
     if name not in CLUSTERERS:
         raise ValueError(f"clusterer must be a function or one of {', '.join(CLUSTERERS)}, got {name!r}")
-    from problems.gmm.blocks import kmeans_blocks, mixture_blocks
-
     return kmeans_blocks(clusters) if name == "kmeans" else mixture_blocks(clusters)
 
 
@@ -78,9 +77,9 @@ def _find(records: Array, plan: TuplePlan, clusterer: Clusterer, bits: RandomBit
     return _Drawn(drawn, clip, centres, counts)
 
 
-def kmeans_guarantee(plan: TuplePlan) -> Guarantee:
-    """What one run promises: a function of public numbers."""
-    return averages_guarantee(plan.budget, mechanism="tuples.kmeans")
+def kmeans_guarantee(plan: TuplePlan, clusterer: Clusterer) -> Guarantee:
+    """What one run promises: a function of public numbers, and of whose the clusterer is."""
+    return averages_guarantee(plan.budget, clusterer, mechanism="tuples.kmeans")
 
 
 def release_kmeans(
@@ -91,8 +90,8 @@ def release_kmeans(
     Args:
         records: (n, d) from `as_records`, of the plan's shape.
         plan: from `tuple_plan`.
-        clusterer: from the (s, d) records of a block to k points; may raise, print or be wrong, must not use
-            other blocks or a clock.
+        clusterer: from the (s, d) records of a block to k points; may raise, print or be wrong. That it uses
+            no other block and no clock is a condition of the release where it is not the library's.
 
     Returns:
         Release of {"centers", "weights", "radius", "released"}.
@@ -101,7 +100,7 @@ def release_kmeans(
         ValueError: a table of another shape than the plan's; never because of the entries.
     """
     _check_shape(records, plan)
-    guarantee = kmeans_guarantee(plan)
+    guarantee = kmeans_guarantee(plan, clusterer)
     terms = Terms(insecure_seed=insecure_seed)
     bits = terms.bits()
     result = _find(records, plan, clusterer, bits)
@@ -117,11 +116,14 @@ def release_kmeans(
     return terms.seal(value, guarantee, bits, public=_public(plan, centres), private=private)
 
 
-def mixture_guarantee(plan: TuplePlan, rho_then: float, epsilon: float, delta: float) -> Guarantee:
+def mixture_guarantee(plan: TuplePlan, rho_then: float, clusterer: Clusterer) -> Guarantee:
     """Tuples from the first half of the records, moments from the second: a record is in one of them."""
-    first = averages_guarantee(plan.budget, mechanism="tuples.mixture centres")
+    first = averages_guarantee(plan.budget, clusterer, mechanism="tuples.mixture centres")
     terms = Terms(
-        epsilon=epsilon, delta=delta, adjacency=ONE_RECORD_REPLACED, mechanism="tuples.mixture moments"
+        epsilon=plan.epsilon,
+        delta=plan.delta,
+        adjacency=ONE_RECORD_REPLACED,
+        mechanism="tuples.mixture moments",
     )
     second = terms.guarantee(composition=(Guarantee(rho=rho_then, mechanism="clipped moments"),))
     return parallel([first, second], pieces="position", mechanism="tuples.mixture")
@@ -150,7 +152,7 @@ def release_mixture_fit(
         ValueError: another number of records than the plan's; never because of the entries.
     """
     _check_shape(records[: len(records) // 2], plan)
-    guarantee = mixture_guarantee(plan, rho_then, plan.epsilon, plan.delta)
+    guarantee = mixture_guarantee(plan, rho_then, clusterer)
     terms = Terms(insecure_seed=insecure_seed)
     bits = terms.bits()
     order = [i for part in split_blocks(len(records), 1, bits) for i in part]

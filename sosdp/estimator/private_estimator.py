@@ -225,6 +225,7 @@ class PrivateEstimator(FitFirst, Parameters):
         terms = self._terms(
             mechanism="private_estimator.projection",
             delta=self.delta,
+            proof=program.proof,
             assumptions=(program.near(), reaching(output.distance, output.always_reached)),
         )
         return release_vector(

@@ -21,7 +21,7 @@ import sosdp.privacy.calibrate as calibrate
 import sosdp.privacy.randomness as noise
 from sosdp.extras import need
 from sosdp.privacy.arguments import integer, positive
-from sosdp.privacy.guarantee.condition import Charged
+from sosdp.privacy.guarantee.condition import Charged, given
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats
@@ -98,7 +98,7 @@ def as_measurement(
     return dp.m.make_user_measurement(domain, metric, measure, function, privacy_map)
 
 
-@on_terms("opendp", needs="adjacency")
+@on_terms("opendp", needs="adjacency", takes="proof")
 def release_through(
     terms: Terms,
     measurement: Any,
@@ -119,7 +119,8 @@ def release_through(
             output as many integers.
         values: array of public shape; clipped to the public box [low, high], NaN replaced by its point
             nearest zero, rounded to the grid.
-        sensitivity: proven bound on the distance of the arrays of neighbours, in the measurement's metric.
+        sensitivity: bound on the distance of the arrays of neighbours, in the measurement's metric; without a
+            proof (`Terms`) a condition of the release.
         grid: a power of two, public; the released value is counts * grid.
         scale: public; the noise's standard deviation in the units of the values, for readers of the release.
 
@@ -141,9 +142,11 @@ def release_through(
     # Saturating is post-processing of what the measurement released.
     noisy = np.array([min(max(int(count), -_LARGEST_SUM), _LARGEST_SUM) for count in drawn], dtype=np.int64)
     facts = (
-        Charged(
+        given(
             f"values rounded to the public grid {grid!r}; {norm} sensitivity of {distance!r} grid units, "
-            "rounding included"
+            "rounding included",
+            terms.proof,
+            Charged,
         ),
         Charged(f"the map of the OpenDP measurement, at that distance under {measurement.output_measure}"),
     )

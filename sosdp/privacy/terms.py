@@ -50,6 +50,9 @@ class Terms:
         Tests only: the random bits are predictable, and nothing is promised.
     backend
         ``"cells"``, or ``"opendp"`` for the samplers of OpenDP, where a mechanism offers them.
+    proof
+        Why what a mechanism is told of neighbours (a sensitivity, a margin) is true, where it is told any: a
+        `Fact`. Of anything else it is a condition of the release.
     """
 
     epsilon: float | None = None
@@ -63,6 +66,7 @@ class Terms:
     public: Mapping[str, Any] = field(default_factory=dict)
     insecure_seed: int | None = None
     backend: str = "cells"
+    proof: str = ""
 
     def __post_init__(self) -> None:
         for name in BUDGET:
@@ -224,7 +228,7 @@ def _about_unit(neighbours: Adjacency, per: str) -> tuple[Condition, ...]:
 
 
 BUDGET = ("epsilon", "delta", "rho")
-OPTIONAL = {**dict.fromkeys((*BUDGET, "most")), "calibration": "tight", "backend": "cells"}
+OPTIONAL = {**dict.fromkeys((*BUDGET, "most")), "calibration": "tight", "backend": "cells", "proof": ""}
 """Fields that not every mechanism takes, and what they are where nobody says anything."""
 
 ALWAYS = ("assumptions", "mechanism", "public", "insecure_seed")

@@ -11,6 +11,7 @@ import pytest
 
 from problems.cuts.estimators.cut_release import CUT_SENSITIVITY
 from sosdp.conic.multiprecision import precision
+from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.mechanisms import upper_bound as module
 from sosdp.privacy.mechanisms.upper_bound import release_upper_bound, upper_bound_rule
 from sosdp.structured import disjoint_cut, disjoint_cut_balls
@@ -233,7 +234,8 @@ def test_a_bracket_that_is_too_wide_becomes_the_public_bound(bracket):
     assert rule.count(bracket) == rule.largest
     release = release_upper_bound(bracket, epsilon=0.3, adjacency="one edge", **RULE)
     assert release.guarantee.kind == "conditional" and release.guarantee.epsilon == 0.3
-    complete = release_upper_bound(bracket, epsilon=0.3, adjacency="one edge", search_complete=True, **RULE)
+    proven = {"search_complete": True, "proof": Fact("cut norms")}
+    complete = release_upper_bound(bracket, epsilon=0.3, adjacency="one edge", **proven, **RULE)
     assert complete.guarantee.kind == "exact"
     assert "certifies" in " ".join(release.guarantee.assumptions)
 

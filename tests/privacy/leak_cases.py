@@ -15,6 +15,7 @@ from leaks import Case
 
 from sosdp.privacy import opendp_bridge
 from sosdp.privacy import randomness as noise
+from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness import exact
 
@@ -111,7 +112,13 @@ def _vector(values: np.ndarray, **options: Any) -> Release:
     from sosdp.privacy.mechanisms.output_perturbation import release_vector
 
     return release_vector(
-        values, sensitivity=0.5, adjacency="one record (replace)", low=-1.0, high=1.0, **options
+        values,
+        sensitivity=0.5,
+        adjacency="one record (replace)",
+        low=-1.0,
+        high=1.0,
+        proof=Fact("an example"),
+        **options,
     )
 
 

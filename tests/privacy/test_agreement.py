@@ -154,7 +154,8 @@ def test_release_by_vote():
         lambda block: np.sign(block - 100).astype(int).sum() > 0, records, blocks=60, epsilon=2.0, delta=1e-6
     )
     assert release.value == 1 and release.public["block_size"] == 10
-    assert release.guarantee.statement() == "(2, 1e-06)-DP for one record (replace) [exact]"
+    assert release.guarantee.statement() == "(2, 1e-06)-DP for one record (replace) [conditional]"
+    assert "uses nothing but its block" in release.guarantee.conditions[0] and release.guarantee.chains
     tuples = release_by_vote(
         lambda block: np.array([[1.0, 2.5]]), records, blocks=60, epsilon=2.0, delta=1e-6
     )

@@ -12,6 +12,7 @@ import pytest
 import sosdp.privacy
 from sosdp.privacy import mechanisms
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_ADDED, ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.mechanisms import (
     SparseVector,
     above_threshold,
@@ -279,7 +280,8 @@ def test_sparse_vector_release():
     while not stream.exhausted:
         assert stream.ask(10**6) in (True, False)
     assert stream.ask(10**6) is None
-    assert stream.guarantee.epsilon == 1.0 and stream.guarantee.kind == "exact"
+    assert stream.guarantee.epsilon == 1.0 and stream.guarantee.kind == "conditional"
+    assert SparseVector(0, epsilon=1.0, proof=Fact("counts")).guarantee.kind == "exact"
     assert all(
         answer in (True, False, None)
         for answer in map(SparseVector(0, epsilon=1.0, positives=9).ask, HOSTILE)

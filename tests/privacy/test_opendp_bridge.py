@@ -33,6 +33,7 @@ def _vector(data: list[float], **budget: Any) -> Release:
         adjacency=ONE_RECORD_REPLACED,
         low=0.0,
         high=1.0,
+        proof=Fact("a mean of entries in [0, 1]"),
         **budget,
     )
 
@@ -96,6 +97,7 @@ def test_road_one_as_a_measurement() -> None:
             eta_max=0.0,
             certified_eta=0.0,
             solver_complete=Fact("no solver runs"),
+            proof=Fact("an example"),
             epsilon=1.0,
             delta=1e-6,
             adjacency=ONE_EDGE,

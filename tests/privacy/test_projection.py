@@ -227,8 +227,12 @@ def test_missed_certificate_changes_nothing_that_is_public(eta: float | None) ->
 def test_kind_is_chosen_by_public_knowledge_only() -> None:
     for eta in (0.0, 1.0):
         assert release(np.eye(3), certified_eta=eta).guarantee.kind == "conditional"
+        complete = release(np.eye(3), certified_eta=eta, solver_complete=Fact("no solver runs"))
+        assert complete.guarantee.conditions[0].startswith("condition: l2 (Frobenius) sensitivity")
         kinds = [
-            release(np.eye(3), certified_eta=eta, solver_complete=always).guarantee.kind
+            release(
+                np.eye(3), certified_eta=eta, solver_complete=always, proof=Fact("an example")
+            ).guarantee.kind
             for always in (Fact("no solver runs"), True, "no solver runs")
         ]
         assert kinds == ["certified", "heuristic", "heuristic"]

@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import AcceptRule, accept_rule, tail_margin
 from sosdp.privacy.mechanisms.propose_test_release.stability import (
     StabilityRule,
@@ -252,8 +253,10 @@ def test_kinds_are_public() -> None:
         ).guarantee.kind
 
     assert kind() == "conditional"
-    assert kind(search_complete=True) == "exact"
-    assert kind(search_complete=True, error=1e-6, shift=1e-6) == "certified"
+    assert kind(search_complete=True) == "conditional"
+    proven = {"search_complete": True, "proof": Fact("an example")}
+    assert kind(**proven) == "exact"
+    assert kind(**proven, error=1e-6, shift=1e-6) == "certified"
     assert kind(insecure_seed=3) == "none"
     made = release_if_stable("x", 0.0, epsilon=1.0, delta=1e-6, adjacency="one edge")
     assert any("outside the claim" in line for line in made.guarantee.assumptions)

@@ -34,7 +34,7 @@ def test_the_kind_is_the_weakest_that_a_sentence_allows():
             assert kind_of([sentence, other]) == kinds[max(i, j)]
     assert kind_of([]) == Kind.EXACT and kind_of(["trust me"]) == Kind.CONDITIONAL
     for sentences in ([order[0]], order[:2], order[:3], order):
-        terms = Terms(epsilon=1.0, adjacency="one edge", assumptions=tuple(sentences))
+        terms = Terms(epsilon=1.0, adjacency="one edge", assumptions=tuple(sentences), proof=Fact("e"))
         seen = report_noisy_max(terms, [1, 2], sensitivity=1).guarantee
         assert seen.kind == kind_of(sentences) and seen.assumptions[: len(sentences)] == tuple(sentences)
         assert f"[{seen.kind}]" in seen.statement()
@@ -79,6 +79,7 @@ def test_a_truth_value_is_no_budget(epsilon):
 
 
 def vote(adjacency, **more):
+    more = {"proof": Fact("a constant"), **more}
     return release_by_vote(
         lambda block: 1, list(range(20)), blocks=20, epsilon=1.0, delta=0.01, adjacency=adjacency, **more
     ).guarantee
@@ -101,12 +102,13 @@ def test_a_vote_of_records_is_exact_for_records_and_conditional_for_users_withou
 
 
 def test_an_exact_sensitivity_is_a_fraction_and_a_float_is_charged():
-    def kind(sensitivity):
+    def kind(sensitivity, proof):
         return release_vector(
-            [1.0], sensitivity=sensitivity, low=-2, high=2, rho=1.0, adjacency="one edge"
+            [1.0], sensitivity=sensitivity, low=-2, high=2, rho=1.0, adjacency="one edge", proof=proof
         ).guarantee.kind
 
-    assert kind(Fraction(1)) == "exact" and kind(1.0) == "certified"
+    assert kind(Fraction(1), Fact("one")) == "exact" and kind(1.0, Fact("one")) == "certified"
+    assert kind(Fraction(1), "said so") == kind(1.0, Claim("one")) == "conditional"
 
 
 def test_a_query_that_is_not_symmetric_is_proven_at_every_position():

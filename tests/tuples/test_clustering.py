@@ -8,7 +8,7 @@ import pytest
 
 from problems.gmm.model import SphericalMixture, centre_error, expected_largest
 from problems.tuples import PrivateGaussianMixtureFit, PrivateKMeans, recommend, tuple_plan
-from problems.tuples.clustering import kmeans_guarantee
+from problems.tuples.clustering import kmeans_blocks, kmeans_guarantee
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.basic import clipped_moments
@@ -135,7 +135,7 @@ def test_clusterers_may_do_anything():
 
 def test_plans_use_public_facts_and_add_up():
     plan = tuple_plan(40000, 4, 4, 1.0, 1e-6)
-    guarantee = kmeans_guarantee(plan)
+    guarantee = kmeans_guarantee(plan, kmeans_blocks(4))
     assert plan.feasible and guarantee.kind == "exact" and plan.tuples >= 3 * plan.budget.rule.reach + 3
     assert 0.999 < guarantee.epsilon <= 1.0 and 0.999e-6 < guarantee.delta <= 1e-6
     assert "records" in tuple_plan(500, 4, 4, 1.0, 1e-6).advice

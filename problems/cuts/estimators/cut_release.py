@@ -16,7 +16,7 @@ from sosdp.estimator.base import NUMERICAL_FAILURES, ReleasingEstimator
 from sosdp.estimator.field import Field, Fitted, budget, choice, optional, positive, within
 from sosdp.estimator.planner import Forecasts
 from sosdp.privacy.calibrate import check_epsilon, check_positive, float_down, float_up
-from sosdp.privacy.guarantee.condition import ARITHMETIC, COMPLETE
+from sosdp.privacy.guarantee.condition import ARITHMETIC, COMPLETE, Fact
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.edge_noise import flip_edges, flip_rule, noisy_weights
 from sosdp.privacy.mechanisms.upper_bound import Real, release_upper_bound
@@ -230,6 +230,7 @@ class CutRelease(ReleasingEstimator):
                 assumptions=(*private.assumptions, ARITHMETIC, *((COMPLETE,) if complete else ())),
                 mechanism="cuts.error bound",
                 insecure_seed=seed,
+                proof=Fact("docs/proofs/cuts_error_bar.md"),
             ),
             bracket,
             sensitivity=CUT_SENSITIVITY,

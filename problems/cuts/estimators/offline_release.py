@@ -31,7 +31,7 @@ from sosdp.privacy.randomness.bits import open_bits
 from ..forecasts import DENSITY_SHARE, offline_budget
 from ..hypotheses import FriezeKannan, Measurement, MultiplicativeWeights
 from ..private_graph import PrivateGraph
-from ..queries import Query, RankOneQuery
+from ..queries import Query, RankOneQuery, proven
 from ..synthetic import SyntheticGraph
 from ..theory import MAX_CUT_OF_NOISE
 
@@ -87,7 +87,7 @@ class OfflineRelease(ReleasingEstimator):
             hypothesis = FriezeKannan(data.n, mass / pairs)
             result: Any = NoisySigns(data.n, lambda x, y: RankOneQuery(x, y), self.steps)
         else:
-            hypothesis, result = MultiplicativeWeights(data.n, mass), FiniteList(self.queries)
+            hypothesis, result = MultiplicativeWeights(data.n, mass), FiniteList([*map(proven, self.queries)])
         run_offline(
             plan,
             DataAccess(data.count, data.image),

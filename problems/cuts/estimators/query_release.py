@@ -45,7 +45,7 @@ from ..hypotheses import (
     median_size,
 )
 from ..private_graph import PrivateGraph
-from ..queries import Answer, CutQuery, Query, query_from_dict
+from ..queries import Answer, CutQuery, Query, proven, query_from_dict
 from ..synthetic import SyntheticGraph
 
 CONSTRUCTIONS = ("auto", "mw", "fk", "implicit", "median")
@@ -229,10 +229,10 @@ class QueryRelease(ReleasingEstimator):
 
         Raises:
             ValueError: a query for another number of vertices, or not a cut where there is no dense
-            hypothesis.
+            hypothesis. TypeError: a query of another class than the three of this package.
         """
         self._need_fit()
-        if query.n != self._graph.n:
+        if proven(query).n != self._graph.n:
             raise ValueError(f"the query is for {query.n} vertices, the graph has {self._graph.n}")
         left = self._interaction.remaining
         if query.sensitivity == 0:  # constant 0: the data are not needed

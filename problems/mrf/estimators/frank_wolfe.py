@@ -36,7 +36,7 @@ from ..program import (
     t_wise_monomials,
     t_wise_regressions,
 )
-from ..theory import parity_sensitivity
+from ..theory import PARITIES, parity_sensitivity
 from .base import FieldEstimator, Iterated, parameter_value
 
 READ_AS = (
@@ -209,7 +209,7 @@ class FrankWolfeTWise(Iterated, FieldEstimator):
             return release.postprocess({m: release.value.parity(m) for m in monomials})
         sums = [int(table[:, list(m)].prod(axis=1, dtype=np.int64).sum()) for m in monomials]
         noisy = release_vector(
-            self._terms(table, insecure_seed=seed),
+            self._terms(table, insecure_seed=seed, proof=PARITIES),
             sums,
             sensitivity=Fraction(root_up(Fraction(parity_sensitivity(p, order)))),
             low=-float(n),

@@ -15,6 +15,7 @@ import numpy as np
 from sosdp.estimator.base import RecordEstimator
 from sosdp.estimator.field import Field, Fitted, budget, positive, privacy_delta
 from sosdp.estimator.planner import Forecasts
+from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_profile
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import (
@@ -75,7 +76,8 @@ class StructureEstimator(RecordEstimator):
         self, data: np.ndarray, mechanism: str, edges: Edges, margin: Any, **public: Any
     ) -> Release:
         """The edges where their margin is wide enough; no edges where it is not."""
-        release = release_with_margin(self._terms(data, mechanism), edges, margin, self._step)
+        terms = self._terms(data, mechanism, proof=Fact("docs/proofs/mrf_structure.md"))
+        release = release_with_margin(terms, edges, margin, self._step)
         value = {"edges": release.value, "weights": None, "field": None}
         facts = {"n": len(data), "dimension": data.shape[1], **public}
         return release.postprocess(value | {"released": release.value is not None}, public=facts)

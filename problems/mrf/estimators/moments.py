@@ -20,7 +20,7 @@ from sosdp.privacy.mechanisms.projected_gradient import private_projected_gradie
 from sosdp.structured.maximum_entropy import maximum_entropy
 
 from ..program import ising_parameters, ising_regressions, signs
-from ..theory import parity_sensitivity
+from ..theory import PARITIES, parity_sensitivity
 from .base import FieldEstimator, parameter_value
 
 Array = npt.NDArray[np.float64]
@@ -149,7 +149,7 @@ class MomentsIsing(FieldEstimator):
         sums = moment_sums(table)
         moved = parity_sensitivity(p, 2, least=2 if self.zero_field else 1)
         return release_vector(
-            self._terms(table, "mrf.moments"),
+            self._terms(table, "mrf.moments", proof=PARITIES),
             sums[p:] if self.zero_field else sums,
             sensitivity=Fraction(root_up(Fraction(moved))),
             low=-float(n),

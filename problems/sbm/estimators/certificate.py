@@ -144,6 +144,7 @@ class CertificateRecovery(WeightedRecovery):
                 ARITHMETIC,
                 COMPLETE if self._complete(graph.n) else WHY,
                 public=self._public(n=graph.n, tau=tau, tau0=tau0, search=self.search),
+                proof=Fact("docs/proofs/sbm_certificate.md"),
             ),
             None if bisection.labels is None else bisection.labels.tolist(),
             bisection.statistic,

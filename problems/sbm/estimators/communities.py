@@ -33,7 +33,7 @@ def partition_program(contrast: float) -> ProjectionProgram:
 
     Relative 1e-12 more covers the rounding of the two values that an entry takes.
     """
-    return moved_by_an_edge((1 + 1e-12) / contrast, "sbm_communities")
+    return moved_by_an_edge((1 + 1e-12) / contrast)
 
 
 def leading_eigenvectors(matrix: np.ndarray, count: int) -> np.ndarray:

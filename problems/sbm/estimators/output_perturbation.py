@@ -6,6 +6,7 @@ Statement and proof: docs/proofs/sbm_weak_recovery.md
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,13 +24,15 @@ from ..labelling import balanced_signs, canonical_signs, leading_eigenvector
 from ..program import centred_matrix, projection_error_bound
 from .base import ModelledRecovery, release_value
 
+MOVED = Fact("one edge moves two entries of what is projected (docs/proofs/sbm_weak_recovery.md)")
 
-def moved_by_an_edge(step: float, page: str) -> ProjectionProgram:
+
+def moved_by_an_edge(step: float) -> ProjectionProgram:
     """What one edge does to a matrix that is projected: two entries move by `step`."""
     return ProjectionProgram(
         shift_l1=2 * step,
         shift_frobenius=float(np.sqrt(2)) * step * (1 + 1e-15),
-        proof=Fact(f"one edge moves two entries of what is projected (docs/proofs/{page}.md)"),
+        proof=MOVED,
     )
 
 
@@ -39,7 +42,7 @@ def projection_program(n: int, average_degree: float, gamma: float) -> Projectio
     The factor 1 + 1e-12 (1 + d / n) covers the rounding of the two values that an entry of B takes.
     """
     step = n / (gamma * average_degree) * (1 + 1e-12 * (1 + average_degree / n))
-    return moved_by_an_edge(step, "sbm_weak_recovery")
+    return moved_by_an_edge(step)
 
 
 class Projected(NamedTuple):
@@ -52,7 +55,7 @@ class Projected(NamedTuple):
     def released(self, terms: Terms, sensitivity: float, eta_max: float) -> Release:
         """The matrix with Gaussian noise above the diagonal."""
         return release_symmetric(
-            terms,
+            replace(terms, proof=MOVED),
             self.matrix,
             sensitivity_frobenius=sensitivity,
             eta_max=eta_max,

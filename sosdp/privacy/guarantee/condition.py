@@ -144,6 +144,19 @@ def resting_on(basis: str, text: str) -> str:
     return Claim(f"heuristic: {text} (nobody checked this)")
 
 
+def given(text: str, basis: Any, made: type[Fact] = Fact) -> str:
+    """What is said of numbers or code that a mechanism is given: a fact where the basis is one, or is code of
+    this package; else a condition, assumed of every data set."""
+    module = "" if isinstance(basis, str) else str(getattr(basis, "__module__", ""))
+    if isinstance(basis, Fact) or module.partition(".")[0] in OURS:
+        return made(f"{text}: {basis}" if isinstance(basis, str) else text)
+    return Condition(f"condition: {text}", everywhere=True)
+
+
+OURS = ("sosdp", "problems", "certificates")
+"""The packages whose code is proven to do what it says."""
+
+
 def typed(kind: str, assumptions: tuple[str, ...]) -> tuple[str, ...]:
     """The sentences with a type each: of a conditional guarantee, whatever is not said to be a fact is a
     condition; of any other, whatever is not said to be a condition is a fact."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.arguments import integer, settle
-from sosdp.privacy.guarantee.condition import Condition, Kind, kind_of
+from sosdp.privacy.guarantee.condition import Condition, Kind, given, kind_of
 from sosdp.privacy.guarantee.evidence import proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import AcceptCurve, accept_profile
@@ -67,15 +67,23 @@ def pure_exponential(
     base = rational_base(epsilon, score.sensitivity)
     bits = terms.bits(keystream=False)
     rho = math.nextafter(sampler.concentrated(epsilon), math.inf)
-    promise = _of_score(terms, score).guarantee(*sampler.assumptions, epsilon=epsilon, rho=rho)
+    promise = _of_score(terms, score, sampler).guarantee(*sampler.assumptions, epsilon=epsilon, rho=rho)
     point = sampler.draw(score, score.on(data), base, top, bits)
     evidence = proven_by("exponential_mechanism", *sampler.laws(base))
     return terms.seal(lattice.value(point), promise, bits, evidence=evidence, public=_facts(score, sampler))
 
 
-def _of_score(terms: Terms, score: ScoreFunction) -> Terms:
-    """The terms of a release by a score, which knows what neighbours are and what is proven of it."""
-    return terms.proven_for(score.adjacency, "the sensitivity of this score").assuming(*score.assumptions)
+def _of_score(terms: Terms, score: ScoreFunction, sampler: Sampler) -> Terms:
+    """The terms of a release by a score, which knows what neighbours are and what is proven of it; what a
+    class of somebody else's says is a condition."""
+    said = (given(LEVELS, score), given(EXACTLY, sampler))
+    foreign = [text for text in said if isinstance(text, Condition)]
+    known = terms.proven_for(score.adjacency, "the sensitivity of this score")
+    return known.assuming(*score.assumptions, *foreign)
+
+
+LEVELS = "the levels of the score move by at most its sensitivity between neighbours"
+EXACTLY = "the sampler draws exactly its law, whatever the levels are"
 
 
 def _facts(score: ScoreFunction, sampler: Sampler) -> dict[str, Any]:
@@ -244,7 +252,7 @@ def truncated_exponential(
         )
     bits = terms.bits(keystream=False)
     statement = () if theorem is None else (Condition(f"condition: {theorem.statement}"),)
-    promise = _of_score(terms, score).guarantee(*statement)
+    promise = _of_score(terms, score, sampler).guarantee(*statement)
     levels = score.on(data)
     distance = _distance(plan, levels, theorem, score)
     value = None

@@ -22,7 +22,7 @@ import sosdp.privacy.randomness as noise
 from sosdp.model.gathering import gathering
 from sosdp.privacy.arguments import finite, nonnegative, positive, settle
 from sosdp.privacy.grid_gaussian import grid_gaussian
-from sosdp.privacy.guarantee.condition import Charged, Condition, Fact, held_for, resting_on
+from sosdp.privacy.guarantee.condition import Charged, Condition, Fact, given, held_for, resting_on
 from sosdp.privacy.guarantee.evidence import proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_down, float_up
@@ -233,8 +233,11 @@ class Fixed:
     fallback: npt.ArrayLike | float = 0.0
 
 
+ABOVE = Fact("half of the squared Frobenius distance lies above the diagonal")
+
+
 @gathering(Fixed, "known")
-@on_terms("projection.gaussian", needs="adjacency", takes="epsilon delta rho calibration backend")
+@on_terms("projection.gaussian", needs="adjacency", takes="epsilon delta rho calibration backend proof")
 def release_symmetric(
     terms: Terms,
     matrix: npt.ArrayLike,
@@ -249,7 +252,8 @@ def release_symmetric(
     """Release a symmetric matrix with a public diagonal by Gaussian noise above the diagonal.
 
     Args:
-        terms: epsilon and delta, or rho; with calibration "paper" pass the published sensitivity as well.
+        terms: epsilon and delta, or rho; with calibration "paper" pass the published sensitivity as well. The
+            proof is that of sensitivity and certificate; without one they are a condition of the release.
         matrix: (n, n) computed minimiser; only the entries above the diagonal are read.
         sensitivity_frobenius: proven bound on the Frobenius distance of the exact minimisers of neighbours.
         eta_max: public; certified Frobenius distance from the minimiser that every run has to reach.
@@ -287,9 +291,9 @@ def release_symmetric(
         raise ValueError("fallback must be a finite number, or a matrix of finite numbers")
     # NaN and None count as failed; nothing is raised, for that would tell about the data.
     failed = certified_eta is None or not certified_eta <= float_down(eta)
-    facts = _solver_assumptions(float(eta), float_up(exact), solver_complete)
+    facts = _solver_assumptions(terms.proof, float(eta), float_up(exact), solver_complete)
     vector = release_vector(
-        replace(terms, public={**terms.public, "n": n}).assuming(*facts),
+        replace(terms, public={**terms.public, "n": n}, proof=ABOVE).assuming(*facts),
         (substitute if failed else values)[upper],
         sensitivity=triangle,
         low=known.low,
@@ -310,7 +314,7 @@ def release_symmetric(
     return vector.postprocess(NoisyArray(counts, noisy.grid, noisy.scale))
 
 
-@on_terms("gaussian", needs="adjacency", takes="epsilon delta rho calibration backend")
+@on_terms("gaussian", needs="adjacency", takes="epsilon delta rho calibration backend proof")
 def release_vector(
     terms: Terms,
     values: npt.ArrayLike,
@@ -326,8 +330,9 @@ def release_vector(
         terms: as for `release_symmetric`.
         values: array of public shape; clipped to the public box [low, high], NaN replaced by its point
             nearest 0.
-        sensitivity: proven bound on the l2 distance between the arrays of neighbours. A `Fraction` is one of
-            exact numbers; a float has to include the error of the values, which is charged.
+        sensitivity: bound on the l2 distance between the arrays of neighbours; without a proof (`Terms`) a
+            condition of the release. A `Fraction` is one of exact numbers; a float has to include the error
+            of the values, which is charged.
 
     Raises:
         ValueError: public arguments out of range; never because of the entries.
@@ -336,9 +341,10 @@ def release_vector(
     low, high = float_down(Fraction(finite(low, "low"))), float_up(Fraction(finite(high, "high")))
     if low > high:
         raise ValueError(f"the public box needs low <= high, got [{low}, {high}]")
+    moved = float_up(positive(sensitivity, "sensitivity"))
     plan = grid_gaussian(
-        terms,
-        sensitivity=float_up(positive(sensitivity, "sensitivity")),
+        replace(terms, proof=""),
+        sensitivity=moved,
         count=array.size,
         largest=max(abs(low), abs(high)),
         law="discrete" if terms.backend == "opendp" else "rounded",
@@ -355,10 +361,10 @@ def release_vector(
         insecure_seed=None if bits else terms.insecure_seed,
     )
     basis = Fact if isinstance(sensitivity, Fraction) else Charged
-    facts = map(basis, plan.assumptions())
+    near = given(f"the arrays of neighbours are at most {moved!r} apart in l2", terms.proof, basis)
     return terms.seal(
         NoisyArray(noise.add(counts, drawn), plan.grid, plan.scale),
-        terms.guarantee(*facts),
+        terms.guarantee(near, *map(basis, plan.assumptions())),
         bits or noise.generator_assumption(terms.backend),
         evidence=proven_by("gaussian_release", *plan.laws()),
         private=private_diagnostics,
@@ -377,16 +383,20 @@ def reaching(distance: float, always: Fact | bool, otherwise: str = "") -> str:
     return resting_on(why, f"{text} on every data set{why and f': {why}'}")
 
 
-def _solver_assumptions(eta_max: float, sensitivity: float, solver_complete: Fact | bool) -> tuple[str, ...]:
+def _solver_assumptions(
+    proof: str, eta_max: float, sensitivity: float, solver_complete: Fact | bool
+) -> tuple[str, ...]:
     otherwise = (
         "; a run that does not releases a data-independent matrix with the same noise, and such data sets "
         "are outside the claim"
     )
     return (
-        Charged(
+        given(
             f"l2 (Frobenius) sensitivity of the exact minimiser at most {sensitivity!r}; certified solver "
             f"distance of {eta_max!r} charged twice; the certificate is evaluated in float64, its "
-            "rounding bounded and included"
+            "rounding bounded and included",
+            proof,
+            Charged,
         ),
         reaching(eta_max, solver_complete, otherwise),
     )

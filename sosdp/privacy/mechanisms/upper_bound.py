@@ -17,7 +17,7 @@ from fractions import Fraction
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.arguments import positive
-from sosdp.privacy.guarantee.condition import Condition
+from sosdp.privacy.guarantee.condition import Condition, given
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import tail_margin
 from sosdp.privacy.randomness import exact
@@ -86,7 +86,7 @@ def upper_bound_rule(
     )
 
 
-@on_terms("upper bound", needs="epsilon adjacency")
+@on_terms("upper bound", needs="epsilon adjacency", takes="proof")
 def release_upper_bound(
     terms: Terms,
     bracket: tuple[Real, Real] | None,
@@ -104,7 +104,8 @@ def release_upper_bound(
         terms: epsilon, and adjacency.
         bracket: private; certified lower and upper ends of the relaxation's value (floats or fractions), or
         None if the solver failed.
-        sensitivity: what the relaxation's exact value moves by between neighbours, proven.
+        sensitivity: what the relaxation's exact value moves by between neighbours; without a proof (`Terms`)
+            a condition of the release.
         gap: public; the width every bracket has to reach; charged. A wider one counts as none.
         largest: public; no data have a larger value.
         confidence: probability in [1/2, 1) that the released bound is valid.
@@ -131,13 +132,14 @@ def release_upper_bound(
     bits = terms.bits()
     noisy = rule.count(bracket) + exact.discrete_laplace(rule.units, bits) + rule.margin
     bound = calibrate.float_up(min(max(noisy, 0), rule.largest) * rule.grid)
+    moves = given(f"the exact value moves by at most {float(sensitivity):g} between neighbours", terms.proof)
     reached = Condition(
         f"condition: on every graph the solver certifies its value to within {float(rule.gap):g} (where it "
         "does not, the public largest value takes its place)"
     )
     return terms.seal(
         {"bound": bound, "confidence": rule.confidence},
-        terms.guarantee() if search_complete else terms.guarantee(reached),
+        terms.guarantee(moves, *([] if search_complete else [reached])),
         bits,
         public={
             "noise_scale": float(rule.units * rule.grid),

@@ -13,7 +13,7 @@ from typing import Any
 from sosdp.privacy.arguments import positive
 from sosdp.privacy.calibrate import one_of, range_rho
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
-from sosdp.privacy.guarantee.condition import Fact
+from sosdp.privacy.guarantee.condition import given
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_up
@@ -24,7 +24,7 @@ from sosdp.privacy.terms import Terms, on_terms
 LARGEST = 1 << 62
 
 
-@on_terms("noisy max", takes="adjacency", adjacency=ONE_RECORD_REPLACED)
+@on_terms("noisy max", takes="adjacency proof", adjacency=ONE_RECORD_REPLACED)
 def report_noisy_max(
     terms: Terms,
     scores: Sequence[Any],
@@ -42,7 +42,7 @@ def report_noisy_max(
     never worse on average, epsilon-DP, and (epsilon^2 / 2)-zCDP.
 
     Args:
-        terms: epsilon, and adjacency.
+        terms: epsilon, and adjacency; without a proof of the sensitivity it is a condition of the release.
         scores: one a candidate; their number is public.
         sensitivity: public bound on the change of any one score between neighbours.
         unit: public size of a whole unit; a fraction of the sensitivity loses nothing.
@@ -72,9 +72,10 @@ def report_noisy_max(
     else:
         chosen = exact.permute_and_flip(counted, rate, bits)
         rho = float_up(Fraction(epsilon) ** 2 / 2)
-    moves = Fact(
+    moves = given(
         f"no score changes by more than {float_up(bound)!r} between neighbours"
-        + (", and all change in the same direction" if monotone else "")
+        + (", and all change in the same direction" if monotone else ""),
+        terms.proof,
     )
     name = "exponential" if noise == "gumbel" else "permute and flip"
     return terms.seal(

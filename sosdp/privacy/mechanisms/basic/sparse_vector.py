@@ -12,7 +12,7 @@ from typing import Any
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.arguments import integer
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
-from sosdp.privacy.guarantee.condition import Fact
+from sosdp.privacy.guarantee.condition import given
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.ledger import OneProcess
 from sosdp.privacy.guarantee.release import Release
@@ -46,6 +46,7 @@ class SparseVector(OneProcess):
         epsilon: budget of the whole stream.
         positives: number of yes answers after which it is exhausted.
         monotone: between any two neighbours all queries change in the same direction.
+        proof: the `Fact` that the sensitivity holds; without it it is a condition of the guarantee.
 
     Attributes:
         guarantee: of everything it ever answers.
@@ -68,6 +69,7 @@ class SparseVector(OneProcess):
         positives: int = 1,
         monotone: bool = False,
         adjacency: str = ONE_RECORD_REPLACED,
+        proof: str = "",
         insecure_seed: int | None = None,
     ) -> None:
         epsilon = calibrate.check_epsilon(epsilon)
@@ -81,9 +83,10 @@ class SparseVector(OneProcess):
         )
         self._bits = terms.bits()
         self._noisy = integer(threshold, "threshold", -LARGEST) + exact.discrete_laplace(first, self._bits)
-        moves = Fact(
+        moves = given(
             f"no query changes by more than {sensitivity} between neighbours"
-            + (", and all in the same direction" if monotone else "")
+            + (", and all in the same direction" if monotone else ""),
+            proof,
         )
         self.guarantee = sealed(terms.guarantee(moves), self._bits)
 
@@ -106,7 +109,7 @@ class SparseVector(OneProcess):
         return above
 
 
-@on_terms("sparse vector", takes="adjacency", adjacency=ONE_RECORD_REPLACED)
+@on_terms("sparse vector", takes="adjacency proof", adjacency=ONE_RECORD_REPLACED)
 def above_threshold(
     terms: Terms,
     values: Iterable[Any],
@@ -128,6 +131,7 @@ def above_threshold(
         positives=positives,
         monotone=monotone,
         adjacency=terms.neighbours,
+        proof=terms.proof,
         insecure_seed=terms.insecure_seed,
     )
     result: list[int] = []

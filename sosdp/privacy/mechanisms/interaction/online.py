@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Any
 
 from sosdp.privacy.arguments import finite, integer, positive
-from sosdp.privacy.guarantee.condition import Condition
+from sosdp.privacy.guarantee.condition import Condition, given
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.ledger import OneProcess
 from sosdp.privacy.mechanisms.interaction.paid_rounds import PaidRounds
@@ -118,7 +118,8 @@ class OnlineInteraction(OneProcess):
     Args:
         rounds: noise scale and budget, `paid_rounds(...)`.
         threshold: T in units of a query's sensitivity, > 0; any value is private.
-        read: query -> its exact integer value; the only access to the data.
+        read: query -> its exact integer value; the only access to the data. That this moves by at most the
+            sensitivity that is asked with is a condition of the guarantee where it is not the library's.
         ledger: of the data handle.
         adjacency: what neighbours are; "one edge" style, one changed unit moves a query by its sensitivity.
         insecure_seed: tests only; voids the guarantee.
@@ -198,7 +199,10 @@ class OnlineInteraction(OneProcess):
         )
         promise = sealed(
             terms.guarantee(
-                epsilon=self.rounds.epsilon, delta=self.rounds.delta, renyi=self.rounds.renyi_curve()
+                given("no query moves by more than its sensitivity between neighbours", self._read),
+                epsilon=self.rounds.epsilon,
+                delta=self.rounds.delta,
+                renyi=self.rounds.renyi_curve(),
             ),
             self._bits,
         )

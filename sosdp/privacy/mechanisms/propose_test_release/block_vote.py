@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from sosdp.privacy.arguments import integer, positive
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED, Adjacency
-from sosdp.privacy.guarantee.condition import Fact
+from sosdp.privacy.guarantee.condition import given
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import LEFT_OUT, LONGEST, canonical, members, number
@@ -125,13 +125,14 @@ def vote_margin(votes: Sequence[Hashable]) -> tuple[Hashable, int]:
     return top[0][0], (top[0][1] - runner_up + 1) // 2
 
 
-@on_terms("vote", needs="epsilon delta", takes="adjacency", adjacency=ONE_RECORD_REPLACED)
+@on_terms("vote", needs="epsilon delta", takes="adjacency proof", adjacency=ONE_RECORD_REPLACED)
 def release_by_vote(terms: Terms, function: Callable[[Any], Any], records: Any, *, blocks: int) -> Release:
     """Run any function on disjoint blocks and release the result most blocks agree on, or nothing.
 
     Args:
         terms: epsilon, delta; neighbours differ in one record. Another unit, "one user (replace)", is covered
-            on the condition that it owns one record.
+            on the condition that it owns one record. proof: that the function uses its block alone; without
+            one that is a condition, too.
         function: as for `run_blocks`; returns a plain value (number, text, nested lists or arrays of such).
         records: n records, n public; `n // blocks` go to each block, the rest are unused.
         blocks: public number of blocks.
@@ -155,7 +156,10 @@ def release_by_vote(terms: Terms, function: Callable[[Any], Any], records: Any, 
     return terms.seal(
         winner if accepted else None,
         terms.guarantee(
-            Fact("the function uses nothing but its block and randomness of its own"), per="record"
+            given(
+                "the function uses nothing but its block and randomness of its own", terms.proof or function
+            ),
+            per="record",
         ),
         bits,
         evidence=proven_by("agreement", Law("acceptance curve", (Fraction(curve.epsilon), curve.delta))),
@@ -265,7 +269,7 @@ def agreement_rule(
 # Margins that are proven
 
 
-@on_terms("margin", needs="epsilon delta adjacency")
+@on_terms("margin", needs="epsilon delta adjacency", takes="proof")
 def release_with_margin(
     terms: Terms, value: Any, margin: Fraction | int | float | None, step: Fraction | int
 ) -> Release:
@@ -275,7 +279,7 @@ def release_with_margin(
     margins of at most c on both sides. The distance is ceil(margin / c).
 
     Args:
-        terms: epsilon, delta, adjacency.
+        terms: epsilon, delta, adjacency; without a proof of the margins they are a condition of the release.
         value: the answer (private until released), equal as a value wherever it is the same answer.
         margin: exact rational >= 0 or infinity; None (and NaN, what is below 0, and what is no number) means
             no answer, distance 0.
@@ -291,9 +295,10 @@ def release_with_margin(
     bits = terms.bits()
     distance = _distance(margin, bound, curve.length)
     accepted = curve.accepts(distance, bits)
-    moves = Fact(
+    moves = given(
         f"margins of neighbours with the same answer differ by at most {float(bound)!r}; where answers "
-        "differ, both are at most that"
+        "differ, both are at most that",
+        terms.proof,
     )
     return terms.seal(
         value if accepted else None,

@@ -23,7 +23,7 @@ from sosdp.model.gathering import gathering
 from sosdp.privacy.arguments import integer, positive
 from sosdp.privacy.calibrate import between
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
-from sosdp.privacy.guarantee.condition import Fact
+from sosdp.privacy.guarantee.condition import given
 from sosdp.privacy.guarantee.evidence import proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import add_up, float_near, float_up
@@ -280,7 +280,7 @@ def spread_of(spread: Fraction | float | None, clusters: int) -> Fraction:
 
 
 @gathering(Friendship, "friends")
-@on_terms("friends", needs="epsilon delta", takes="adjacency", adjacency=ONE_RECORD_REPLACED)
+@on_terms("friends", needs="epsilon delta", takes="adjacency proof", adjacency=ONE_RECORD_REPLACED)
 def release_by_friends(
     terms: Terms, results: Sequence[Any], clusters: int, dimension: int, *, friends: Friendship
 ) -> Release:
@@ -290,7 +290,8 @@ def release_by_friends(
         terms: epsilon and delta of the noise, discrete Gaussian, through zCDP; neighbours differ in one
             record, and other units are covered on the condition that they own one.
         results: what n blocks returned ((k, d) arrays or lists; anything else agrees with nobody). One
-            record of the data changes one entry (`run_blocks` in `block_vote.py`).
+            record of the data changes one entry (`run_blocks` in `block_vote.py`): without a proof (`Terms`)
+            a condition of the release.
         clusters, dimension: k and d, public.
         friends: the fields of `Friendship`, as keywords:
         radius: public distance within which every point of one result has one of a friend's; the points of a
@@ -320,7 +321,7 @@ def release_by_friends(
         results, clusters, dimension, friends=friends, rule=rule, rho=terms.concentrated, bits=bits
     )
     promise = terms.guarantee(
-        Fact("each result is a function of one block of records, and of randomness of its own"),
+        given("each result is a function of one block of records, and of randomness of its own", terms.proof),
         per="record",
         epsilon=add_up([rule.curve.epsilon, terms.epsilon or 0.0]),
         delta=add_up([float_up(rule.curve.delta), terms.delta or 0.0]),

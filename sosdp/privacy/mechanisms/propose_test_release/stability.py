@@ -23,7 +23,7 @@ import sosdp.privacy.calibrate as calibrate
 import sosdp.privacy.randomness as noise
 from sosdp.model.gathering import gathering
 from sosdp.privacy.arguments import nonnegative
-from sosdp.privacy.guarantee.condition import Charged, Condition
+from sosdp.privacy.guarantee.condition import Charged, Condition, given
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_up
@@ -37,6 +37,10 @@ DEFAULT_GRID = 2.0**-20
 SMALLEST_COIN = 1e-3
 """Least epsilon for an acceptance curve, whose list has about (2 / epsilon) log(1 / delta) entries."""
 
+MOVES = (
+    "the exact statistic moves by at most 1 between neighbours, and they share their answer as soon as that "
+    "of one of them is above 1"
+)
 _LARGEST_COUNT = 1 << 60
 _LARGEST_NOISE = 3 << 61
 
@@ -140,7 +144,7 @@ class Statistic:
 
 
 @gathering(Statistic, "plan")
-@on_terms("stability", needs="epsilon delta adjacency")
+@on_terms("stability", needs="epsilon delta adjacency", takes="proof")
 def release_if_stable(
     terms: Terms,
     value: Any,
@@ -152,7 +156,7 @@ def release_if_stable(
     """Release `value` if the statistic, with noise, is large enough; else release that nothing is released.
 
     Args:
-        terms: epsilon, delta in (0, 1/2], adjacency.
+        terms: epsilon, delta in (0, 1/2], adjacency; without a proof of (1) and (2) they are a condition.
         value: the certified answer (private until released); must be exactly equal, as a value, on data sets
             that share the answer (fix signs and order by a rule). Ignored where the statistic is None.
         statistic: computed value of f for this data set, within `error` of the truth, together with `value`;
@@ -201,7 +205,7 @@ def release_if_stable(
         )
     return terms.seal(
         value if accepted else None,
-        terms.guarantee(*_assumptions(rule, plan.search_complete)),
+        terms.guarantee(given(MOVES, terms.proof), *_assumptions(rule, plan.search_complete)),
         bits,
         evidence=proven_by("certificate_stability", law),
         public=shown,

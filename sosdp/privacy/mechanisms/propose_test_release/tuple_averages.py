@@ -24,7 +24,7 @@ from sosdp.privacy.arguments import finite, integer, settle
 from sosdp.privacy.calibrate import between, one_of, range_rho
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.composition import halting
-from sosdp.privacy.guarantee.condition import Condition, Fact, Kind
+from sosdp.privacy.guarantee.condition import Condition, Kind, given
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_down, float_up
@@ -51,7 +51,7 @@ MARGIN = 2
 AVERAGES = ("friends", "members", "center")
 
 CONDITION = Condition("at the chosen radius the h-score of the tuples is at most the reach of the test")
-OWN_BLOCK = Fact("each tuple is a function of one block of records, public facts and randomness of its own")
+OWN_BLOCK = "each tuple is a function of one block of records, public facts and randomness of its own"
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,10 @@ def tuple_budget(
     )
 
 
-def averages_guarantee(budget: TupleBudget, *, mechanism: str = "tuples") -> Guarantee:
+def averages_guarantee(budget: TupleBudget, basis: Any, *, mechanism: str = "tuples") -> Guarantee:
     """What radius, test, mean and the zCDP of what follows promise together: a function of public numbers.
+
+    basis: the code that makes a tuple of a block, or the `Fact` that each is one of its block (`given`).
 
     Raises:
         ValueError: a budget that does not add up.
@@ -172,7 +174,7 @@ def averages_guarantee(budget: TupleBudget, *, mechanism: str = "tuples") -> Gua
         adjacency=ONE_RECORD_REPLACED,
         mechanism=f"{mechanism} release",
     )
-    then = terms.guarantee(CONDITION, OWN_BLOCK, composition=parts)
+    then = terms.guarantee(CONDITION, given(OWN_BLOCK, basis), composition=parts)
     return halting(test, then, condition=CONDITION, kind=Kind.EXACT, mechanism=mechanism)
 
 
@@ -240,7 +242,7 @@ def radius_losses(scores: Sequence[int], n: int, budget: TupleBudget) -> list[in
     return [max(score, threshold - previous) for score, previous in zip(scores, before, strict=True)]
 
 
-@on_terms("tuples", needs="epsilon delta", adjacency=ONE_RECORD_REPLACED)
+@on_terms("tuples", needs="epsilon delta", takes="proof", adjacency=ONE_RECORD_REPLACED)
 def release_tuple_averages(
     terms: Terms,
     results: Sequence[Any],
@@ -257,7 +259,7 @@ def release_tuple_averages(
     Args:
         terms: epsilon and delta.
         results: n tuples, (k, d) arrays or lists in any order of their points; anything else agrees with
-            nobody. One record of the data changes one entry.
+            nobody. One record of the data changes one entry: without a proof (`Terms`) a condition.
         clusters, dimension: k and d, public.
         grid: public radii.
         plateau, failure: all but `plateau` tuples that agree with all but `plateau` pass, except with about
@@ -278,7 +280,7 @@ def release_tuple_averages(
     """
     clusters, dimension = integer(clusters, "clusters"), integer(dimension, "dimension")
     budget = tuple_budget(*terms.approximate, plateau=integer(plateau, "plateau", 0), failure=failure)
-    guarantee = averages_guarantee(budget, mechanism=terms.mechanism)
+    guarantee = averages_guarantee(budget, terms.proof, mechanism=terms.mechanism)
     bits = terms.bits()
     drawn = draw_averages(results, clusters, dimension, grid, budget, bits, average=average)
     value = {
