@@ -74,10 +74,10 @@ def test_scores_samplers_and_readers_of_a_user_are_conditions():
     assert interaction(len).guarantee.conditions and not interaction(KMEANS).guarantee.conditions
 
 
-TOLD = "noisy max/above threshold/vector/symmetric/stable/vote/margin/friends/tuples/upper bound"
+CLAIMS = "noisy max/above threshold/vector/symmetric/stable/vote/margin/friends/tuples/upper bound"
 
 
-@pytest.mark.parametrize("name", TOLD.split("/"))
+@pytest.mark.parametrize("name", CLAIMS.split("/"))
 def test_numbers_that_nobody_proved_are_conditions(name):
     """Of the recorded releases, which have seeds: what they would be without."""
     assert any(text.everywhere for text in MECHANISMS[name]().guarantee.conditions)
@@ -95,9 +95,9 @@ class OwnQuery(cuts.CutQuery):
 
 def test_queries_of_a_user_are_not_asked():
     query = OwnQuery(24, [0], [1])
-    asked = cuts.QueryRelease(1.0, 1e-6).fit(GRAPH)
+    release = cuts.QueryRelease(1.0, 1e-6).fit(GRAPH)
     refuse(
-        (lambda: asked.answer(query), "got OwnQuery", TypeError),
+        (lambda: release.answer(query), "got OwnQuery", TypeError),
         (lambda: cuts.OfflineRelease(1.0, queries=[query]).fit(GRAPH), "got OwnQuery", TypeError),
     )
-    assert asked.answer(cuts.CutQuery(24, [0], [1])).remaining <= 20
+    assert release.answer(cuts.CutQuery(24, [0], [1])).remaining <= 20
