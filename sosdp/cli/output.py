@@ -8,8 +8,9 @@ import json
 import math
 import os
 import sys
+import warnings
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sosdp.write import keep, write_whole
@@ -97,7 +98,7 @@ def write_out(text: str) -> None:
     except BrokenPipeError:
         raise
     except (OSError, ValueError, AttributeError) as error:  # no space; closed; none at all
-        reason = said(error)
+        reason = said(error) if sys.stdout else "closed"
     if reason:
         silence_stdout()
         raise OutputLost(f"standard output: {reason}")
@@ -153,21 +154,17 @@ def publish(arguments: Namespace, release: Mapping[str, Any], fields: Callable[[
 
 
 LARGE_EPSILON = 20.0
-LARGE_DELTA = 1e-3
 
 
 def surprising(release: Mapping[str, Any]) -> str:
     """What of the public numbers of a release is unusual, in one line; "" if nothing."""
+    from sosdp.privacy.calibrate import large_delta
+
     epsilon, delta = (release["guarantee"].get(name) or 0.0 for name in ("epsilon", "delta"))
     n = release["public"].get("n")
-    warnings = []
-    if epsilon > LARGE_EPSILON:
-        warnings.append(f"epsilon = {epsilon:g} promises almost nothing (it is usually at most 10)")
-    few = n if isinstance(n, int) and n > 0 else 1
-    if delta > LARGE_DELTA or (few > 1 and delta * few * few > 1):
-        over = f"1/n^2 = {1 / few**2:.2g}" if delta <= LARGE_DELTA else f"{LARGE_DELTA:g}"
-        warnings.append(f"delta = {delta:g} is above {over}: some person's record may be shown")
-    return "; ".join(warnings)
+    large = f"epsilon = {epsilon:g} promises almost nothing (it is usually at most 10)"
+    lines = [large if epsilon > LARGE_EPSILON else "", large_delta(delta, n if isinstance(n, int) else 1)]
+    return "; ".join(filter(None, lines))
 
 
 def check_out(arguments: Namespace) -> None:
@@ -201,6 +198,31 @@ def aligned(fields: Fields) -> str:
     return "\n".join(out) + "\n"
 
 
+def columned(rows: Iterable[Sequence[Any]], widest: int = 90) -> str:
+    """Rows of cells as aligned lines; columns beyond so many characters follow below, each part with the
+    first column."""
+    columns = list(zip(*([cell(entry) for entry in row] for row in rows), strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    columns = [tuple(text.rjust(width) for text in column) for column, width in zip(columns, widths)]
+    parts, used = [[columns[0]]], widths[0]
+    for column, width in zip(columns[1:], widths[1:], strict=True):
+        if used + 2 + width > widest and len(parts[-1]) > 1:
+            parts.append([columns[0]])
+            used = widths[0]
+        parts[-1].append(column)
+        used += 2 + width
+    return "\n".join("  ".join(line) for part in parts for line in zip(*part, strict=True))
+
+
+def cell(value: Any) -> str:
+    """A value of a table: numbers in six digits, ends of a bin, nothing for None."""
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return " to ".join(map(cell, value))
+    return f"{value + 0.0:.6g}" if isinstance(value, float) else str(value)
+
+
 @contextlib.contextmanager
 def quiet_stdout() -> Iterator[None]:
     """Send whatever libraries print, from Python or from C, to standard error while a command computes."""
@@ -231,7 +253,7 @@ def fitting(arguments: Namespace) -> Iterator[None]:
     """
     problem = ""
     try:
-        with quiet_stdout():
+        with quiet_stdout(), warnings.catch_warnings(action="ignore"):  # of a release `surprising` tells
             yield
     except (ValueError, TypeError) as error:
         about_graph = type(error).__name__ == "GraphInputError"

@@ -14,7 +14,17 @@ from dataclasses import dataclass, field
 from inspect import Parameter
 from typing import Any
 
-from sosdp.cli.output import Fields, InputError, check_out, fitting, plain, promise_fields, publish
+from sosdp.cli.output import (
+    Fields,
+    InputError,
+    cell,
+    check_out,
+    columned,
+    fitting,
+    plain,
+    promise_fields,
+    publish,
+)
 from sosdp.cli.tables import FORM, TARGETED, given_table
 from sosdp.model.option_names import did_you_mean
 
@@ -265,11 +275,11 @@ def fields(name: str, release: dict[str, Any], advice: str) -> Fields:
         result["released"] = UNTOUCHED if release["guarantee"]["epsilon"] == 0 else DECLINED
         value = {}
     result |= {"advice": advice or public.get("advice"), "reads": public.get("reads")}
-    names = public.get("columns")
-    if names is not None and name not in TARGETED:
-        result["columns"] = ", ".join(f"{k}:{n}" if name == "mrf" else n for k, n in enumerate(names))
-    printers = {"sbm": _labels, "mrf": _field, "pca": _components} | dict.fromkeys(TARGETED, _coefficients)
-    return {**result, **(printers.get(name, _numbers)(value, public) if value else {})}
+    if name == "mrf" and "columns" in public:
+        result["columns"] = ", ".join(f"{k}:{column}" for k, column in enumerate(public["columns"]))
+    printers = {"sbm": _labels, "mrf": _field, "pca": _components, "gaussian": _moments}
+    printers |= dict.fromkeys(TARGETED, _coefficients) | dict.fromkeys(("gmm", "tuples"), _centers)
+    return {**result, **(printers[name](value, public) if value else {})}
 
 
 def _labels(value: dict[str, Any], public: dict[str, Any]) -> Fields:
@@ -298,53 +308,58 @@ def _rows(rows: list[list[float]]) -> str:
 
 
 def _coefficients(value: dict[str, Any], public: dict[str, Any]) -> Fields:
-    lines = []
-    for name, coefficient in value["coefficients"].items():
-        pair = value["interval"][name]
-        ends = "no interval" if pair is None else f"[{pair[0]:.6g}, {pair[1]:.6g}]"
-        lines.append(f"{name} {coefficient:.6g} {ends}")
+    lines = [
+        [name, coefficient, *(value["interval"][name] or (None, None))]
+        for name, coefficient in value["coefficients"].items()
+    ]
     return {
-        "coefficients": "\n".join(lines),
-        "intercept": f"{value['intercept']:.6g}",
+        "coefficients": columned([["column", "coefficient", "low", "high"], *lines]),
+        "intercept": cell(value["intercept"]),
         "r2": f"{value['r2']:.4g}" if "r2" in value else None,
-        "residual": f"{value['residual_deviation']:.6g}" if "r2" in value else None,
+        "residual": cell(value["residual_deviation"]) if "r2" in value else None,
         **{name: ", ".join(value[name]) for name in ("left_out", "unseen") if value[name]},
     }
 
 
 def _components(value: dict[str, Any], public: dict[str, Any]) -> Fields:
-    columns = (value[name] for name in ("components", "explained_variance", "angle", "told_apart"))
-    lines = [
-        _rows([row])
-        + f"  variance {size:.4g}  angle {angle:.2g}"
-        + ("" if separate else "  not separated from its neighbours")
-        for row, size, angle, separate in zip(*columns, strict=True)
-    ]
-    return {"covariances": public["covariance"], "components": "\n".join(lines)}
+    separate = ["yes" if separated else "no" for separated in value["told_apart"]]  # from its neighbours
+    parts = (*zip(*value["components"], strict=True), value["explained_variance"], value["angle"], separate)
+    ends = ("variance", "angle", "separate")
+    lines = [[name, *row] for name, row in zip((*_columns(public), *ends), parts, strict=True)]
+    return {"covariances": public["covariance"], "components": columned(lines)}
 
 
-def _numbers(value: dict[str, Any], public: dict[str, Any]) -> Fields:
-    """Of means, covariances and centres: every part by its name."""
-    result: dict[str, str | None] = {}
-    names, estimates = public.get("columns"), public.get("estimates")
+def _columns(public: dict[str, Any]) -> list[str]:
+    """Names of the columns, or their numbers."""
+    return public.get("columns") or [str(k) for k in range(public["dimension"])]
+
+
+def _centers(value: dict[str, Any], public: dict[str, Any]) -> Fields:
+    rows = [[share, *centre] for share, centre in zip(value["weights"], value["centers"], strict=True)]
+    return {"centers": columned([["weight", *_columns(public)], *rows])}
+
+
+def _moments(value: dict[str, Any], public: dict[str, Any]) -> Fields:
+    """Means, a line a column, with what is said of it; covariances; every other part by its name."""
+    result, names = dict[str, str | None](), _columns(public)
     for name in ("mostly_one_value", "skewed", "at_bounds"):  # indices of columns
         if name in value:
-            value[name] = [", ".join(str(k) if names is None else names[k] for k in value[name])]
-    if estimates is not None and "mean" in value:
-        known = estimates[0] if len(set(estimates)) == 1 else "mean"
-        value = {known if name == "mean" else name: numbers for name, numbers in value.items()}
+            value[name] = ", ".join(names[k] for k in value[name])
+    if "mean" in value:
+        estimates = public.get("estimates") or ["mean"] * len(names)
         if set(estimates) != {"mean"}:
-            said = ", ".join(estimates) if known == "mean" else known
-            result["estimates"] = (
-                f"{said}; where columns are skewed not the mean of all rows, nor its interval"
-            )
+            warning = "where columns are skewed not the mean of all rows, nor its interval"
+            result["estimates"] = f"{', '.join(dict.fromkeys(estimates))}; {warning}"
+        ends = [pair or (None, None) for pair in value.pop("interval", [])]
+        alike = len(set(estimates)) == 1
+        parts = {estimates[0] if alike else "estimate": value.pop("mean")}
+        parts |= {"low": [low for low, _ in ends], "high": [end for _, end in ends]}
+        if isinstance(value.get("clipped_share"), list):
+            parts["clipped share"] = value.pop("clipped_share")
+        parts["estimates"] = [] if alike else estimates
+        lines = zip(names, *filter(None, parts.values()), strict=True)
+        result["mean"] = columned([["column", *(name for name, part in parts.items() if part)], *lines])
     if "covariance" in value:
-        result["covariances"] = public["covariance"]
-    for name, given in value.items():
-        numbers = given if isinstance(given, list) else [str(given) if isinstance(given, bool) else given]
-        rows = numbers if numbers and (numbers[0] is None or isinstance(numbers[0], list)) else [numbers]
-        result[name] = "\n".join(
-            "none" if row is None else " ".join(x if isinstance(x, str) else f"{x:.6g}" for x in row)
-            for row in rows
-        )
-    return result
+        rows = [[name, *row] for name, row in zip(names, value.pop("covariance"), strict=True)]
+        result |= {"covariances": public["covariance"], "covariance": columned([["", *names], *rows])}
+    return result | {name: cell(part) for name, part in value.items()}

@@ -6,7 +6,17 @@ import re
 from argparse import Namespace
 from typing import Any
 
-from sosdp.cli.output import Fields, InputError, fitting, one_line, promise_fields, publish
+from sosdp.cli.output import (
+    Fields,
+    InputError,
+    cell,
+    columned,
+    fitting,
+    one_line,
+    promise_fields,
+    publish,
+    warn,
+)
 from sosdp.cli.tables import given_schema
 from sosdp.privacy.calibrate import check_delta
 from sosdp.privacy.files import InputFileError
@@ -43,6 +53,8 @@ def run(arguments: Namespace) -> int:
         problem = f"sosdp private {arguments.name}: {one_line(error)}"
     if problem:
         raise InputError(problem)
+    if arguments.delta is not None and not release.guarantee.delta:
+        warn("--delta: not needed here, and not spent")
     described = _described if arguments.name == "synthetic" else lambda *_: {}
     return publish(
         arguments, release.to_dict(), lambda: _fields(release, described(question, arguments, release))
@@ -63,9 +75,7 @@ def _question(arguments: Namespace, schema: Schema) -> Query:
         insecure_seed=arguments.insecure_seed,
     )
     if arguments.by is not None:
-        if schema.column(arguments.by).type != "category":
-            raise SchemaError(f"--by: column {arguments.by!r} has no categories")
-        question = question.by(arguments.by)
+        question = question.by(schema.column(arguments.by).name)
     if name == "synthetic":
         return question
     if name == "quantile":
@@ -124,7 +134,7 @@ def _bins(arguments: Namespace) -> Any:
 
 def _fields(release: Release, described: Fields) -> Fields:
     confidence, bounds = (release.public.get(name) for name in ("confidence", "bounds"))
-    listed = [f"{name}: {_text(ends)}" for name, ends in (bounds or {}).items()]
+    listed = [f"{name}: {cell(ends)}" for name, ends in (bounds or {}).items()]
     reads = [f"{name}: {form}" for name, form in release.public.get("reads", {}).items()]
     rows, most = release.value["rows"], FEW if described else SHOWN
     return {
@@ -135,25 +145,15 @@ def _fields(release: Release, described: Fields) -> Fields:
         if confidence is None
         else f"{confidence:.0%}, for the noise, of this table's entries",
         **described,
-        "value": "\n".join(_lines(release, most)),
+        "value": _lines(release, most),
         "shown": None if len(rows) <= most else f"{most} rows of {len(rows)} (all of them: --json)",
     }
 
 
-def _lines(release: Release, most: int) -> list[str]:
+def _lines(release: Release, most: int) -> str:
     """The first rows as lines, aligned; columns without entries, or with what was asked, are left out."""
     rows = readable(release.value["rows"], release.public)[:most]  # what a bin holds is said by the next one
     alone = {"column", "statistic"} if len(release.public.get("statistics", ())) == 1 else set()
     names = [name for name in rows[0] if any(row[name] is not None for row in rows)] if rows else []
     names = [name for name in names if name not in alone]
-    table = [names, *([_text(row[name]) for name in names] for row in rows)]
-    widths = [max(len(line[place]) for line in table) for place in range(len(names))]
-    return ["  ".join(f"{text:>{w}}" for text, w in zip(line, widths, strict=True)) for line in table]
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, list):
-        return " to ".join(map(_text, value))
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return columned([names, *([row[name] for name in names] for row in rows)]) if names else ""

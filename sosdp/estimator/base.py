@@ -17,6 +17,7 @@ from sosdp.estimator.parameters import Parameters
 from sosdp.estimator.planner import Forecasts, Outlook, outlook
 from sosdp.estimator.records import as_records, column_names
 from sosdp.privacy.arguments import integer
+from sosdp.privacy.calibrate import large_delta
 from sosdp.privacy.guarantee.condition import Condition
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED, Guarantee
 from sosdp.privacy.guarantee.release import Release
@@ -77,6 +78,8 @@ class ReleasingEstimator(FitFirst, Parameters, ABC):
                 of what a record holds. What was fitted before then stands as it was, with its guarantee.
         """
         self._check_parameters()
+        if large := large_delta(float(getattr(self, "delta", None) or 0.0)):
+            warnings.warn(large, stacklevel=2)
         given = conditions_before(self)
         before = dict(vars(self))
         try:

@@ -6,8 +6,10 @@ file, the key and the reason. The format is described in docs/algebra.md.
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -62,8 +64,8 @@ class ProblemFileError(ValueError):
 
 
 def load_problem(source: str | os.PathLike[str] | Mapping[str, Any]) -> Problem:
-    """Load a problem from a file ("-": standard input), or from a dictionary of the same form, in time linear
-    in its size.
+    """Load a problem from a file ("-": standard input; .gz: compressed by gzip), or from a dictionary of the
+    same form, in time linear in its size.
 
     ProblemFileError for anything unreadable or malformed.
     """
@@ -72,24 +74,22 @@ def load_problem(source: str | os.PathLike[str] | Mapping[str, Any]) -> Problem:
     path, loader = Path(source), _Loader(str(source))
     with loader.at(""):
         try:
-            streamed = loader.file == "-"
-            with open(0 if streamed else path, encoding="utf-8-sig", closefd=not streamed) as file:
-                data = _read_json(file.read())
-        except OSError as error:
-            raise ParseError(f"cannot be read: {error.strerror or error}") from None
+            with open(0, "rb", closefd=False) if loader.file == "-" else open(path, "rb") as file:
+                held = gzip.decompress(file.read()) if path.suffix == ".gz" else file.read()
+            data = _read_json(held.decode("utf-8-sig"))
+        except (OSError, EOFError, zlib.error) as error:  # the last two: cut short, or damaged, in gzip
+            raise ParseError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
         except UnicodeDecodeError:
             raise ParseError("is not UTF-8 text") from None
         except RecursionError:
             raise ParseError("is nested too deeply") from None
         except json.JSONDecodeError as error:
-            raise ParseError(
-                f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
-            ) from None
+            raise ParseError(f"is not JSON: {error.msg}, line {error.lineno}, column {error.colno}") from None
         except ParseError:
             raise
         except ValueError as error:  # a zero byte in the name
             raise ParseError(f"cannot be read: {error}") from None
-    return loader.problem(data, path.name.removesuffix(".json").removesuffix(".sos"))
+    return loader.problem(data, path.name.removesuffix(".gz").removesuffix(".json").removesuffix(".sos"))
 
 
 def _read_json(text: str) -> Any:

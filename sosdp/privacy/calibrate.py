@@ -61,6 +61,16 @@ def check_delta(delta: Any) -> float:
     return number
 
 
+LARGE_DELTA = 1e-3
+
+
+def large_delta(delta: float, n: int = 1) -> str:
+    """What a delta promises too little of, in a line; "" for one below `LARGE_DELTA` and, of n > 1 records,
+    1/n^2."""
+    most = min(LARGE_DELTA, 1 / n**2 if n > 1 else 1.0)
+    return f"delta = {delta:g} is above {most:.2g}: some person's record may be shown" if delta > most else ""
+
+
 def check_positive(value: Any, name: str, *, zero: bool = False) -> float:
     """`value` as a finite float > 0 (>= 0 with `zero`), rounded down.
 

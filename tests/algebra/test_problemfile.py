@@ -1,5 +1,6 @@
 """Problem files: all published cases, round trips, and one line for everything that is wrong."""
 
+import gzip
 import json
 import pickle
 import random
@@ -288,6 +289,12 @@ def test_files_that_cannot_be_opened(tmp_path):
     binary = tmp_path / "b.sos.json"
     binary.write_bytes(b"\xff\xfe\x00")
     refuse((lambda: load_problem(str(binary)), "UTF-8", ProblemFileError))
+    packed, whole = tmp_path / "p.sos.json.gz", gzip.compress(json.dumps(GOOD).encode())
+    packed.write_bytes(whole)
+    assert load_problem(packed).variables == load_problem(GOOD).variables and load_problem(packed).name == "p"
+    for wrong in (whole[:-20], whole[:12] + bytes(20) + whole[32:], whole[10:]):
+        packed.write_bytes(wrong)
+        refuse((lambda: load_problem(packed), "cannot be read: ", ProblemFileError))
 
 
 def test_decimals_are_read_exactly(tmp_path):

@@ -11,6 +11,7 @@ import pytest
 
 from sosdp import write
 from sosdp.cli import main
+from sosdp.cli.output import columned
 from sosdp.write import write_whole
 from tests.refusals import refuse
 
@@ -97,3 +98,11 @@ def test_a_release_whose_file_is_refused_is_kept_elsewhere(tmp_path, monkeypatch
     monkeypatch.setattr(write.tempfile, "mkstemp", fails)
     assert main([*PRIVATE, "--json", "--out", str(tmp_path / "r.json")]) == 2
     assert "the release is lost" in capsys.readouterr().err
+
+
+def test_columns_that_do_not_fit_follow_below():
+    assert columned(
+        [["", "first", "b"], ["x", -0.0, None], ["long", 1e-9, [1.5, 2]]], widest=14
+    ) == "\n".join(
+        ["      first", "   x      0", "long  1e-09", "             b", "   x          ", "long  1.5 to 2"]
+    )

@@ -6,8 +6,10 @@ import json
 import os
 import shlex
 
+import numpy as np
 import pytest
 
+from problems.gaussian import PrivateMean
 from sosdp.cli import main
 from sosdp.cli.output import surprising
 from sosdp.privacy import Table
@@ -200,6 +202,11 @@ def test_warnings_are_one_line_about_public_numbers(files, capsys):
     options = ("--epsilon", 1, "--delta", 0.5, "--columns", 1, "--estimate", "mean", "--radius", 5)
     code, _, err = run(capsys, "gaussian", "g.csv", *options, "--json")
     assert code == 0 and err.count("\n") == 1 and "delta" in err
+    options = ("t.csv", "--schema", "s.json", "--epsilon", 1)
+    code, out, err = run(capsys, "count", *options, "--delta", 1e-6)
+    assert code == 0 and "delta = 0" in out and err == "--delta: not needed here, and not spent\n"
+    with pytest.warns(UserWarning, match="delta = 0.5 is above 0.001"):
+        PrivateMean(1.0, delta=0.5, bounds=None, contamination=0.0).fit(np.eye(2000, 1))
     for delta, n, warned in ((1e-4, 200, True), (1e-6, 200, False), (1e-4, None, False), (0.1, None, True)):
         assert bool(surprising({"guarantee": {"epsilon": 1, "delta": delta}, "public": {"n": n}})) == warned
 

@@ -388,9 +388,9 @@ def test_shares_logarithms_and_names_from_the_shell(people, capsys, complaint):
     assert 20_000 < middle < 24_500 and abs(share - 0.2) < 0.05
     assert release["public"]["estimates"][0].startswith("exp(") and "at_bounds" not in release["value"]
     code, out, _ = _run(capsys, *ask, "--columns", "salary", "--bounds", "1:1e7", "--contamination", "0.05")
-    assert code == 0 and "folded mean " in out and "columns " in out and "salary" in out
+    assert code == 0 and "folded mean;" in out and "column  folded mean      low" in out
     code, out, _ = _run(capsys, *ask, "--columns", "smoker", "--method", "median", "--bounds", "0:1")
-    assert code == 0 and "\nmedian " in out
+    assert code == 0 and "  median;" in out and "column  median" in out
     wrong = [
         (["--log", "wage"], "--log: wage: no such column; there are: salary, smoker"),
         (["--estimate", "covariance", "--log", "salary"], "only --estimate mean has it"),

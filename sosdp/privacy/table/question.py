@@ -275,9 +275,10 @@ def groups(schema: Schema, name: str, keys: Iterable[Any] | None) -> Groups:
     if column is None:
         return Groups(name, listed, listed)
     if column.type != "category":
+        held, values = ("booleans", '["true", "false"]') if column.truths else (f"{column.type}s", "[...]")
         raise SchemaError(
-            f"column {name!r} holds {column.type}s: groups need a column of categories; in the schema say "
-            '{"type": "category", "values": [...]} of it'
+            f"column {name!r} holds {held}: groups need a column of categories; in the schema say "
+            f'{{"type": "category", "values": {values}}} of it'
         )
     foreign = [key for key in listed or () if key not in column.values]
     if foreign:
