@@ -11,10 +11,9 @@ import pytest
 from problems.gaussian import PrivateCovariance, PrivateGaussian, budgets, covariances, pure, whitening
 from problems.gaussian.budgets import checked_budget
 from problems.gaussian.columns import public_columns
-from problems.gaussian.frame import Frame
 from problems.gaussian.planning import MeanTask, Plan
 from sosdp.privacy.mechanisms.integer_queries import IntegerQueries, order_price
-from tests.gaussian.test_pipelines import OthersMoved, Transcript, loss, transcripts, worst_loss
+from tests.gaussian.test_pipelines import Transcript, loss, worst_loss
 from tests.refusals import each, refuse
 
 HOSTILE = [0.0, -0.0, 5e-324, 1e-300, 1.0, -2.0, 1e308, -math.inf, math.nan, 2.0**100]
@@ -85,50 +84,6 @@ def test_three_records_and_all_neighbours(monkeypatch, bounds, d, mean, contamin
         warnings.simplefilter("error")
         result = worst_loss(whitened(columns, task, mean, pure), tables(d)[:: 1 if d == 1 else 2], neighbours)
     assert 0 < result <= (2.0 if pure else 0.5) + 1e-9
-
-
-@pytest.mark.parametrize(("own", "keeps"), [(True, True), (False, False)])
-def test_rows_that_look_at_each_other_are_caught(monkeypatch, own, keeps):
-    """Rows at the edge of the ball by their own sign keep the promise; by the first row's they break it."""
-    monkeypatch.setattr(budgets, "IntegerQueries", Transcript)
-    public = Frame(np.zeros(1), np.ones(1), np.zeros(1, dtype=bool))
-    monkeypatch.setattr(covariances, "release_frame", lambda *_: public)
-
-    def edge(y, unit):
-        """Rows along the axes, by the place of their own record, or of the first."""
-        up = y[:, 0] >= 0 if own else np.full(len(y), y[0, 0] >= 0)
-        return np.column_stack([up, ~up]).astype(np.int64) * whitening.UNITS
-
-    monkeypatch.setattr(whitening, "integers", edge)
-    columns = public_columns((-4.0, 4.0), False, 1)
-    run = whitened(columns, MeanTask(3, 1, 0, True, 0.0, 0.0), True)
-    pairs = transcripts(run, [[-2.0], [1.0], [1.0]], [[2.0], [1.0], [1.0]])
-    if not keeps:
-        with pytest.raises(OthersMoved):
-            for pair in pairs:
-                loss(*pair)
-        return
-    ratios = [
-        loss([one], [two]) / float(one[1])
-        for pair in pairs
-        for one, two in zip(*pair, strict=True)
-        if one[0] == "squares"
-    ]
-    assert max(ratios) == pytest.approx(1.0, abs=1e-9)
-
-
-def test_squares_of_all_small_rows_are_within_their_noise():
-    """P5 on every pair of integer rows of a ball: what the noise of the squares is made for."""
-    for d, bound in ((1, 5), (2, 4), (3, 2)):
-        rows = [
-            np.array(k)
-            for k in itertools.product(range(-bound, bound + 1), repeat=d)
-            if np.dot(k, k) <= bound**2
-        ]
-        outer = np.array([np.outer(k, k).reshape(-1) for k in rows])
-        squared = ((outer[:, None] - outer[None]) ** 2).sum(axis=2)
-        allowed = (2 if d > 1 else 1) * bound**4
-        assert squared.max() == allowed
 
 
 def test_the_pure_road_on_four_records_and_all_neighbours(monkeypatch):

@@ -28,8 +28,7 @@ from problems.gaussian.likelihood import Likelihood, Logistic, Poisson
 from problems.gaussian.planning import MeanTask
 from problems.gaussian.regression_planning import ROUNDS, most_held, plan_regression
 from problems.gaussian.whitening import radius_price
-from tests.gaussian.test_pipelines import OthersMoved, loss, transcripts
-from tests.gaussian.test_regression import LAST, replayed, run_on
+from tests.gaussian.test_regression import LAST, replayed
 from tests.refusals import each, refuse
 
 FAMILIES = (Logistic(), Poisson())
@@ -57,22 +56,6 @@ def test_every_neighbour_of_small_tables(recorded, family, bounds, contamination
         assert sum(wanted.count(noisy) for noisy in ("sum", "vector")) >= len(ROUNDS) + (kind != "ball")
         assert wanted.count("order") > family.questions
     assert LAST[kind] <= {question for run in kinds for question in run}
-
-
-def test_residuals_that_look_at_the_first_record_are_caught(recorded, monkeypatch):
-    """Control: every residual is that of the first record."""
-    own = Logistic.residuals
-
-    def first(self, eta, y, k):
-        residuals, slope = own(self, eta, y, k)
-        return np.full_like(residuals, residuals[0]), slope
-
-    monkeypatch.setattr(Logistic, "residuals", first)
-    table = [[0.0, 1.0], [1.0, 0.0], [2.0, 0.0]]
-    facts = public_facts(Logistic(), [None]), 0.0, "ball", partial(likelihood.likelihood, Logistic())
-    with pytest.raises(OthersMoved):
-        for pair in transcripts(lambda rows: run_on(rows, *facts), table, [[0.0, 0.0], *table[1:]]):
-            loss(*pair)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

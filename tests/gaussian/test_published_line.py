@@ -48,25 +48,6 @@ def test_it_is_the_packing_score(task):
         assert result.low * 64 - 1e-3 <= level <= result.high * 64 + 1 + 1e-3
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("count", [Fraction(1, 2), Fraction(3, 2), Fraction(2)])
-def test_what_is_given_up_is_optimal_to_the_digit(count):
-    """Against a fine scan of how the count is divided between both ends: just above its least, and below."""
-    generator = np.random.default_rng(11)
-    T = float(count)
-    for _ in range(12):
-        records = np.sort(generator.integers(-6, 7, size=5)).astype(float)
-        least = math.inf
-        for left in np.linspace(0, T, 6001):
-            kept = 1 - np.clip(left - np.arange(5), 0, 1) - np.clip(T - left - np.arange(5)[::-1], 0, 1)
-            least = min(least, kept @ records**2 + (kept @ records) ** 2 / T)
-        if least < 0.1:
-            continue
-        for factor, enough in ((1 + 1e-6, True), (1 - 2e-6, False)):
-            score = LineScore(Candidates("mean"), 5, Fraction(least / 5 * factor))
-            assert score.given_up(records, Fraction(0), count) == enough
-
-
 def test_the_extremal_example_exactly():
     records, lam, c = extremal_example(20, 2)
     score = LineScore(Candidates("mean"), 20, Fraction(lam), quantum=Fraction(1))
@@ -268,20 +249,6 @@ def test_a_location_and_a_variance_far_away():
         None,
         pytest.approx(0, abs=1),
     )
-
-
-@pytest.mark.slow
-def test_a_gaussian_far_away_and_by_the_new_design():
-    from problems.gaussian import PrivateGaussian
-
-    generator = np.random.default_rng(2)
-    records = 1e7 + 300 * generator.normal(size=2200)
-    result = truncated.published_gaussian(records, 16.0, 1e-3)
-    assert result.value["mean"] == pytest.approx(1e7, abs=90)
-    assert result.value["variance"] == pytest.approx(9e4, rel=0.3)
-    ours = PrivateGaussian(16.0, delta=1e-3, bounds=None, contamination=0.05).fit(records[:, None])
-    assert ours.mean_[0] == pytest.approx(1e7, abs=30)
-    assert ours.covariance_[0, 0] == pytest.approx(result.value["variance"], rel=0.3)
 
 
 def test_numbers_of_numpy_do_not_overflow():

@@ -8,7 +8,6 @@ import scipy.sparse as sp
 
 from sosdp.conic.clarabel import solve_quietly
 from sosdp.conic.program import Cones, ConicProgram
-from sosdp.structured import packing
 from tests.refusals import refuse
 
 
@@ -54,16 +53,6 @@ def test_an_interruption_passes(monkeypatch):
 
     monkeypatch.setattr(clarabel, "DefaultSolver", Interrupted)
     refuse((lambda: solved(), None, KeyboardInterrupt))
-
-
-def test_the_bracket_is_proven_without_the_solver(monkeypatch, capfd):
-    records = np.random.default_rng(0).normal(size=(50, 1))
-    rows, bound = np.hstack([records - 0.4, np.ones((50, 1))]), np.array([60.0, 50.0])
-    right = packing.solve(rows, bound, tolerance=1e-6)
-    monkeypatch.setattr(clarabel, "DefaultSolver", Panics)
-    result = packing.solve(rows, bound, tolerance=1e-6)
-    assert result.low <= right.high and right.low <= result.high
-    assert capfd.readouterr().err == ""
 
 
 def test_threads_leave_standard_error_as_it_was(monkeypatch, capfd):

@@ -10,10 +10,9 @@ import pytest
 from problems.gaussian import theory
 from sosdp.conic.svec import svec
 from sosdp.laboratory.packing_problem import Cuts, PackingProblem, svec_of_outer
-from sosdp.laboratory.packing_sampler import DyadicBoxes, Partition
+from sosdp.laboratory.packing_sampler import DyadicBoxes
 from sosdp.laboratory.packing_score import PackingScore, packing_score
 from sosdp.privacy.mechanisms.exponential import pure_exponential
-from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.scores.levels import rational_base
 from sosdp.privacy.scores.score import Lattice
 from sosdp.structured.packing import solve, upper_bound
@@ -103,58 +102,12 @@ def test_cuts_hold_at_points_and_over_boxes(d):
     assert useful > 10
 
 
-def test_vertices_alone_would_claim_too_much():
-    """The control: what the certificate of a - c pays is concave in b: least bounds lie between vertices."""
-    problem = PackingProblem("covariance", 2, 2.2, relative=True)
-    features = problem.records(np.array([[5.0, 0.0]] * 60), Fraction(1, 2**20))
-    cuts = Cuts(problem, features)
-    factor = np.zeros((4, 1))
-    factor[:3, 0] = svec(np.diag([0.3, -0.3]))
-    cuts.add(factor, np.zeros(3))
-    low, high = np.array([0.99, -0.5, 0.99]), np.array([1.01, 0.5, 1.01])
-    corners = np.array(list(product(*zip(low, high, strict=True))))
-    vertices, middle = cuts._values(corners).min(), cuts._values((low + high)[None] / 2).min()
-    assert vertices > middle + 1.0
-    assert 0.0 < cuts.box(low, high) <= middle
-
-
 def _score(n, d, spacing=Fraction(1, 4), domain=(0.5, 2.0), lam=2.2):
     problem = PackingProblem("covariance", d, lam, relative=True)
     side = (math.ceil(Fraction(domain[0]) / spacing), math.floor(Fraction(domain[1]) / spacing))
     reach = math.floor(Fraction(math.sqrt(2) * domain[1]) / spacing)
     box = (side,) if d == 1 else (side, (-reach, reach), side)
     return PackingScore(problem, Lattice(spacing, problem.size, box), n, domain=domain)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("d", "epsilon"), [(1, 4.0), (2, 6.0)])
-def test_draws_follow_the_law_on_the_domain(d, epsilon):
-    n, count = 12, 1200
-    data = np.random.default_rng(2).normal(size=(n, d)) * 1.2
-    score = _score(n, d, Fraction(1, 8) if d == 1 else Fraction(1, 2))
-    base = rational_base(epsilon, score.sensitivity)
-    levels = score.on(data)
-    draw = DyadicBoxes(evaluations=5, boxes=15).prepare(score, levels, base, score.top)
-    bits = open_bits(3, keystream=False)
-    points = [draw(bits)[0] for _ in range(count)]
-    assert all(score.admits(point) for point in points)
-    law = law_inside(score, data, base)
-    assert len(law) > 8
-    for point, weight in law.items():
-        expected = count * float(weight)
-        assert abs(points.count(point) - expected) < 6 * math.sqrt(expected) + 4
-
-
-@pytest.mark.slow
-def test_no_box_that_is_thrown_away_holds_a_candidate():
-    score = _score(20, 2, Fraction(1, 4))
-    levels = score.on(np.random.default_rng(1).normal(size=(20, 2)))
-    tree = Partition(score, levels, rational_base(1.0, score.sensitivity).rate, 10, 300)
-    thrown = [point for box in tree.gone for point in product(*(range(a, b + 1) for a, b in box))]
-    kept = [point for box, _ in tree.refreshed() for point in product(*(range(a, b + 1) for a, b in box))]
-    assert len(thrown) + len(kept) == score.lattice.size == len(set(thrown) | set(kept))
-    assert thrown and not any(score.admits(point) for point in thrown)
-    assert all(low <= levels.level(p) for box, low in tree.refreshed() for p in [tuple(a for a, _ in box)])
 
 
 def test_an_admitted_point_is_never_thrown_away_for_rounding():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sosdp.conic.svec import svec
-from sosdp.laboratory.packing_problem import Cuts, PackingProblem, svec_of_outer
+from sosdp.laboratory.packing_problem import PackingProblem, svec_of_outer
 from sosdp.laboratory.packing_score import QUANTUM, PackingScore, packing_score
 from sosdp.privacy.scores.score import cube
 from sosdp.structured.packing import lower_bound, solve, upper_bound
@@ -176,27 +176,6 @@ def test_degenerate_data_get_narrow_brackets(records):
     for candidate in (np.zeros(d), np.full(d, 0.7), np.full(d, 1e6)):
         result = bracket(records, candidate, 0.5)
         assert 0 <= result.low <= result.high <= n and result.width < 1e-5
-
-
-def test_cuts_bound_every_candidate():
-    generator = np.random.default_rng(3)
-    n, d = 30, 2
-    problem = PackingProblem("identity", d, 1.3)
-    records = generator.normal(size=(n, d))
-    cuts = Cuts(problem, records)
-    for _ in range(6):
-        theta = generator.normal(size=d)
-        cuts.add(bracket(records, theta, 1.3).factor, theta)
-    useful = 0
-    for _ in range(40):
-        theta = generator.normal(size=d) * 1.5
-        high = bracket(records, theta, 1.3).high
-        assert cuts.at(theta) <= high + 1e-12
-        useful += cuts.at(theta) > 0.5 * high
-        low, up = theta - 0.2, theta + 0.2
-        inside = low + generator.uniform(size=d) * 0.4
-        assert cuts.box(low, up) <= bracket(records, inside, 1.3).high + 1e-12
-    assert useful > 10
 
 
 def test_levels_are_those_of_the_bracket_whatever_is_asked_first():

@@ -43,19 +43,6 @@ def test_separation_and_slow_growth_for_all_data():
     assert informative > 20
 
 
-@pytest.mark.parametrize(("n", "T"), [(20, 2), (40, 2), (100, 5), (100, 10)])
-def test_the_extremal_example(n, T):
-    records, lam, c = theory.extremal_example(n, T)
-    for candidate in (-c, c):
-        result = bracket(records, candidate, lam)
-        assert result.low == pytest.approx(T, abs=1e-6) and result.high == pytest.approx(T, abs=1e-6)
-    middle = bracket(records, 0.0, lam)
-    expected = T + theory.quasi_convexity_defect(T, n)
-    assert middle.low == pytest.approx(expected, abs=1e-6) and middle.high == pytest.approx(
-        expected, abs=1e-6
-    )
-
-
 @pytest.mark.slow
 def test_the_defect_is_never_larger():
     generator = np.random.default_rng(2)

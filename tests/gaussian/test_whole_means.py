@@ -12,14 +12,12 @@ from problems.gaussian import (
     PrivateMean,
     frame,
     means,
-    whole_means,
 )
 from problems.gaussian.budgets import checked_budget
 from problems.gaussian.columns import public_columns
 from problems.gaussian.planning import MeanTask, Plan, plan_mean
 from problems.gaussian.whole_means import count_bound
-from tests.gaussian.test_pipelines import OthersMoved, Transcript, loss
-from tests.refusals import refuse
+from tests.gaussian.test_pipelines import Transcript, loss
 
 ENTRIES = [-3.0, 0.0, 0.25, 1e308, math.nan]
 BUDGETS = {"cube": (1.0, 0.0, None), "gaussian": (None, 0.0, 0.5), "ball": (9.0, 1e-6, None)}
@@ -71,20 +69,6 @@ def test_every_neighbour_of_small_tables(recorded, method, kind):
                 neighbour = [other if k == i else chosen[k] for k in range(3)]
                 worst = max(worst, loss(own, run_on(neighbour, columns, task, method)))
     assert 0.05 * allowed < worst <= allowed + 1e-9
-
-
-def test_ends_taken_from_the_records_are_caught(recorded, monkeypatch):
-    """Control: the least and the largest record instead of order statistics."""
-    columns, task = public_columns(None, False, 1), MeanTask(3, 1, 0, False, 0.0, 0.95)
-
-    def looked(queries, entries, *_):
-        ends = entries.min(axis=0), entries.max(axis=0) + 1.0
-        return whole_means.Ends(*ends, np.zeros(1), np.zeros(1, dtype=bool))
-
-    monkeypatch.setattr(means, "release_ends", looked)
-    first = run_on([[0.0], [0.25], [1.0]], columns, task, "cube")
-    Transcript.script = first
-    refuse((lambda: loss(first, run_on([[0.0], [0.25], [9.0]], columns, task, "cube")), None, OthersMoved))
 
 
 def test_every_row_counts():

@@ -77,19 +77,15 @@ def vote_law(counts, scale, key):
     return {tuple(z.tolist()): float(np.prod([p if s > 0 else 1 - p for p, s in zip(up, z)])) for z in SIGNS}
 
 
-def split_law(code, plan, epsilon, key, part, *, noise_factor=1.0, late=None):
-    """Joint law of (signs of every round, labels) under the split plan with this map of pairs to parts.
-
-    noise_factor: below 1 for negative controls; late: another part map for the rounds after the first.
-    """
+def split_law(code, plan, epsilon, key, part):
+    """Joint law of (signs of every round, labels) under the split plan with this map of pairs to parts."""
     edges = graph(code)
     present = [b for b in range(len(PAIRS)) if code >> b & 1]
     p, q = plan.again
-    scale = rounds.laplace_scale(rounds.rounds_epsilon(epsilon, plan.again)) * noise_factor
+    scale = rounds.laplace_scale(rounds.rounds_epsilon(epsilon, plan.again))
     law = {(tuple(rounds.start(4, key).tolist()),): 1.0}
     for number in range(plan.rounds):
-        use = part if late is None or number == 0 else late
-        mask = np.array([use[b] == number for b in present], dtype=bool)
+        mask = np.array([part[b] == number for b in present], dtype=bool)
         following = {}
         for history, chance in law.items():
             counts = edges.counts(np.array(history[-1]), mask)
@@ -97,13 +93,12 @@ def split_law(code, plan, epsilon, key, part, *, noise_factor=1.0, late=None):
             for z, share in halves_law(counts, laplace_pmf(scale), order).items():
                 following[(*history, z)] = chance * share
         law = following
-    use = part if late is None else late
-    last = np.array([use[b] == plan.rounds for b in present], dtype=bool)
+    last = np.array([part[b] == plan.rounds for b in present], dtype=bool)
     out = {}
     for history, chance in law.items():
         z = np.array(history[-1])
         counts = q * edges.counts(z, last) + p * edges.counts(z, ~last)
-        final = vote_law(counts, rounds.laplace_scale(epsilon, q) * noise_factor, key)
+        final = vote_law(counts, rounds.laplace_scale(epsilon, q), key)
         for labels, share in final.items():
             out[(*history[1:], labels)] = chance * share
     return out

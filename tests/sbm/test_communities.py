@@ -63,13 +63,6 @@ def test_planted_communities_are_found(k):
     assert partition_error(projection.labels_, sample.labels) < 0.02
 
 
-def test_a_graph_with_three_communities_from_networkx():
-    graph = nx.planted_partition_graph(3, 50, 0.8, 0.05, seed=0)
-    fitted = CommunitiesRecovery(1.5, 3, insecure_seed=1).fit(graph)
-    assert partition_error(fitted.labels_, np.repeat([0, 1, 2], 50)) == 0
-    assert fitted.labels_[0] == 0
-
-
 ESTIMATORS = [
     CommunitiesRecovery(1.0, 3),
     CommunitiesRecovery(1.0, 3, mechanism="projection", delta=1e-6, p_in=0.5, p_out=0.1),

@@ -2,7 +2,6 @@
 
 import copy
 import itertools
-import json
 import math
 from collections import Counter
 from fractions import Fraction
@@ -13,7 +12,6 @@ from graphs import all_adjacencies, largest_loss
 
 from problems.sbm import ExponentialRecovery, StochasticBlockModel, error_rate, labellings
 from problems.sbm.labellings import STEP, Labellings
-from sosdp.cli import main
 from sosdp.privacy.randomness.bits import InsecureBits
 from tests.neighbours import p_value
 from tests.refusals import refusals
@@ -61,19 +59,6 @@ def test_law_agrees_with_the_definition(degree):
         adjacency = np.triu(generator.random((n, n)) < 0.5, 1).astype(int)
         adjacency += adjacency.T
         assert np.allclose(law(adjacency, 1.3, degree), definition(adjacency, 1.3, degree), rtol=1e-10)
-
-
-def test_agreements_by_brute_force():
-    generator = np.random.default_rng(1)
-    adjacency = np.triu(generator.random((9, 9)) < 0.4, 1).astype(int)
-    adjacency += adjacency.T
-    made = Labellings(adjacency, Fraction(1, 3), Fraction(1))
-    codes = made.listed(np.ones((1, 1), dtype=int))[0]
-    for number in range(2**8):
-        z = labelling(number, 9)
-        agreement = (z @ adjacency @ z) // 2
-        assert (codes[number] >> 8) - adjacency.sum() // 2 == agreement and made.code(z) == codes[number]
-        assert (codes[number] & 255) - 9 == z.sum()
 
 
 @pytest.mark.parametrize(
@@ -206,16 +191,6 @@ def test_up_to_forty_vertices_are_recovered(n, d, epsilon):
     fitted = ExponentialRecovery(epsilon, d, insecure_seed=0).fit(sample.adjacency)
     assert error_rate(fitted.labels_, sample.labels) == 0
     assert fitted.release_.value["method"] == "exponential"
-
-
-def test_forty_vertices_in_the_shell(tmp_path, capsys):
-    sample = StochasticBlockModel(40, 20.0, 1.0).sample(1)
-    rows = "".join(f"{u},{v}\n" for u, v in zip(*sample.adjacency.nonzero()) if u < v)
-    (tmp_path / "graph.csv").write_text("source,target\n" + rows)
-    arguments = ["--method", "exponential", "--average-degree", "20", "--epsilon", "4"]
-    assert main(["private", "sbm", str(tmp_path / "graph.csv"), *arguments, "--json"]) == 0
-    value = json.loads(capsys.readouterr().out)["value"]
-    assert error_rate(np.array(value["labels"]), sample.labels) == 0
 
 
 def test_guarantee():

@@ -68,13 +68,6 @@ def test_node_order_does_not_depend_on_the_edges(nodes):
     assert np.array_equal(one.adjacency.toarray(), two.adjacency.toarray())
 
 
-def test_weight_one_is_no_weight():
-    graph = nx.Graph()
-    graph.add_edge(0, 1, weight=1.0)
-    graph.add_edge(1, 2)
-    assert canonical_graph(graph).adjacency.nnz == 4
-
-
 def weighted(value):
     graph = nx.path_graph(3)
     graph.add_edge(0, 2, weight=value)

@@ -91,14 +91,6 @@ def test_every_pair_reads_one_word_and_compares_it_with_the_threshold(monkeypatc
     assert flip_edges(complete, FlipRule(threshold))[np.triu_indices(4, 1)].tolist() == [0, 1, 0, 1, 1, 0]
 
 
-def test_flip_rate_of_the_real_generator():
-    rule = flip_rule(1.0)
-    noisy = flip_edges(sp.csr_array((1200, 1200), dtype=np.int64), rule)
-    count, q = 1200 * 1199 // 2, float(rule.probability)
-    deviation = abs(noisy[np.triu_indices(1200, 1)].sum() - count * q) / math.sqrt(count * q * (1 - q))
-    assert deviation < 6  # p = 2e-9
-
-
 def test_fresh_randomness_every_time():
     graph = np.zeros((40, 40))
     first = RandomizedResponseRecovery(1.0).fit(graph).noisy_graph_

@@ -21,7 +21,6 @@ from problems.sbm import (
 from problems.sbm.forecasts import (
     predicted_resistance,
     predicted_slack,
-    projected_eigenvalue,
 )
 from tests.refusals import each, refusals, refuse
 
@@ -66,21 +65,6 @@ def test_vote_error_by_enumeration():
 def test_forecast_of_exact_recovery(n, d, epsilon, certificate, flips):
     result = {f.method: f.exact for f in recommend(n, d, 0.8, epsilon, 1e-6).forecasts}
     assert abs(result["certificate"] - certificate) < 0.2 and abs(result["edge flips"] - flips) < 0.2
-
-
-def test_regimes():
-    """Who wins where: the certificate at gamma d >> 1/eps, flips on small graphs, votes never far behind."""
-    assert recommend(1000, 200, 0.8, 0.5, 1e-6).best.method == "certificate"
-    assert recommend(500, 50, 0.8, 1.0, 1e-6).best.method == "edge flips"
-    assert recommend(500, 50, 0.8, 2.0, 1e-6, goal="exact").best.method in ("certificate", "rounds")
-    assert recommend(1_000_000, 50, 0.8, 4.0, 1e-6).best.method == "rounds"
-    assert recommend(20, 8, 0.9, 0.5).best.method == "exponential"
-    pure = recommend(1000, 200, 0.8, 0.5)
-    assert {f.method for f in pure.forecasts} == {"edge flips", "rounds"}
-    # beyond the crossover the projection beats flips where no certificate exists
-    large = {f.method: f.error for f in recommend(60_000, 330, 0.6, 1.0, 1e-6).forecasts}
-    assert large["projection"] < large["edge flips"] and large["rounds"] < 0.01
-    assert projected_eigenvalue(200, 0.5) == pytest.approx(0.77, abs=0.01)
 
 
 def test_the_recommended_estimator_does_what_was_forecast():

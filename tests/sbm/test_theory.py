@@ -18,7 +18,6 @@ from problems.sbm import (
     weak_recovery_possible,
 )
 from problems.sbm.datasets import neighbour_graph
-from problems.sbm.program import dual_slack
 from tests.refusals import each, refusals
 
 
@@ -118,16 +117,6 @@ def test_sampler():
     assert abs(StochasticBlockModel(101, 5, 0.5).sample(0).labels.sum()) == 1
     graph = sample.to_networkx()
     assert graph.number_of_edges() * 2 == adjacency.sum() and graph.nodes[3]["label"] == sample.labels[3]
-
-
-def test_digits_graph_has_the_documented_slack():
-    data = digits_graph()
-    n = data.adjacency.shape[0]
-    assert n == 360 and data.labels.sum() == 2
-    density = data.adjacency.nnz / (n * (n - 1))
-    assert dual_slack(data.adjacency, data.labels, density) == pytest.approx(49.9965, abs=1e-3)
-    assert dual_slack(data.adjacency, data.labels, 0.5) == pytest.approx(50.2982, abs=1e-3)
-    assert required_slack(1.0, 1e-6) < 36.6
 
 
 def test_neighbour_graphs_do_not_depend_on_rounding():
