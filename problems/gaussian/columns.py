@@ -17,11 +17,6 @@ from sosdp.privacy.entries import entries
 from sosdp.privacy.inputs import check_schema, floats, number
 from sosdp.privacy.rows import numbers
 
-UNREADABLE = {
-    "M": "dates: count days since a public one",
-    "m": "times: divide them by a public unit",
-    "V": "structures: make them numbers publicly",
-}
 FARTHEST = 2.0**100  # entries are clipped here where no bounds are given
 
 
@@ -187,14 +182,11 @@ def read_table(X: Any, least: int = 2, width: int | None = None) -> tuple[np.nda
     public, else it is counted (`sosdp.privacy.rows`).
 
     Raises:
-        TypeError: column types that are no numbers (`check_schema`), arrays of dates or structures.
+        TypeError: types that are no numbers (`check_schema`).
         ValueError: no table of at least so many records; complex numbers.
     """
     check_schema(X)
     names = [str(name) for name in X.columns] if hasattr(type(X), "columns") else None
-    kind = getattr(getattr(X, "dtype", None), "kind", "")
-    if isinstance(kind, str) and kind in UNREADABLE:
-        raise TypeError(f"numbers are expected, X holds {UNREADABLE[kind]}")
     if hasattr(X, "iloc"):  # nullable columns hold no float that stands for a missing entry
         entries = np.asarray(X.to_numpy(dtype=np.float64, na_value=np.nan))
     else:

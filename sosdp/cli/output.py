@@ -13,6 +13,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from sosdp.read import opened
 from sosdp.write import keep, write_whole
 
 ANSWERED = 0
@@ -21,7 +22,6 @@ BAD_INPUT = 2
 LONGEST = 1000  # characters of a complaint
 SHORT = 220  # of a reason that JSON has in full
 LARGEST = 1 << 26  # characters of a JSON file
-STDIN = "-"
 
 
 class InputError(Exception):
@@ -287,7 +287,7 @@ def read_json(path: str) -> Any:
     """The JSON value in a file ("-": standard input), of at most 64 MiB; InputError, in one line, where there
     is none."""
     try:
-        with open(0 if path == STDIN else path, encoding="utf-8-sig", closefd=path != STDIN) as file:
+        with opened(path, encoding="utf-8-sig") as file:
             text = file.read(LARGEST + 1)
         if len(text) > LARGEST:
             raise InputError(f"{path}: longer than 64 MiB")

@@ -32,6 +32,7 @@ from sosdp.model.operator_file import OPERATOR_KEYS, read_operators
 from sosdp.model.options import PRODUCTS
 from sosdp.model.problem import FORMAT, Problem
 from sosdp.model.system import System
+from sosdp.read import opened
 
 CERTIFICATE_FORMAT = "sosdp-certificate/1"
 _SENSES = ("minimize", "maximize", "feasible", "sos")
@@ -74,7 +75,7 @@ def load_problem(source: str | os.PathLike[str] | Mapping[str, Any]) -> Problem:
     path, loader = Path(source), _Loader(str(source))
     with loader.at(""):
         try:
-            with open(0, "rb", closefd=False) if loader.file == "-" else open(path, "rb") as file:
+            with opened(path, "rb") as file:
                 held = gzip.decompress(file.read()) if path.suffix == ".gz" else file.read()
             data = _read_json(held.decode("utf-8-sig"))
         except (OSError, EOFError, zlib.error) as error:  # the last two: cut short, or damaged, in gzip

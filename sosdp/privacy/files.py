@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
+from sosdp import read
 from sosdp.extras import need
 from sosdp.privacy import entries
 from sosdp.privacy.schema import Schema
@@ -141,13 +142,13 @@ def opened(source: str | Path) -> IO[bytes]:
     if ending == ".zst":
         arrow = need("pyarrow", "a file compressed by zstd")
         return io.BufferedReader(arrow.input_stream(str(source), compression="zstd"))
-    return open(0, "rb", closefd=False) if str(source) == "-" else open(source, "rb")
+    return read.opened(source, "rb")
 
 
 def is_stream(source: str | Path) -> bool:
     """Whether the name is that of standard input ("-") or of a pipe, which are read once."""
     name = str(source)
-    return name == "-" or (os.path.exists(name) and stat.S_ISFIFO(os.stat(name).st_mode))
+    return name == read.STANDARD_INPUT or (os.path.exists(name) and stat.S_ISFIFO(os.stat(name).st_mode))
 
 
 def suffix_of(source: str | Path) -> str:

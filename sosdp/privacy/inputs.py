@@ -171,6 +171,13 @@ def whole(value: Any, unit: Fraction, origin: Fraction, low: int, high: int) -> 
 # Many records
 
 
+UNREADABLE = {
+    "M": "dates: count days since a public one",
+    "m": "times: divide them by a public unit",
+    "V": "structures: make them numbers publicly",
+}
+
+
 def check_schema(values: Any, *, text: bool = False) -> None:
     """Refuse a container whose public schema cannot be meant: names and types of columns, not entries.
 
@@ -183,11 +190,14 @@ def check_schema(values: Any, *, text: bool = False) -> None:
 
     Raises:
         TypeError: a text or a mapping where records are expected, a table whose members are its columns, a
-            computation that is not done, or a frame with columns that are no numbers.
+            computation that is not done, or a frame with columns, or an array, that are no numbers.
         ValueError: an array of complex numbers.
     """
-    if isinstance(values, np.ndarray) and values.dtype.kind == "c":
+    kind = values.dtype.kind if isinstance(values, np.ndarray) else ""
+    if kind == "c":
         raise ValueError("Complex data not supported: pass real and imaginary parts as columns")
+    if kind in UNREADABLE and not text:
+        raise TypeError(f"numbers are expected, got an array of {UNREADABLE[kind]}")
     if isinstance(values, str | bytes):
         raise TypeError("records are expected, got a text")
     if isinstance(values, Mapping) and not hasattr(

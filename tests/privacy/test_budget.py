@@ -357,7 +357,11 @@ def test_what_was_announced_may_come_back():
 
 
 def test_every_release_of_the_library_comes_back():
-    for name in (*(key for key in CASES if "mechanism" in key), "estimator: cuts", "estimator: cuts, offline"):
+    for name in (
+        *(key for key in CASES if "mechanism" in key),
+        "estimator: cuts",
+        "estimator: cuts, offline",
+    ):
         made = CASES[name]()
         one = Guarantee(1.0, 0.0, adjacency=made.guarantee.adjacency)
         public = Release(made.value, one, public=made.public)

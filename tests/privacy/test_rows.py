@@ -206,3 +206,11 @@ def test_a_generator_is_read_once():
     for estimator in (PrivateScaler(100.0, insecure_seed=1), MomentsIsing(1.0, epsilon=1.0, insecure_seed=1)):
         first, second = (estimator.fit(X).release_.to_dict() for X in (table, (row for row in table)))
         assert first == second
+
+
+def test_arrays_of_no_numbers_are_refused_by_their_public_type():
+    """Each of their records would count as missing."""
+    days = np.array([["2030-01-01"] * 2] * 3, dtype="datetime64[D]")
+    for door in (ON_TABLES["mean"], ON_TABLES["ball"], ON_TABLES["parities"]):
+        for wrong in (days, days - days, np.zeros((3, 2), dtype=[("a", float)])):
+            refuse((lambda door=door, wrong=wrong: door(wrong), "numbers are expected", TypeError))

@@ -73,6 +73,7 @@ def test_the_root_shows_the_house():
         "progress",
         "lazy",
         "pages",
+        "read",
         "prove",
         "show",
         "testing",

@@ -166,7 +166,7 @@ def _renyi_epsilon(scale: float, paid: int, delta: float) -> float:
         bound = renyi_bound(order, scale, paid)
         return bound + math.log1p(-1.0 / order) - (math.log(delta) + math.log(order)) / (order - 1.0)
 
-    shares = np.linspace(0.002, 0.998, 500)
+    shares = np.linspace(0.002, 0.998, 50)
     values = [at(share) for share in shares]
     best = int(np.argmin(values))
     low, high = shares[max(best - 1, 0)], shares[min(best + 1, len(shares) - 1)]
@@ -202,21 +202,22 @@ def exact_delta(epsilon: float, scale: float | Fraction, paid: int) -> float:
     leave = 1.0 / (1.0 + math.exp(h))
     # the relative rounding of 1 - e^(epsilon - h j) is that of its exponent
     value = np.maximum(0.0, -np.expm1(np.minimum(epsilon - ratio, 1.0))) * (1.0 + 1e-13) + 1e-17
+    value = np.pad(value, 1, mode="edge")  # below the bottom as at the bottom, above the top 1
+    value[-1] = 1.0
     sweeps = math.ceil(math.log(1e-17) / math.log(keep)) + 2
     for _ in range(paid):
-        below = value
+        below = value[1:-1].copy()
         # stop; an outcome that is free after a 0 and paid after a 1; and the other way round
-        paid_after_one = leave * np.concatenate([below[:1], below[:-1]])
-        paid_after_zero = keep * np.concatenate([below[1:], [1.0]])
-        value = np.ones_like(below)
+        paid_after_one, paid_after_zero = leave * value[:-2], keep * value[2:]
+        value[:] = 1.0
         for _ in range(sweeps):
-            first = keep * np.concatenate([value[1:], [1.0]]) + paid_after_one
-            second = paid_after_zero + leave * np.concatenate([value[:1], value[:-1]])
-            renewed = np.maximum(below, np.maximum(first, second))
-            if np.array_equal(renewed, value):
-                break
-            value = np.minimum(renewed, 1.0)
-    return float(value[top])
+            first = keep * value[2:]
+            first += paid_after_one
+            second = leave * value[:-2]
+            second += paid_after_zero
+            value[1:-1] = np.minimum(np.maximum(below, np.maximum(first, second)), 1.0)
+            value[0] = value[1]
+    return float(value[1 + top])
 
 
 def _by_curve(epsilon: float, delta: float, paid: int, enough: float) -> float:
