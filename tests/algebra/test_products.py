@@ -82,20 +82,6 @@ def test_large_products_of_fractions_clear_denominators():
     assert terms_of(r * q) == direct_product(r, q)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("count", "degree"), [(2, 40), (6, 4), (60, 2)])
-def test_large_float_products(count, degree):
-    rng = np.random.default_rng(count)
-    p, q = (sample(rng, count, degree, 260 if count == 60 else 210, rng.standard_normal) for _ in range(2))
-    p, q = p + p * variables("t0") ** 7, q + q * variables("t1") ** 7
-    product = p * q
-    check_invariants(product)
-    expected = direct_product(p, q)
-    result = terms_of(product)
-    assert max(abs(result.get(m, 0) - c) for m, c in expected.items()) < 1e-12
-    assert set(result) <= set(expected)
-
-
 def test_large_product_with_cancellation():
     t = variables("t", 8)
     p = (t.sum() + 1) ** 4
@@ -115,20 +101,6 @@ def test_keys_that_share_a_slot_are_told_apart(monkeypatch):
     p = sample(rng, 30, 2, 400, integers(rng, 8))
     q = sample(rng, 30, 2, 400, integers(rng, 8))
     assert terms_of(p * q) == direct_product(p, q)
-
-
-@pytest.mark.slow
-def test_product_of_two_polynomials_of_a_thousand_terms():
-    rng = np.random.default_rng(1)
-    p = sample(rng, 20, 4, 1000, lambda n: rng.integers(1, 1000, n))
-    q = sample(rng, 20, 4, 1000, lambda n: rng.integers(1, 1000, n))
-    product = p * q
-    check_invariants(product)
-    points = rng.integers(-2, 3, (3, 20))
-    names = [v.name for v in variables("t", 20)]
-    for point in points.tolist():
-        at = dict(zip(names, point))
-        assert product(at) == p(at) * q(at)
 
 
 def test_a_collision_of_keys_is_noticed_where_terms_meet(monkeypatch):

@@ -128,12 +128,6 @@ def test_verify_against_a_certificate(tmp_path, capsys):
     assert "format: expected 'sosdp-problem/1', got 'sosdp-certificate/1'" in capsys.readouterr().err
 
 
-def test_verify_a_file_that_is_not_there(tmp_path, complaint):
-    assert "none.json" in complaint("verify", str(tmp_path / "none.json"))
-    path = file(tmp_path, "c.json", CERTIFICATE)
-    assert "none.sos.json" in complaint("verify", path, "--against", str(tmp_path / "none.sos.json"))
-
-
 @pytest.mark.parametrize("module", ["sosdp", "sosdp.cli"])
 def test_as_a_process(tmp_path, module):
     path = file(tmp_path, "c.json", CERTIFICATE)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from sosdp.cli import main
-from sosdp.privacy import edges, files
+from sosdp.privacy import files
 from sosdp.privacy.files import Form, InputFileError
 from sosdp.privacy.table.whole import read_table
 
@@ -174,35 +174,6 @@ def test_no_category_shows(tmp_path):
     """What is none of the schema's texts counts as the first."""
     lines = [b"", b"secret,1", b"nan,3", b"2,secret", b"\xff,2", b"-1,9"]
     assert not list(differences(tmp_path, "regression on categories", lines))
-
-
-def test_the_harness_sees_what_the_old_reader_did(tmp_path, monkeypatch):
-    """Negative control: a reader that skips empty lines, one that quotes the line it refuses, and one that
-    gives the file up at an open quote."""
-    whole = files.physical_lines
-
-    def skipping(source):
-        return (line for line in whole(source) if line)
-
-    def quoting(source):
-        for line in whole(source):
-            if line == b"\xff":
-                raise InputFileError(source, "line", repr(line))
-            yield line
-
-    def swallowing(source):
-        for line in whole(source):
-            if line and line.startswith(b'"'):
-                return
-            yield line
-
-    for reader, line in ((skipping, b""), (quoting, b"\xff"), (swallowing, b'"')):
-        with monkeypatch.context() as patch:
-            patch.setattr(files, "physical_lines", reader)
-            assert list(differences(tmp_path, "one column, stated", [line])), line
-    with monkeypatch.context() as patch:
-        patch.setattr(edges, "physical_lines", quoting)
-        assert list(differences(tmp_path, "edges of names", [b"\xff"]))
 
 
 @pytest.mark.parametrize("place", positions(60))

@@ -168,40 +168,6 @@ def test_graphs_that_are_not_simple_are_refused(tmp_path, complaint):
         assert complaint("private", "sbm", path, *BUDGET, "--json").startswith(f"{path}: ")
 
 
-def test_the_default_method_follows_public_facts(tmp_path, capsys):
-    """By the forecasts where the model is public, else the certificate, or edge flips without delta
-    and where no graph of this size is answered."""
-    path = tmp_path / "g.txt"
-    path.write_text(
-        "# a comment\n" + "".join(f"{u} {v}\n" for u, v in two_cliques(8).edges), encoding="utf-8"
-    )
-    arguments = [str(path), "--epsilon", "1", "--nodes", "16"]
-    assert released(capsys, *arguments, "--delta", "1e-6")["mechanism"] == "sbm.randomized_response"
-    assert released(capsys, *arguments)["mechanism"] == "sbm.randomized_response"
-    for n, method in ((57, "randomized_response"), (58, "certificate")):  # a slack of 28.7 is needed
-        known = [str(path), *BUDGET, "--nodes", str(n)]
-        assert released(capsys, *known)["mechanism"] == f"sbm.{method}"
-    model = released(capsys, *arguments, "--average-degree", "7", "--gamma", "0.9")
-    assert model["mechanism"] == "sbm.exponential" and model["value"]["nodes"] == list(range(16))
-    learnt = released(
-        capsys, str(path), "--epsilon", "1", "--nodes", "30000"
-    )  # nothing can be seen at degree 0
-    assert learnt["mechanism"].startswith("sbm.") and not learnt["value"].get("labels")
-
-
-@pytest.mark.slow
-def test_a_large_edge_list_goes_through_in_blocks(tmp_path, capsys):
-    from problems.sbm import StochasticBlockModel, error_rate
-
-    sample = StochasticBlockModel(20_001, 60, 0.9).sample_edges(1)
-    path = tmp_path / "large.txt"
-    np.savetxt(path, sample.edges.edges, fmt="%d")
-    options = ["--average-degree", "60", "--gamma", "0.9", "--nodes", "20001", "--epsilon", "3"]
-    release = released(capsys, str(path), *options, "--delta", "1e-6", "--insecure-seed", "1")
-    assert release["mechanism"] == "sbm.rounds"
-    assert error_rate(np.array(release["value"]["labels"]), sample.labels) < 1e-3
-
-
 def test_a_weighted_graph_has_communities_too(tmp_path, capsys, complaint):
     path = tmp_path / "g.txt"
     path.write_text("".join(f"{u} {v} 2.5\n" for u, v in two_cliques(60).edges), encoding="utf-8")

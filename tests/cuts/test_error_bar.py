@@ -201,13 +201,6 @@ def test_likelihood_ratios_of_neighbours():
     assert epsilon * 0.5 < worst <= epsilon + 1e-9
 
 
-def test_a_gap_that_is_not_charged_is_caught():
-    epsilon = 0.7
-    free = upper_bound_rule(epsilon, **(RULE | {"gap": 1e-9, "grid": Fraction(1, 16)}))
-    first, second = law(free, 200), law(free, 200 + 24)  # 1 + .5 on a grid of 1/16
-    assert max(math.log(first[k] / second[k]) for k in first) > epsilon + 0.1
-
-
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
 def test_the_bound_fails_as_rarely_as_promised(confidence):
     rule = upper_bound_rule(0.3, **(RULE | {"confidence": confidence}))

@@ -22,9 +22,6 @@ QUARTIC = {
     "degree": 4,
     "options": {"solver": "clarabel"},
 }
-FEASIBLE = {k: v for k, v in QUARTIC.items() if k != "minimize"} | {"feasible": True}
-SOS = {"format": "sosdp-problem/1", "variables": ["x"], "sos": "x**2 - 2*x + 1"}
-UNKNOWNS = SOS | {"unknowns": ["c"], "sos": "x**2 - 2*x + c", "minimize": "c"}
 
 
 def test_a_loaded_problem_solves_itself():
@@ -36,20 +33,6 @@ def test_a_loaded_problem_solves_itself():
     assert sd.minimize(problem).bound == pytest.approx(answer.bound, abs=1e-9)
     assert problem.solve(solver="scs").solver == "scs" and problem.solve(degree=6).degree == 6
     assert sd.minimize(problem, solver="scs", degree=6).solver == "scs"
-
-
-def test_every_kind_of_problem_solves_itself():
-    assert sd.load_problem(FEASIBLE).solve().status == "optimal"
-    assert sd.feasible(sd.load_problem(FEASIBLE)).status == "optimal"
-    assert sd.load_problem(SOS).solve().status == "proved"
-    assert sd.load_problem(UNKNOWNS).solve().values["c"] == pytest.approx(1.0, abs=1e-5)
-    chebyshev = QUARTIC | {
-        "minimize": {"chebyshev": [[1, {"x": 3}]]},
-        "subject_to": ["1 - x**2 >= 0"],
-        "options": {},
-    }
-    assert sd.load_problem(chebyshev).solve().bound == pytest.approx(-1.0, abs=1e-6)
-    assert sd.minimize(sd.load_problem(chebyshev)).bound == pytest.approx(-1.0, abs=1e-6)
 
 
 def test_what_a_problem_cannot_do_is_said():

@@ -15,7 +15,6 @@ from sosdp.relaxation.assemble.assemble import assemble
 from sosdp.relaxation.assemble.entries import Coefficients
 from sosdp.relaxation.assemble.identity import ONE, Block
 from sosdp.relaxation.assemble.scaling import find_scaling, scale
-from sosdp.relaxation.atoms import extract_atoms
 from sosdp.relaxation.certify.bound import certify
 from tests.refusals import each, refuse
 
@@ -100,19 +99,6 @@ def test_a_key_collision_does_no_harm(monkeypatch):
     monkeypatch.setattr(mono.keys, "table", table)
     result = assemble([Block("sos", (), basis, ONE)], [], ONE, [])
     assert result.columns.shape[0] == 21 * 41 and (result.gram != 0).sum() == 21 * 41
-
-
-def test_atoms_of_a_binary_problem_and_of_a_curve():
-    s = sd.variables("at", 3)
-    cut = sum(s[i] * s[j] for i in range(3) for j in range(i))
-    result = sd.minimize(cut + 0.25 * s[0] + 0.125 * s[1], sd.System(s**2 == 1), 4)
-    assert result.exact
-    assert np.allclose(result.atoms(), [[-1, -1, 1]], atol=1e-3)
-    x, y = sd.variables("x y")
-    circle = sd.minimize((x**2 + y**2 - 1) ** 2)
-    assert circle.bound == pytest.approx(0, abs=1e-6)
-    atoms = extract_atoms(circle)
-    assert atoms.points.shape[0] == 0 and atoms.reason  # a whole circle of minimisers: nothing to list
 
 
 x, y = sd.variables("x y")

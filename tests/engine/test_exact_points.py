@@ -46,15 +46,6 @@ def test_moments_on_a_line(sense, value):
         assert answer.status == "optimal" and answer.lower <= value <= answer.upper
 
 
-def test_moments_on_a_triangle():
-    x, y, z = sd.variables("x y z")
-    relax = sd.Relaxation(sd.System((x + y + z).equals(1), x >= 0, y >= 0, z >= 0), 4)
-    started = time.process_time()
-    answer = sd.solve_conic(relax.to_conic(x * y + y * z - x**2))
-    assert answer.status == "optimal" and answer.lower <= -1 <= answer.upper
-    assert time.process_time() - started < 2
-
-
 def test_points_satisfy_the_equations_exactly():
     program = on_a_line("minimize")
     inner = restrict(program)

@@ -88,21 +88,6 @@ def test_files_agree_with_mosek_s_own_reader(tmp_path):
     assert np.allclose(np.sort(result), np.sort(program.b - program.A @ x), atol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_files_agree_with_picos_s_writer(tmp_path):
-    import picos
-
-    X = picos.SymmetricVariable("X", 3)
-    problem = picos.Problem()
-    C = np.array([[2.0, 1, 0], [1, -1, 0.5], [0, 0.5, 1]])
-    problem.set_objective("min", picos.Constant("C", C) | X)
-    problem.add_list_of_constraints([X >> 0, picos.trace(X) == 1])
-    problem.write_to_file(str(tmp_path / "p.dat-s"), writer="picos")
-    program = read_sdpa(tmp_path / "p.dat-s")
-    assert program.cones == Cones(zero=1, psd=(3,))
-    assert clarabel.solve(program).value == pytest.approx(np.linalg.eigvalsh(C)[0], abs=1e-7)
-
-
 def test_quadratic_objectives_and_other_endings_are_refused(tmp_path):
     program = random_program(3)
     curved = ConicProgram(program.q, program.A, program.b, program.cones, P=sp.eye_array(9, format="csc"))

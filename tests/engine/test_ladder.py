@@ -309,11 +309,6 @@ def test_a_door_about_one_bound_has_a_mass():
 # ---------------------------------------------------------------- the ladder
 
 
-def test_steps_are_few_and_named():
-    assert len(ladder.STEPS) < 8 and len({s.name for s in ladder.STEPS}) == len(ladder.STEPS)
-    assert all(s.source and s.case for s in ladder.STEPS)
-
-
 # of signs |b(x)|**2 is one number: no second solve mends matrices for less than what is paid
 @pytest.mark.parametrize("question", [(x**2 - x,), grid(7)], ids=["free", "signs"])
 def test_what_ran_is_told(question):

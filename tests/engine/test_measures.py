@@ -12,10 +12,7 @@ from scipy.optimize import linprog
 import certificates
 import sosdp as sd
 from sosdp.algebra.build import polynomial
-from sosdp.reduction.bounds import deduce_bounds
 from sosdp.relaxation import measure_problems
-from sosdp.relaxation.assemble.assemble import assemble
-from sosdp.relaxation.assemble.plan import plan
 from sosdp.relaxation.certify.bound import Certified
 from sosdp.relaxation.certify.measures import masses
 from tests.refusals import each, refusals, refuse
@@ -278,33 +275,6 @@ def test_loss_within_the_spare_of_the_constant_is_a_proof():
     assert not Certified(None, None, 1e-2, 1e-3, "", spare=1e-3).proves
     assert not Certified(None, None, 1e-9, -1e-3, "", spare=1e-3).proves
     assert not Certified(None, None, 1e-9, 1e-3, "").proves
-
-
-def test_only_the_square_of_the_constant_has_anything_to_spare():
-    from sosdp.relaxation.certify.bound import certify
-
-    identity = plan_of(x**4 + x**2, 4)
-    assert all(b.basis.any(axis=1).all() and b.side == 1 for b in identity.blocks)
-    gram = np.ones(len(identity.blocks))
-    bounds = deduce_bounds((), SEGMENT.inequalities, ())
-    result = certify(identity, gram, np.zeros(identity.free.shape[0]), np.zeros(0), bounds)
-    assert result.margin > 0 and result.spare == -np.inf
-    constant = plan_of(x**4 + x**2 + 1, 4)
-    gram = np.zeros(constant.gram.shape[0])
-    start = 0
-    for block in constant.blocks:
-        for m in range(block.side):
-            for n in range(m + 1):
-                gram[start] = float(n == m)
-                start += 1
-    result = certify(constant, gram, np.zeros(constant.free.shape[0]), np.zeros(0), bounds)
-    assert 0 < result.spare <= 1
-
-
-def plan_of(p, degree):
-    options = sd.MeasureProgram().options
-    layout = plan(S(), degree, [p], options, closed=False)
-    return assemble(layout.blocks, layout.equalities, p, [], layout.quotient, layout.ids)
 
 
 def test_a_failed_combination_bounds_nothing(monkeypatch):

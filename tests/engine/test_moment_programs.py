@@ -28,30 +28,6 @@ def test_in_expectation_is_weaker_than_satisfied():
     assert balanced(x) == pytest.approx(0, abs=1e-6)
 
 
-@pytest.mark.parametrize("solver", ["clarabel", "scs"])
-def test_nearest_correlation_matrix_as_a_moment_program(solver):
-    from sosdp.structured import nearest_correlation
-
-    rng = np.random.default_rng(3)
-    n = 6
-    B = rng.normal(size=(n, n))
-    B = B + B.T
-    s = sd.variables("ncm", n)
-    relax = sd.Relaxation(sd.System(s**2 == 1), 2)
-    off = [(i, j) for i in range(n) for j in range(i)]
-    moments = relax.E(np.array([s[i] * s[j] for i, j in off], dtype=object))
-    result = relax.minimize(sd.sum_squares(moments - np.array([B[i, j] for i, j in off])), solver=solver)
-    exact = nearest_correlation(B, tolerance=1e-8).matrix
-    assert result.status == "optimal"
-    best = np.array([result(s[i] * s[j]) for i, j in off])
-    expected = np.array([exact[i, j] for i, j in off])
-    assert np.allclose(best, expected, atol=2e-4)
-    distance = sum((exact[i, j] - B[i, j]) ** 2 for i, j in off)
-    assert result.bound == pytest.approx(distance, rel=1e-5)
-    assert result.certified_bound <= distance * (1 + 1e-12)
-    assert result.certified_bound == pytest.approx(distance, rel=1e-4)
-
-
 def test_quadratic_objectives_against_cvxpy():
     import cvxpy as cp
 

@@ -10,7 +10,6 @@ import time
 import pytest
 from jupyter_client.manager import start_new_kernel
 
-import sosdp as sd
 from sosdp import progress
 from sosdp.privacy import Table
 from sosdp.privacy.silence import no_output, no_warnings
@@ -46,21 +45,6 @@ def test_a_long_piece_of_work_shows_its_stages(terminal):
     assert "build" in seen and "solve" in seen
     time.sleep(0.2)
     assert terminal.getvalue() == seen  # nothing after the end
-
-
-def test_the_stages_of_a_relaxation_reach_it(terminal):
-    x = sd.polynomial("x")
-
-    stages = []
-
-    def slow(stage, seconds):
-        stages.append(stage)
-        until_shown(terminal, stage)
-
-    with contextlib.redirect_stderr(terminal):
-        result = sd.minimize(x**2 - x, callback=slow)
-    assert result.bound == pytest.approx(-0.25)
-    assert {"build", "solve", "certify"} <= set(stages)
 
 
 def test_an_exception_closes_it_and_inner_work_shares_it(terminal):

@@ -22,13 +22,6 @@ def ids(*variables):
     return np.array([int(v.variable_ids[0]) for v in variables])
 
 
-def test_basis_counts_and_order():
-    rows = mono.basis(np.array([3, 5, 9]), 4)
-    assert rows.shape == (35, 4)
-    assert (np.diff(mono.degrees(rows)) >= 0).all()
-    assert len({tuple(r) for r in rows.tolist()}) == 35
-
-
 def test_exponents_round_trip_and_keys_are_additive():
     rng = np.random.default_rng(0)
     matrix = rng.integers(0, 4, size=(50, 6))

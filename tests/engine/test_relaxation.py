@@ -105,53 +105,6 @@ def test_certified_bounds_hold_against_a_grid_on_a_box(seed):
     assert sd.minimize(objective, ball, 6).certified_bound <= values.min()
 
 
-def test_unconstrained_problems_are_certified_through_an_inner_point():
-    x, y = sd.variables("x y")
-    camel = 4 * x**2 - 2.1 * x**4 + x**6 / 3 + x * y - 4 * y**2 + 4 * y**4
-    result = sd.minimize(camel)
-    assert result.certified_bound <= -1.0316284534898774
-    assert result.certified_bound >= -1.0316284534898774 - 1e-6
-
-
-def test_reductions_keep_the_bound():
-    xs = sd.variables("rk", 4)
-    objective = sum(v**4 for v in xs) - xs[0] ** 2 * xs[1] ** 2 * 3 + xs[2] * xs[3] - xs[0] * xs[1]
-    system = sd.System(sum(v**2 for v in xs) <= 3)
-    reference = sd.minimize(objective, system, 4, symmetry="none", prune=False).bound
-    for symmetry, prune in itertools.product(("none", "sign"), (False, True)):
-        result = sd.minimize(objective, system, 4, symmetry=symmetry, prune=prune)
-        assert result.bound == pytest.approx(reference, abs=1e-6)
-    assert max(result.sizes["blocks"]) < 15
-    assert result.sizes["sign_symmetries"] == 2
-
-
-def test_cliques_solve_a_chain_the_dense_relaxation_could_not():
-    xs = sd.variables("ch", 40)
-    rosenbrock = sum(100 * (xs[i + 1] - xs[i] ** 2) ** 2 + (1 - xs[i + 1]) ** 2 for i in range(39))
-    result = sd.minimize(rosenbrock, degree=4)
-    assert result.sizes["cliques"] == 39
-    assert abs(result.bound) < 1e-5
-    assert result.certified_bound <= 0
-    # the first variable enters squared alone: its two signs average to zero
-    assert result(xs[0]) == 0
-    assert np.allclose([result(v) for v in xs[1:]], 1, atol=1e-2)
-    refuse((lambda: result(xs[1] * xs[20]), "not part of this relaxation"))
-
-
-def test_motzkin_is_unbounded_below_degree_eight_and_solved_on_a_ball():
-    x, y = sd.variables("x y")
-    motzkin = x**4 * y**2 + x**2 * y**4 - 3 * x**2 * y**2 + 1
-    for solver in ("clarabel", "scs"):
-        assert sd.minimize(motzkin, degree=6, solver=solver).status == "unbounded"
-    result = sd.minimize(motzkin, sd.System(x**2 + y**2 <= 3), degree=8)
-    assert result.certified_bound == pytest.approx(0, abs=1e-6)
-    assert np.allclose(np.abs(result.atoms()), 1, atol=1e-3)
-    assert result.atoms().shape == (4, 2)
-    assert result.exact
-    assert result(x * y) == 0.0
-    assert result(x**2 * y**2) == pytest.approx(1, abs=1e-3)
-
-
 def test_the_pseudo_expectation_satisfies_the_system():
     x, y = sd.variables("x y")
     disc = 1 - x**2 - y**2
@@ -166,54 +119,6 @@ def test_the_pseudo_expectation_satisfies_the_system():
     assert np.linalg.eigvalsh(result(np.outer(linear, linear) * disc))[0] > -1e-6
     for q in (1, x, y, x * y, x**2):
         assert result((x**2 - y**2) * q) == pytest.approx(0, abs=1e-6)
-
-
-def test_matrix_inequalities():
-    x, y = sd.variables("x y")
-    disc = sd.System(sd.PSD([[1 - x, y], [y, 1 + x]]))  # the unit disc
-    result = sd.minimize(x + y, disc, degree=2)
-    assert result.bound == pytest.approx(-np.sqrt(2), abs=1e-6)
-    assert result.certified_bound <= -np.sqrt(2)
-    assert result.certified_bound == pytest.approx(-np.sqrt(2), abs=1e-5)
-    assert sd.feasible(disc & sd.System(x >= 2), degree=2).status == "infeasible"
-
-
-def test_schmudgen_products_are_stronger_than_putinar():
-    x, y = sd.variables("x y")
-    system = sd.System(x >= 0, y >= 0, x * y >= 1, x + y <= 5)
-    putinar = sd.minimize(x * y + x, system, degree=2)
-    schmudgen = sd.minimize(x * y + x, system, degree=2, products="schmudgen")
-    assert schmudgen.bound > putinar.bound + 0.1
-    # minimum on the set: x*y = 1 and the least x with x + 1/x <= 5
-    assert schmudgen.certified_bound <= 1 + (5 - np.sqrt(21)) / 2
-
-
-def test_maximum_is_minus_minimum_of_minus():
-    x, y = sd.variables("x y")
-    system = sd.System(x**2 + 2 * y**2 <= 1)
-    top = sd.maximize(x * y + x, system, degree=4)
-    bottom = sd.minimize(-(x * y + x), system, degree=4)
-    assert top.bound == pytest.approx(-bottom.bound, abs=1e-7)
-    assert top.bound_kind == "upper" and bottom.bound_kind == "lower"
-    assert top.certified_bound >= top.bound - 1e-7
-
-
-@pytest.mark.parametrize(
-    "system",
-    [
-        lambda x, y: sd.System(sd.polynomial(-1) >= 0),
-        lambda x, y: sd.System(x**2 == -1),
-        lambda x, y: sd.System(x >= 1, x <= 0),
-        lambda x, y: sd.System(x**2 + y**2 <= 1, x + y >= 2),
-        lambda x, y: sd.System(x**2 == 1, y**2 == 1, x + y == 1),
-    ],
-)
-def test_empty_sets_are_refuted_whatever_is_asked(system):
-    x, y = sd.variables("x y")
-    assert sd.feasible(system(x, y), degree=4).status == "infeasible"
-    result = sd.minimize(x + y, system(x, y), degree=4)
-    assert result.status == "infeasible"
-    refuse((lambda: result(x), "there is no pseudo-expectation to evaluate"))
 
 
 def test_feasible_sets_are_not_refuted():

@@ -11,7 +11,6 @@ from certificates import extract
 from sosdp import interchange
 from sosdp.conic.svec import svec_length, triangle
 from sosdp.reduction.permutation import Data, find_symmetries, orbit_numbers, read_generators
-from sosdp.reduction.rows import distinct_rows
 from sosdp.relaxation.assemble.scaling import find_scaling, scale
 from sosdp.relaxation.assemble.symmetry import _decompose
 from sosdp.relaxation.certify.bound import certify
@@ -263,30 +262,6 @@ def test_term_sparsity_and_permutations_together():
     assert both.certified_bound == pytest.approx(both.bound, abs=1e-5)
 
 
-def test_matrix_blocks_with_several_entries():
-    x = sd.variables("sym", 4)
-    turn = [{x[0]: x[1], x[1]: x[2], x[2]: x[3], x[3]: x[0]}]
-    matrices = [sd.PSD([[1, x[i]], [x[i], 1 + x[(i + 1) % 4]]]) for i in range(4)]
-    f = sum(x[i] ** 3 + x[i] * x[(i + 1) % 4] for i in range(4))
-    box = sd.System(*matrices, *(v**2 <= 1 for v in x))
-    plain = sd.minimize(f, box, 4)
-    small = sd.minimize(f, box, 4, symmetries=turn)
-    assert small.bound == pytest.approx(plain.bound, abs=1e-5)
-    assert small.certified_bound == pytest.approx(small.bound, abs=1e-4)
-    assert sum(small.sizes["blocks"]) < sum(plain.sizes["blocks"])
-
-
-def test_samples_by_labels():
-    w = sd.variables("syl", (4, 2))
-    flat = w.reshape(-1)
-    system = sd.System(flat**2 == flat, [w[i].sum().equals(1) for i in range(4)])
-    same = sum(w[i, k] * w[j, k] for k in range(2) for i in range(4) for j in range(i))
-    given = sd.minimize(same, system, 4, symmetries=interchange(w) + interchange(w.T))
-    assert max(given.sizes["blocks"]) <= 5
-    assert given.bound == pytest.approx(2, abs=1e-6)  # two and two
-    assert given.certified_bound <= 2
-
-
 def test_max_cut_of_the_petersen_graph_with_an_exact_certificate():
     s = sd.variables("sym", 10)
     cut = sum((1 - s[i] * s[j]) / 2 for i, j in nx.petersen_graph().edges)
@@ -363,21 +338,3 @@ def _raw(gram, reduced, gamma):
     moments = np.zeros(reduced.columns.shape[0])
     free, unknowns = np.zeros(reduced.free.shape[0]), np.array([gamma])
     return RawSolution("optimal", gram, free, unknowns, moments, gamma, "noise", 0, 0.0, "")
-
-
-def test_repeated_rows_are_found_and_nothing_else():
-    rng = np.random.default_rng(6)
-    import scipy.sparse as sp
-
-    rows = rng.integers(-2, 3, size=(40, 12)) * (rng.random((40, 12)) < 0.4)
-    rows[7] = 0
-    rows[11] = -3 * rows[5]
-    rows[20] = 2 * rows[5]
-    rows[30] = rows[5]
-    rows[30, 3] += 1
-    kept, owner, factor = distinct_rows(sp.csr_matrix(rows.astype(float)))
-    assert owner[7] == -1 and owner[11] == owner[20] == owner[5] and owner[30] != owner[5]
-    rebuilt = factor[:, None] * rows[kept][owner]
-    assert np.array_equal(rebuilt[owner >= 0], rows[owner >= 0])
-    normal = {tuple(r / r[np.flatnonzero(r)[0]]) for r in rows if r.any()}
-    assert kept.size == len(normal)

@@ -8,12 +8,7 @@ import pytest
 
 import sosdp as sd
 from sosdp.algebra import monomials as mono
-from sosdp.model.options import Options
-from sosdp.reduction.quotient import NO_QUOTIENT, find_quotient
 from sosdp.reduction.sparsity import merged, variable_cliques
-from sosdp.relaxation.assemble.assemble import assemble
-from sosdp.relaxation.assemble.identity import ONE, Block
-from sosdp.relaxation.assemble.splitting import split_by_terms
 from tests.refusals import refuse
 
 
@@ -109,32 +104,6 @@ def test_stable_components_keep_the_bound_and_nothing_exceeds_it(kind):
     assert smaller >= 1
 
 
-def blocks_of(f, basis, quotient=NO_QUOTIENT):
-    """The basis elements of each block."""
-    identity = assemble([Block("sos", (), basis, ONE)], [], f, [-1 * ONE], quotient)
-    result, _ = split_by_terms(identity, f.monos, Options(sparsity="term"))
-    return [mono.Index(basis).find(block.basis) for block in result.blocks]
-
-
-def test_stable_components_are_the_sign_classes():
-    # without constraints the stable components of a full basis are the classes of the sign symmetries
-    rng = np.random.default_rng(5)
-    y = sd.variables("tsq", 3)
-    ids = np.sort([int(v.variable_ids[0]) for v in y]).astype(np.int32)
-    basis = mono.basis(ids, 2)
-    for _ in range(20):
-        chosen = basis[rng.choice(basis.shape[0], size=2, replace=False)]
-        f = sd.Polynomial.from_arrays(chosen, np.ones(2))
-        result = blocks_of(f, basis)
-        parity = mono.exponents(chosen, ids) % 2
-        flips = [s for s in itertools.product([0, 1], repeat=3) if not ((parity @ np.array(s)) % 2).any()]
-        signature = (mono.exponents(basis, ids) @ np.array(flips).T) % 2
-        for members in result:
-            assert (signature[members] == signature[members[0]]).all()
-        assert sum(m.size for m in result) == basis.shape[0]
-        assert len(result) == np.unique(signature, axis=0).shape[0]
-
-
 @pytest.mark.parametrize("problem", [rosenbrock, broyden_tridiagonal])
 def test_chains_with_cliques_and_terms(problem):
     f = problem(8)
@@ -157,15 +126,6 @@ def test_rows_of_equalities_that_nothing_needs_are_left_out():
     sparse = sd.minimize(f, system, 4, symmetry="none", sparsity="term")
     assert sparse.sizes["equalities"] < dense.sizes["equalities"]
     assert sparse.bound == pytest.approx(dense.bound, abs=1e-6)
-
-
-def test_rewriting_joins_what_becomes_a_constant():
-    # with s**2 = 1 every square is 1: only the edges of the objective and products in the support join
-    s = sd.variables("tsz", 3)
-    quotient = find_quotient(sd.System(s**2 == 1).equalities)
-    ids = np.sort([int(v.variable_ids[0]) for v in s]).astype(np.int32)
-    basis = quotient.basis(ids, 1)
-    assert sorted(m.size for m in blocks_of(s[0] * s[1], basis, quotient)) == [1, 1, 2]
 
 
 def test_certificates_and_refutations_survive_the_split():

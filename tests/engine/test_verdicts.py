@@ -10,11 +10,8 @@ import numpy as np
 import pytest
 
 import sosdp as sd
-from sosdp.model.options import Options
-from sosdp.relaxation import candidate, change, ladder
-from sosdp.relaxation.assemble.identity import unanswered
+from sosdp.relaxation import candidate, ladder
 from sosdp.relaxation.certify import without_optimum
-from sosdp.relaxation.certify.exact_data import as_stated
 from sosdp.relaxation.certify.leading_form import descends_without_bound
 from sosdp.relaxation.steps import exact, first
 from tests.fuzz.verdicts import answering
@@ -416,22 +413,3 @@ def test_a_factor_of_an_identity_is_no_unit_of_its_unknowns(factor):
 def test_a_point_is_looked_for_where_nothing_is_known_of_its_variables():
     result = sd.minimize(x * y + 3, [x * y == 2])
     assert result.status == "optimal" and result.certified_bound == pytest.approx(5, abs=1e-7)
-
-
-def test_moments_that_only_exact_arithmetic_finds_are_read(monkeypatch):
-    read = []
-    monkeypatch.setattr(change, "as_stated", lambda *given, **kw: read.append(1) or as_stated(*given, **kw))
-    program = sd.MeasureProgram()
-    mu = program.measure([x], on=sd.System(x**2 <= 1), mass=2)
-    program.require(mu(x) == 1)
-    state = candidate.State(program._statement(mu(0 * x), "feasible", 2, program.options), Options())
-    solved = ladder.run(state)
-    assert len(read) == 1  # of the program that is decided, once
-    none = unanswered(solved.built.program.identity, "failed", "no answer")
-    state.candidates = [replace(solved, raw=none, status="failed", settled=False)]
-    assert not exact.is_decidable(
-        solved.built, "feasible"
-    )  # measures are decided where a candidate is judged
-    shown = state.judged("first", solved.built, none)
-    assert shown.status == "optimal" and shown.raw.has_values
-    assert shown.built.moments_of(shown.raw.moments)[0][:2] == pytest.approx([2, 1])

@@ -82,23 +82,6 @@ def test_decay_table(epsilon, delta, reach):
     assert decay_curve(epsilon, delta, 0.025).length - 1 == reach
 
 
-def test_the_two_piece_profile_of_print_is_not_private():
-    """Reject probabilities in two exponential pieces whose breakpoints are not integers jump too far."""
-    epsilon, delta, breakdown = 1.0, 1e-6, 100
-
-    def rejects(t):
-        if t <= 0.5 * breakdown:
-            return 0.0
-        if t <= 0.6 * breakdown:
-            return min(0.5, delta * math.exp(epsilon * (t - 0.5 * breakdown)))
-        if t <= 0.7 * breakdown:
-            return max(0.5, 1 - delta * math.exp(epsilon * (0.7 * breakdown - t)))
-        return 1.0
-
-    values = [Fraction(1 - rejects(t)) for t in range(breakdown)]
-    assert violations(values, Fraction(math.exp(epsilon)), Fraction(delta)) > 0
-
-
 def test_coin():
     curve = accept_profile(1.0, 0.2)
     bits = InsecureBits(5)

@@ -210,16 +210,6 @@ def test_warnings_in_two_threads_stay_inside_and_filters_come_back():
         assert len(seen) == 1
 
 
-def test_the_standard_tools_would_not_do(monkeypatch):
-    # the control: what these tests look for is there
-    import contextlib
-
-    shown = io.StringIO()
-    monkeypatch.setattr(sys, "stdout", shown)
-    overlapping(lambda: contextlib.redirect_stdout(io.StringIO()), lambda: print("the record is 7"))
-    assert "7" in shown.getvalue() and sys.stdout is not shown
-
-
 test_refusals = refusals(
     # type: ignore[arg-type]
     *each(

@@ -63,25 +63,6 @@ def test_records_too_long_for_any_weight():
     assert result.width <= WIDTH and math.isclose(result.high, 20.0, abs_tol=1e-2)
 
 
-def test_a_missed_width_would_be_seen(monkeypatch):
-    honest = scores.solve
-    first = far_records(2, 60, 2, 1.0)
-    second = first.copy()
-    second[0] = 0.0
-
-    def careless(rows, bound, **rest):
-        result = honest(rows, bound, **rest)
-        missed = abs(rows[0, 0]) > 1.5  # depends on the record that neighbours differ in, and on the point
-        high = float(len(rows)) if missed else result.high
-        return scores.Bracket(result.low, high, result.weights, result.factor)
-
-    monkeypatch.setattr(scores, "solve", careless)
-    first[0] = 1.0
-    assert largest_loss(score_for(60, 2), first, second) <= EPSILON  # searched for again
-    monkeypatch.setattr(scores, "certain", lambda rows, bound, result: result)
-    assert largest_loss(score_for(60, 2), first, second) > EPSILON
-
-
 def test_a_panic_of_the_solver_is_the_last_resort(monkeypatch):
     class Panic(BaseException):
         """As compiled extensions raise it."""

@@ -49,7 +49,6 @@ from sosdp.privacy.rows import table
 from sosdp.privacy.scores.depth import TukeyDepth
 from sosdp.privacy.scores.location import coordinate_max, l_statistic, median_weights
 from sosdp.privacy.scores.score import Lattice, cube
-from tests.refusals import refuse
 
 SECRET = "the-secret-record"
 
@@ -391,18 +390,6 @@ def test_lists_that_are_deep_are_opened_so_far():
     for deep in (nested(), ITSELF):
         assert floats([deep, deep]).shape == (2, *[1] * 7) and np.isnan(floats([deep, deep])).all()
         assert floats([deep, [0.5], [0.25]]).shape == (3, 1) and np.isnan(floats([deep, 1.0, 2.0])[0])
-
-
-def test_the_harness_sees_an_escape():
-    """Negative control: what these records do to code that trusts them."""
-    refuse(
-        (lambda: float(KINDS["float that raises"][0]), SECRET, RuntimeError),
-        (lambda: isinstance(KINDS["liar"][0], float), None, SystemExit),
-        (lambda: np.asarray([0.0, "x", 1.0], dtype=np.float64), None, (ValueError, TypeError, RuntimeError)),
-    )
-    masked = np.ma.MaskedArray([1.0, 7.0, 2.0], mask=[False, True, False])
-    assert np.asarray(masked, dtype=np.float64)[1] == 7.0  # the masked entry reads as another number
-    assert math.isnan(floats(masked)[1]) and floats(masked)[2] == 2.0
 
 
 def test_violation_2_a_text_among_numbers_changes_one_record_only():

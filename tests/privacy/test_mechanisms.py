@@ -263,17 +263,6 @@ def test_sparse_vector_exhaustively(positives, monotone):
     assert 0.3 * epsilon < worst <= epsilon + 1e-6
 
 
-def test_sparse_vector_control():
-    """Noise calibrated for one yes, used for two, breaks the promise."""
-    epsilon, positives = 2.0, 2
-    first, second = (float(s) for s in scales(epsilon, 1, 1, False))  # calibrated for one yes, used for two
-    pair = [stream_law(v, second, first, positives) for v in ((0, 0, -2, -2), (1, 1, -3, -3))]
-    worst = audit.epsilon_between(*pair)
-    first, second = (float(s) for s in scales(epsilon, 1, 2, False))
-    right = [stream_law(v, second, first, positives) for v in ((0, 0, -2, -2), (1, 1, -3, -3))]
-    assert worst > epsilon > audit.epsilon_between(*right)
-
-
 def test_sparse_vector_release():
     assert above_threshold([0, 0, 900, 0, 900, 900], 450, epsilon=1.0, positives=2).value == [2, 4]
     stream = SparseVector(0, epsilon=1.0)

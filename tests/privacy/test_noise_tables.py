@@ -1,6 +1,5 @@
 """Tables and decisions of the array samplers, against ball arithmetic and exact rationals."""
 
-import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -8,17 +7,10 @@ import pytest
 
 from sosdp.privacy.randomness import cells, exact, tables
 from sosdp.privacy.randomness.bits import InsecureBits, RandomBits
-from tests.privacy.noise_laws import FLOOR, LAWS, STARVED, chi_square, law_of, starved
+from tests.privacy.noise_laws import LAWS
 
 # ------------------------------------------------------------------------------------------------------------
 # Tables and decisions against ball arithmetic
-
-
-def test_forgetting_the_rest_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Negative control: giving what rounding lost to the first entry, as is usual, is seen when starved."""
-    monkeypatch.setattr(tables.AliasTable, "draw_rest", lambda self, bits: 0)
-    drawn = starved("laplace", 6.0, STARVED[1], 40_000, 12)
-    assert chi_square(drawn, *law_of("laplace", 6.0, 180)) < FLOOR
 
 
 def _ideal(law: str, chosen: cells.Direct | cells.Cells, units: float, entries: int) -> list:
@@ -168,26 +160,3 @@ class _Fixed(RandomBits):
 
     def integer(self, count: int) -> int:
         return self.value
-
-
-def test_restarts_in_exact_rationals() -> None:
-    """Mass of every atom under the restart rule, all proposals enumerated: proportional to r^|x|."""
-    ratio, width, ends = Fraction(2, 3), 4, 3
-    step = ratio**width
-    proposals = [(a, step**a * (1 - step)) for a in range(ends)]
-    mass: dict[int, Fraction] = {}
-    wrong: dict[int, Fraction] = {}
-    accept = sum(ratio ** (b + s) for b in range(width) for s in (0, 1)) / (2 * width)
-    for restarts in range(4):
-        for a, weight in proposals:
-            for b, negative in itertools.product(range(width), (0, 1)):
-                place = width * a + b
-                chance = weight / (2 * width) * ratio ** (b + negative)
-                place += restarts * ends * width
-                x = ~place if negative else place
-                mass[x] = mass.get(x, Fraction(0)) + step ** (ends * restarts) * chance
-                wrong[x] = wrong.get(x, Fraction(0)) + step ** (ends * restarts) * chance / (
-                    accept if restarts else 1
-                )
-    assert {value / ratio ** abs(x) for x, value in mass.items()} == {mass[0]}
-    assert len({value / ratio ** abs(x) for x, value in wrong.items()}) > 1

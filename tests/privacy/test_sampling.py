@@ -90,22 +90,6 @@ def test_layered_law_with_loose_boxes():
         assert p_value(points, exact_law(score, data, base, top)) > 1e-6
 
 
-def test_an_envelope_that_is_not_one_truncates_the_law():
-    """Negative control: a box that misses points of its level gives another law."""
-    lattice = cube(1, 3, 1)
-    score = l_statistic(median_weights(5), lattice)
-    data = np.array([[0.0], [0], [1], [1], [2]])
-
-    class Small(Loose):
-        def box(self, k):
-            return ((0, 1),)
-
-    draw = Layered().prepare(score, Small(score.on(data), 1), rational_base(0.5), score.top)
-    bits = InsecureBits(1)
-    points = [draw(bits)[0] for _ in range(2000)]
-    assert p_value(points, exact_law(score, data, rational_base(0.5))) < 1e-6
-
-
 @pytest.mark.parametrize(
     "score", [TukeyDepth(cube(1, 2, 2), 7), coordinate_max(median_weights(7), cube(1, 2, 2))]
 )
