@@ -12,6 +12,7 @@ from sosdp.privacy.table.answers import NOTHING, shares
 from sosdp.privacy.table.keys import law_of
 from sosdp.privacy.table.quantiles import Widths, reach
 from sosdp.privacy.table.state import totals
+from sosdp.privacy.table.statistics import Histogram
 from sosdp.privacy.verification.release_check import check_release
 from tests.neighbours import of_unit
 from tests.table.small import UNITS, records, table_of, tables
@@ -37,9 +38,14 @@ def vectors(question, table, keys):
     """The integers of a table, statistic by statistic, over all keys."""
     cells = totals(question.fold(records(table)))
     return [
-        [cells[key][i] if key in cells else one.tally(NOTHING, NOTHING, 1)[0] for key in keys]
+        [written(one, cells[key][i] if key in cells else one.tally(NOTHING, NOTHING, 1)[0]) for key in keys]
         for i, one in enumerate(question.question.statistics)
     ]
+
+
+def written(statistic, cell):
+    """All integers of a cell, also those that are 0."""
+    return np.bincount(*cell, minlength=statistic.width) if isinstance(statistic, Histogram) else cell
 
 
 def worst(question, adjacency, every, factor=1):

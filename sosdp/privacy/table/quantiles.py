@@ -5,7 +5,6 @@ Proof: docs/proofs/tables.md, "Quantiles"
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,14 +18,14 @@ from sosdp.privacy.contributions import Unit
 from sosdp.privacy.guarantee.evidence import Law
 from sosdp.privacy.mechanisms.basic.quantile import POINTS, Grid, Runs, draw, quantile_level, runs
 from sosdp.privacy.randomness.bits import RandomBits
-from sosdp.privacy.table.statistics import MISSING, Codes, Noise, Row, Statistic, Within, column_of
+from sosdp.privacy.table.statistics import MISSING, ByPlace, Codes, Noise, Row, Statistic, Within, column_of
 
 VALUE = Fraction(1, 2)
 """Part of the budget of a quantile for its value; the rest is for the length of its interval."""
 
 
 @dataclass(frozen=True)
-class Quantiles(Within):
+class Quantiles(ByPlace, Within):
     """Order statistics at shares q of the entries, rounded to a public grid."""
 
     shares: tuple[Fraction, ...] = (Fraction(1, 2),)
@@ -64,24 +63,6 @@ class Quantiles(Within):
         steps = (np.where(there, values, float(points.low)) - float(points.low)) / float(points.step)
         places = np.clip(np.rint(steps), 0, points.size - 1).astype(np.int64)
         return np.where(there, places, MISSING)
-
-    def tally(self, codes: Codes, keys: npt.NDArray[np.intp], count: int) -> list[Codes]:
-        """Of each key (2, m): the places that occur, ascending, and how often."""
-        kept = (codes != MISSING) & (keys >= 0)
-        places, times = np.unique(keys[kept] * self.width + codes[kept], return_counts=True)
-        ends = np.searchsorted(places, self.width * np.arange(count + 1))
-        return [
-            np.stack([places[start:end] - key * self.width, times[start:end]])
-            for key, (start, end) in enumerate(itertools.pairwise(ends))
-        ]
-
-    def merged(self, first: Codes, second: Codes) -> Codes:
-        """The places of both, with the sums of their counts."""
-        at = np.searchsorted(first[0], second[0])
-        known = np.append(first[0], -1)[at] == second[0]
-        both = first.copy()
-        both[1, at[known]] += second[1, known]
-        return np.insert(both, at[~known], second[:, ~known], axis=1)
 
     def _parts(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
         """What one value, and its interval, may cost."""

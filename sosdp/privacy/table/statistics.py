@@ -173,8 +173,30 @@ def counted(value: int, law: Law, noise: Noise) -> Row:
     return {"value": max(noisy, 0), "low": max(noisy - away, 0), "high": max(noisy + away, 0)}
 
 
+class ByPlace(Statistic):
+    """A statistic of many places, whose cells hold those that occur: their size is that of the records."""
+
+    def tally(self, codes: Codes, keys: npt.NDArray[np.intp], count: int) -> list[Codes]:
+        """Of each key (2, m): the places that occur, ascending, and how often."""
+        kept = (codes != MISSING) & (keys >= 0)
+        places, times = np.unique(keys[kept] * self.width + codes[kept], return_counts=True)
+        ends = np.searchsorted(places, self.width * np.arange(count + 1))
+        return [
+            np.stack([places[start:end] - key * self.width, times[start:end]])
+            for key, (start, end) in enumerate(itertools.pairwise(ends))
+        ]
+
+    def merged(self, first: Codes, second: Codes) -> Codes:
+        """The places of both, with the sums of their counts."""
+        at = np.searchsorted(first[0], second[0])
+        known = np.append(first[0], -1)[at] == second[0]
+        both = first.copy()
+        both[1, at[known]] += second[1, known]
+        return np.insert(both, at[~known], second[:, ~known], axis=1)
+
+
 @dataclass(frozen=True)
-class Histogram(Count):
+class Histogram(ByPlace, Count):
     """How many entries lie in each category, or between the edges (the last bin holds its upper edge).
 
     The edges enclose the bounds of the column.
@@ -214,7 +236,8 @@ class Histogram(Count):
         """One row a bin."""
         law, column = self.laws(noise.unit, noise.epsilon)[0], column_of(self)
         bins = column.values or [[*map(column.shown, pair)] for pair in itertools.pairwise(self.edges)]
-        return [{"bin": ends} | counted(int(n), law, noise) for ends, n in zip(bins, cell, strict=True)]
+        counts = dict(zip(*cell.tolist(), strict=True))
+        return [{"bin": ends} | counted(counts.get(k, 0), law, noise) for k, ends in enumerate(bins)]
 
     def laws(self, unit: Unit, epsilon: Fraction) -> tuple[Law, ...]:
         """A unit that is replaced leaves bins and enters others."""
