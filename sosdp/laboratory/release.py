@@ -66,13 +66,15 @@ def release_statistic(
         The report proves nothing, or the shape is not the public one; never because of the entries.
     """
     check_report(report)
+    ends = [value_range(report), *([] if output is None else [interval(*output)])]
+    low, high = (choice(pair[k] for pair in ends) for k, choice in enumerate((max, min)))
+    if output is not None and low > high:
+        raise ValueError("output: the statistic lies between other numbers than these")
     epsilon, upper = terms.pure, report.sensitivity
     counted, step = whole_value(report, data)
     bits = terms.bits()
     scale = STEPS / Fraction(epsilon)
     noisy = counted + discrete_laplace(scale, bits)
-    ends = [value_range(report), *([] if output is None else [interval(*output)])]
-    low, high = (choice(pair[k] for pair in ends) for k, choice in enumerate((max, min)))
     exact = proves(report)
     held: dict[str, Any] | None = None
     if exact:

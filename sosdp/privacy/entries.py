@@ -56,6 +56,8 @@ def listed(values: Any, unread: Callable[[Any], Any] | None = None) -> Any:
         return _coded(kind.categories, stored.codes)
     if getattr(kind, "tz", None) is not None:
         return stored.tz_convert("UTC").tz_localize(None).to_numpy()
+    if getattr(kind, "kind", "") == "f" and hasattr(kind, "numpy_dtype"):  # pandas: NaN for what is missing
+        return values.to_numpy(dtype=kind.numpy_dtype, na_value=math.nan)
     if hasattr(values, "to_numpy"):
         return values.to_numpy() if isinstance(kind, np.dtype | None) else values.to_numpy(dtype=object)
     return values if isinstance(values, np.ndarray) else list(values)

@@ -140,5 +140,6 @@ def test_what_is_released_lies_between_public_ends():
         *each(
             lambda wrong: sd.private_estimator(REPORT, output=wrong, epsilon=1),
             ((1, 0), (0,), 3, "ab", (0, math.inf)),
-        )
+        ),
+        (lambda: sd.private_estimator(mean, output=(6, 7), epsilon=1).fit([0.1] * 3), "between other"),
     )

@@ -82,3 +82,21 @@ def test_a_graph_that_is_not_released_comes_with_advice():
         assert not fitted.released_ and "more records" in fitted.advice_
     regression = problems.mrf.PrivateSparseLogistic(iterations=2, insecure_seed=1)
     assert "one class" in regression.fit(table, np.arange(20) % 2).advice_
+
+
+def test_bounds_that_float64_cannot_halve_are_refused():
+    """A feature at the middle of them was no number, -2^63 as an integer, far beyond its sensitivity."""
+    X, y = np.zeros((40, 2)), np.arange(40) % 2
+    refuse(
+        *each(
+            lambda high: problems.mrf.PrivateSparseLogistic(
+                2.0, epsilon=1.0, delta=1e-6, low=0.0, high=high
+            ).fit(X, y),
+            (5e-324, 1e-300, [1.0, 5e-324], 0.0, np.inf),
+            "low < high",
+        )
+    )
+    apart = problems.mrf.PrivateSparseLogistic(2.0, epsilon=1.0, delta=1e-6, low=-1.7e308, high=1.7e308).fit(
+        X, y
+    )
+    assert np.isfinite(apart.coef_).all() and np.isfinite(apart.intercept_).all()

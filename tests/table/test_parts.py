@@ -194,7 +194,7 @@ def test_parts_of_a_column_have_dictionaries_of_their_own():
 
 
 def test_the_memory_of_private_keys_grows_with_the_records_not_with_the_bins():
-    """How many keys there are is private: 10000 integers each took all memory, and so one more could end it."""
+    """How many keys there are is private, and 10000 integers each of them took all memory."""
     people = {"name": [f"u{k % 300}" for k in range(600)], "pay": list(range(600))}
     table = Table(people, SCHEMA, 1.0, delta=1e-6).by("name").histogram("pay", 10_000)
     halves = [{name: column[part] for name, column in people.items()} for part in (np.s_[:450], np.s_[450:])]

@@ -62,6 +62,16 @@ def test_codes_of_stored_columns():
     """Of frames whose columns are numbers, truths or times."""
     coded = Schema((column(**NUMBER, na_values=[-999]),))
     assert np.isnan(by_schema({"x": np.array([-999.0, 1.0])}, coded).values[:, 0]).tolist() == [True, False]
+    # as their type holds the code: of 32 bits -999.9 is another number
+    near = Schema((column(**NUMBER, na_values=[-999.9]),))
+    for kind in (np.float16, np.float32, "Float32", "float[pyarrow]", np.float64):
+        read = by_schema(pd.DataFrame({"x": pd.Series([-999.9, 1.0], dtype=kind)}), near).values[:, 0]
+        assert np.isnan(read).tolist() == [True, False], kind
+    # truths are truths, whatever texts stand for them in a file
+    truths = Schema((column(type="boolean", true_values=["yes"], false_values=["no"]),))
+    for kind in (bool, "boolean", "bool[pyarrow]", object):
+        read = by_schema(pd.DataFrame({"x": pd.Series([True, False], dtype=kind)}), truths).values[:, 0]
+        assert read.tolist() == [1, 0], kind
     truths = Schema((column(type="boolean", true_values=[2], false_values=[1]),))
     given = pd.DataFrame({"x": pd.array([2, 1, None, 0], dtype="Int64")})
     assert by_schema(given, truths).values[:, 0] == pytest.approx([1, 0, np.nan, np.nan], nan_ok=True)

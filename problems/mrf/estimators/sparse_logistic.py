@@ -20,6 +20,9 @@ from .base import Array, Iterated
 UNIT = 1 << 10
 """Scaled features are multiples of 1 / UNIT."""
 
+NARROWEST = 2.0**-400
+"""Half of the bounds of a feature is more: coefficients are divided by it."""
+
 
 ONE_CLASS = (
     "one class is the likelier one everywhere: there are too few records for this budget, or most labels "
@@ -68,8 +71,9 @@ class PrivateSparseLogistic(Iterated):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         low, high = np.asarray(self.low, dtype=np.float64), np.asarray(self.high, dtype=np.float64)
-        if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
-            raise ValueError("bounds must be finite with low < high")
+        finite = np.isfinite(low).all() and np.isfinite(high).all()
+        if not (finite and (high / 2.0 - low / 2.0 > NARROWEST).all()):
+            raise ValueError("bounds must be finite with low < high, and not closer than 1e-120")
         check_labels(self.classes)
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -98,7 +102,8 @@ class PrivateSparseLogistic(Iterated):
         low, high = (
             np.broadcast_to(np.asarray(side, dtype=np.float64), (d,)) for side in (self.low, self.high)
         )
-        return (low + high) / 2.0, (high - low) / 2.0
+        half = high / 2.0 - low / 2.0
+        return low + half, half
 
     def _release(self, data: np.ndarray) -> Release:
         n, d = data.shape

@@ -234,7 +234,9 @@ def entries(values: Any, column: Column) -> npt.NDArray[np.float64]:
             return np.array([_entry(value, column, read) for value in members], dtype=np.float64)
         if column.type == "integer":
             numbers = np.where(numbers == np.floor(numbers), numbers, math.nan)
-        missing = np.isinf(numbers) | np.isin(numbers, column.codes)
+        # codes as the type of the column holds them: one of 32 bits has no -999.9
+        codes = np.asarray(column.codes, dtype=values.dtype if kind == "f" else np.float64)
+        missing = np.isinf(numbers) | np.isin(numbers, codes)
         return np.clip(np.where(missing, math.nan, numbers), *column.bounds)
 
 
@@ -251,8 +253,8 @@ def _in_days(values: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
 
 
 def _entry(value: Any, column: Column, read: Callable[[str], float]) -> float:
-    """One entry of any kind: a text as in a file, a number as such, a date in days; never raises."""
-    if column.is_named:
+    """One entry of any kind: a text as in a file, a number or truth as such, a date in days; never raises."""
+    if column.is_named and not (column.truths and type(value) in (bool, np.bool_)):
         text = text_of(value)
         return math.nan if text is None else read(text)
     if issubclass(type(value), str):
