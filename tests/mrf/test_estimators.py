@@ -96,7 +96,7 @@ def test_bounds_that_float64_cannot_halve_are_refused():
             "low < high",
         )
     )
-    apart = problems.mrf.PrivateSparseLogistic(2.0, epsilon=1.0, delta=1e-6, low=-1.7e308, high=1.7e308).fit(
+    whole = problems.mrf.PrivateSparseLogistic(2.0, epsilon=1.0, delta=1e-6, low=-1.7e308, high=1.7e308).fit(
         X, y
     )
-    assert np.isfinite(apart.coef_).all() and np.isfinite(apart.intercept_).all()
+    assert np.isfinite(whole.coef_).all() and np.isfinite(whole.intercept_).all()
