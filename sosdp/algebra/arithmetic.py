@@ -19,14 +19,12 @@ from sosdp.algebra.coefficients import (
     are_exact,
     as_coefs,
     by_squaring,
-    exact_quotient,
     floats,
     lows,
-    object_array,
 )
 from sosdp.algebra.coefficients import power as number_power
 from sosdp.algebra.multiply import multiply
-from sosdp.algebra.sparse import P, Sparse, domains, finished, total
+from sosdp.algebra.sparse import P, Sparse, domains, finished, multiplied, total
 
 _CHUNK = 1 << 22  # term pairs held in memory at a time
 _MOST_PRODUCTS = 10**9  # products of two terms in one power: about a minute
@@ -41,13 +39,10 @@ def scaled(p: P, number: Number) -> P:
         return p.of_number(0)
     if p.from_floats or type(number) is float:
         return _times_binary(p, p.of_number(number))
-    coefs = p.coefs
-    small = coefs.dtype == np.int64 and p.scale().times(p.of_number(number).scale()).fits_integers
-    if small and type(number) is int:
-        coefs = coefs * number
-    else:
-        coefs = coefs.astype(object) * number
-    return p._make(*merging.finish(p.monos, coefs, p.keys))
+    known, factor = p.ratio(), Fraction(number)
+    if known is None:
+        return p._make(*merging.finish(p.monos, p.coefs * factor, p.keys))
+    return p._of_ratio(p.monos, multiplied(known[0], factor.numerator), p.keys, known[1] * factor.denominator)
 
 
 def _times_binary(p: P, factor: P) -> P:
@@ -73,8 +68,7 @@ def quotient(p: P, number: Number) -> P:
         inverse = p.of_number(1 / Fraction(number))
         if inverse.scale() != NO_SCALE:  # a power of two
             return _times_binary(p, inverse)
-    coefs = object_array(exact_quotient(c, number) for c in p.as_exact().coefs.tolist())
-    return p._make(*merging.finish(p.monos, coefs, p.keys))
+    return scaled(p.as_exact(), 1 / Fraction(number))
 
 
 def product(left: P, right: P) -> P:
@@ -100,7 +94,7 @@ def power(base: P, exponent: int) -> P:
     """The power with a non-negative integer exponent, by repeated squaring."""
     if exponent == 0:
         return base.of_number(1)
-    if base.coefs.size <= 1:
+    if base.keys.size <= 1:
         if not base:
             return base
         if base.degree * exponent > _LARGEST_DEGREE:
@@ -110,7 +104,7 @@ def power(base: P, exponent: int) -> P:
             return base.of_number(factor)
         row = np.repeat(base.monos, exponent, axis=1)
         return base._make(*merging.finish(row, as_coefs([factor]), mono.keys(row)))
-    result: P = by_squaring(base, exponent, product, lambda p: p.coefs.size, _MOST_PRODUCTS)
+    result: P = by_squaring(base, exponent, product, lambda p: p.keys.size, _MOST_PRODUCTS)
     return result
 
 

@@ -11,14 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
 from sosdp.algebra import monomials as mono
 from sosdp.algebra import terms as merging
 from sosdp.algebra.coefficients import (
-    INT_LIMIT,
     Scale,
     are_exact,
     lows,
@@ -35,7 +33,6 @@ _INTERVAL = 1 << 18  # term pairs aimed at for one interval of keys: what the ca
 _SLOT_BITS = 18  # of the table into which the keys of one interval are hashed
 _FLINT_GAIN = 64  # term pairs for each term of the product from which on FLINT is worth the conversion
 _EXACT_FLOAT = 53  # bits
-_DENOMINATOR_BITS = 512
 
 Terms = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -51,14 +48,6 @@ def multiply(
     """
     small, large = (left, right) if a.size <= b.size else (right, left)
     a, b = (a, b) if a.size <= b.size else (b, a)
-    if a.size * b.size > 256 and (a.dtype == object or b.dtype == object):
-        cleared = _clear_denominators(a, b)
-        if cleared is not None:
-            a, b, denominator = cleared
-            fits = a.dtype == b.dtype == np.int64
-            bound = Scale(0, 64) if not fits else scale_of(a).times(scale_of(b), a.size)
-            monos, coefs, keys = _multiply(small, large, a, b, bound)
-            return monos, object_array(Fraction(c, denominator) for c in coefs.tolist()), keys
     if checked:
         low = (lows(a)[:, None] + lows(b)).reshape(-1)
         with np.errstate(over="ignore"):
@@ -95,26 +84,6 @@ def _rows(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     monos = np.concatenate([left, right], axis=1)
     monos.sort(axis=1)
     return monos
-
-
-def _clear_denominators(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, int] | None:
-    """Integer coefficients and the denominator of the product; None without fractions or with too unlike
-    ones.
-    """
-    scaled = []
-    total = 1
-    for coefs in (a, b):
-        items = coefs.tolist()
-        denominator = 1
-        for c in items:
-            denominator = math.lcm(denominator, c.denominator)
-            if denominator.bit_length() > _DENOMINATOR_BITS:
-                return None
-        total *= denominator
-        integers = [c.numerator * (denominator // c.denominator) for c in items]
-        fits = all(-INT_LIMIT < c < INT_LIMIT for c in integers)
-        scaled.append(np.array(integers, dtype=np.int64) if fits else object_array(integers))
-    return (scaled[0], scaled[1], total) if total > 1 else None
 
 
 def _are_integers(a: np.ndarray, b: np.ndarray, scale: Scale) -> bool:

@@ -101,6 +101,8 @@ class Polynomial(Sparse):
     def __neg__(self) -> Polynomial:
         if self._whole is not None:
             return self._of_whole(self.monos, -self._whole, self.keys, self.scale())
+        if self._ratio is not None:
+            return self._of_ratio(self.monos, -self._ratio[0], self.keys, self._ratio[1])
         return self._make(self.monos, -self.coefs, self.keys, self._scale)
 
     def __pos__(self) -> Polynomial:
@@ -394,7 +396,7 @@ def add_at_once(left: Polynomial, right: Polynomial, negate: bool = False) -> Po
         return -right if negate else right
     monos = mono.concatenate([left.monos, right.monos])
     keys = np.concatenate([left.keys, right.keys])
-    if left._whole is None and right._whole is None and left.coefs.dtype == right.coefs.dtype == np.int64:
+    if left.in_integers and right.in_integers:
         bits = max(left.scale().bits, right.scale().bits) + 1
         if bits < INTEGER_BITS:
             coefs = np.concatenate([left.coefs, -right.coefs if negate else right.coefs])

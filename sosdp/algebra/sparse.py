@@ -7,6 +7,7 @@ otherwise integers times one power of two take their place.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar
@@ -29,6 +30,7 @@ from sosdp.algebra.coefficients import (
     object_array,
     plain,
     scale_of,
+    settle,
     whole,
 )
 from sosdp.algebra.variables import variable_id, variable_name
@@ -36,6 +38,7 @@ from sosdp.algebra.variables import variable_id, variable_name
 _set = object.__setattr__
 
 _FEW = 40  # terms of a sum that is looked at before its scales
+_DENOMINATOR_BITS = 512  # of fractions that are integers over one denominator
 _CONSTANT = mono.constant()
 _ZERO_KEY = np.zeros(1, dtype=np.uint64)
 
@@ -50,7 +53,7 @@ class Sparse:
     float64. No coefficient is zero; the zero polynomial has t = 0.
     """
 
-    __slots__ = ("monos", "coefs", "keys", "_hash", "_scale", "_least", "_whole", "_second", "_summands")
+    __slots__ = tuple("monos coefs keys _hash _scale _least _whole _ratio _second _summands".split())
 
     monos: np.ndarray
     coefs: np.ndarray
@@ -61,6 +64,8 @@ class Sparse:
     # of what was computed from floats and had to be done in integers: these, of which ``coefs`` are made when
     # they are read: times ``2**_scale.unit``
     _whole: np.ndarray | None
+    # of exact fractions: integers over one denominator, of which ``coefs`` are made when they are read
+    _ratio: tuple[np.ndarray, int] | None
     _second: np.ndarray | None  # the second keys, when they were wanted
     # of a sum that was not looked at yet: a list shared by the partial sums of one chain, and how many of its
     # elements are this one's; the arrays are made when they are first read (``__getattr__``)
@@ -87,6 +92,7 @@ class Sparse:
         _set(self, "_scale", scale)
         _set(self, "_least", False)
         _set(self, "_whole", None)
+        _set(self, "_ratio", None)
         _set(self, "_second", None)
         _set(self, "_summands", None)
         return self
@@ -100,6 +106,18 @@ class Sparse:
         return self
 
     @classmethod
+    def _of_ratio(cls: type[P], monos: np.ndarray, k: np.ndarray, keys: np.ndarray, denominator: int) -> P:
+        """The polynomial with the exact coefficients ``k / denominator``."""
+        monos, k, keys = merging.finish(monos, k, keys)
+        common = math.gcd(int(np.gcd.reduce(k)) if k.size else 0, denominator)
+        k = k // common if k.size and common > 1 else k
+        if common == denominator:
+            return cls._make(*merging.finish(monos, k, keys))
+        self = cls._wrap(monos, keys, None)
+        _set(self, "_ratio", (k, denominator // common))
+        return self
+
+    @classmethod
     def _later(cls: type[P], summands: list[Any], count: int) -> P:
         """The sum of the first elements of a list, which is merged when it is first looked at."""
         self = object.__new__(cls)
@@ -110,18 +128,22 @@ class Sparse:
         return self
 
     def __getattr__(self, name: str) -> Any:
-        if name not in ("monos", "coefs", "keys", "_scale", "_whole"):
+        if name not in ("monos", "coefs", "keys", "_scale", "_whole", "_ratio"):
             raise AttributeError(f"a polynomial has no attribute {name!r}")
         if self._summands is None:
-            coefs = from_whole(self._whole, self._scale.unit)  # type: ignore[arg-type, union-attr]
+            if self._ratio is not None:
+                k, denominator = self._ratio
+                coefs = object_array(plain(Fraction(i, denominator)) for i in k.tolist())
+            else:
+                coefs = from_whole(self._whole, self._scale.unit)  # type: ignore[arg-type, union-attr]
             coefs.flags.writeable = False
             _set(self, "coefs", coefs)
             return coefs
         summands, count = self._summands
         merged = total(summands[:count], type(self))
-        for slot in ("monos", "keys", "_scale", "_whole"):
+        for slot in ("monos", "keys", "_scale", "_whole", "_ratio"):
             _set(self, slot, getattr(merged, slot))
-        if merged._whole is None:
+        if merged._whole is None and merged._ratio is None:
             _set(self, "coefs", merged.coefs)
         _set(self, "_summands", None)
         return getattr(self, name)
@@ -187,7 +209,27 @@ class Sparse:
     @property
     def from_floats(self) -> bool:
         """Whether floats occur, or occurred in what this was computed from."""
-        return self._whole is not None or self.coefs.dtype == np.float64
+        return self._whole is not None or (self._ratio is None and self.coefs.dtype == np.float64)
+
+    def ratio(self) -> tuple[np.ndarray, int] | None:
+        """Integers and the denominator over which they are the exact coefficients; None where it is long."""
+        if self._ratio is None:
+            if self.coefs.dtype == np.int64:
+                return self.coefs, 1
+            parts = [c.as_integer_ratio() for c in self.coefs.tolist()]
+            denominator = 1
+            for _, below in parts:
+                denominator = math.lcm(denominator, below)
+                if denominator.bit_length() > _DENOMINATOR_BITS:
+                    return None
+            k = settle(object_array(above * (denominator // below) for above, below in parts))
+            _set(self, "_ratio", (k, denominator))
+        return self._ratio if self._ratio[1].bit_length() <= _DENOMINATOR_BITS else None
+
+    @property
+    def in_integers(self) -> bool:
+        """Whether the coefficients are in int64."""
+        return self._whole is None and self._ratio is None and self.coefs.dtype == np.int64
 
     @property
     def has_floats(self) -> bool:
@@ -289,19 +331,25 @@ class Domain(NamedTuple):
 
     ``scale``: of the sums of products; ``whole``: whether the arrays hold integers, and what is computed is
     ``2**-scale.unit`` times what is meant; ``checked``: whether sums have to be looked at while they are
-    added.
+    added; ``denominator``: the arrays hold integers, and what is computed is so many times what is meant.
     """
 
     arrays: list[np.ndarray]
     scale: Scale
     whole: bool = False
     checked: bool = False
+    denominator: int = 1
 
 
 def domains(lists: Sequence[Sequence[Sparse]], summands: int) -> Iterator[Domain]:
     """What to try, one after the other, for sums of so many products of one polynomial of each list."""
     flat = [p for polynomials in lists for p in polynomials]
     floating = any(p.from_floats for p in flat)
+    if not floating and any(p._ratio is not None or p.coefs.dtype == object for p in flat):
+        integers = _integers(lists, summands)
+        if integers is not None:
+            yield integers
+            return
     for least in (False, True):
         scales = [[p.scale(least) for p in ps] for ps in lists]
         parts = [own[0] if len(own) == 1 else Scale.sums(own, 1) for own in scales]
@@ -319,8 +367,7 @@ def domains(lists: Sequence[Sequence[Sparse]], summands: int) -> Iterator[Domain
         yield Domain([_together([floats(p.coefs) for p in ps]) for ps in lists], scale)
         return
     if scale.bits >= NO_SCALE.bits:
-        exact = [[p.as_exact().coefs for p in polynomials] for polynomials in lists]
-        yield Domain([_joined(arrays, False) for arrays in exact], scale)
+        yield from domains([[p.as_exact() for p in polynomials] for polynomials in lists], summands)
         return
     if all(p.has_floats for p in flat):
         yield Domain([_together([floats(p.coefs) for p in ps]) for ps in lists], scale, checked=True)
@@ -329,6 +376,31 @@ def domains(lists: Sequence[Sequence[Sparse]], summands: int) -> Iterator[Domain
         broad = own if scale.fits_integers else own._replace(bits=scale.bits)
         arrays.append(_together([p.whole(broad) for p in polynomials]))
     yield Domain(arrays, scale, whole=True)
+
+
+def _integers(lists: Sequence[Sequence[Sparse]], summands: int) -> Domain | None:
+    """Exact polynomials as integers over one denominator a list; None where one is long."""
+    arrays, scale, denominator = [], _ONE, 1
+    for polynomials in lists:
+        ratios = [known for p in polynomials if (known := p.ratio()) is not None]
+        if len(ratios) < len(polynomials):
+            return None
+        common = math.lcm(*(below for _, below in ratios))
+        parts = [multiplied(k, common // below) for k, below in ratios]
+        arrays.append(_joined(parts, True))
+        denominator *= common
+        scale = scale.times(scale_of(arrays[-1]) if arrays[-1].dtype == np.int64 else NO_SCALE)
+    scale = scale.times(_ONE, summands)
+    if not scale.fits_integers:
+        arrays = [k.astype(object) for k in arrays]
+    return Domain(arrays, scale, denominator=denominator)
+
+
+def multiplied(k: np.ndarray, factor: int) -> np.ndarray:
+    """Integers times an integer: int64 where the products fit."""
+    if k.dtype == np.int64 and not scale_of(k).times(Scale(0, factor.bit_length())).fits_integers:
+        k = k.astype(object)
+    return k * factor if factor != 1 else k
 
 
 def _together(arrays: list[np.ndarray]) -> np.ndarray:
@@ -364,6 +436,8 @@ def summed(monos: np.ndarray, keys: np.ndarray, summands: Sequence[P], repeated:
 
 def finished(kind: type[P], monos: np.ndarray, coefs: np.ndarray, keys: np.ndarray, domain: Domain) -> P:
     """The polynomial that was computed in a domain."""
+    if domain.denominator > 1:
+        return kind._of_ratio(mono.trim(monos), coefs, keys, domain.denominator)
     if domain.whole:
         return kind._of_whole(mono.trim(monos), coefs, keys, domain.scale)
     scale = None if coefs.dtype == object or domain.checked else domain.scale

@@ -80,6 +80,9 @@ def test_large_products_of_fractions_clear_denominators():
     primes = [k for k in range(2, 1300) if all(k % d for d in range(2, k))]
     r = sample(rng, 6, 4, 200, lambda n: [Fraction(1, primes[k]) for k in range(n)])
     assert terms_of(r * q) == direct_product(r, q)
+    records = variables("t", 30)
+    spread = sum((v - sum(records) / 30) ** 2 for v in records)
+    assert spread._ratio[1] == 30 and spread == sum(v * v for v in records) - sum(records) ** 2 / 30
 
 
 def test_large_product_with_cancellation():
