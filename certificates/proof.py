@@ -63,7 +63,7 @@ class Proof(Identity):
             "upper_bound": f"objective <= {self.bound}",
             "infeasible": f"no feasible {'distribution' if self.claim.expectations else 'point'}",
             "sos": "sum of squares",
-            "program": f"found coefficients, value {self.bound}",
+            "program": f"coefficients, value {self.bound}" if self.claim.goal else "coefficients",
             "no_certificate": "no certificate",
         }[self.claim.kind]
         sides = [len(m.basis) for m in self.multipliers if m.kind not in FREE_KINDS] or [0]

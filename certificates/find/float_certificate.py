@@ -39,6 +39,9 @@ _FINE = 2  # slacks that are tried before higher precision
 _HIGH = 30  # degree in one variable from which squares are made of roots first
 
 
+BALL = "add a ball that you can justify to the set, such as x**2 + y**2 <= R**2"
+
+
 @dataclass(frozen=True, eq=False)
 class FloatCertificate(PickledByName):
     """The float multipliers of a solved relaxation, with the claim they point to.
@@ -138,7 +141,7 @@ class FloatCertificate(PickledByName):
             if isinstance(there.proof, Proof):
                 return there.proof
         if self.value is None:
-            return proven(self._ways(self.claim, places))
+            return proven(self._ways(self.claim, places), "try a higher degree")
         if bound is not None:
             return self._at(replace(self.claim, bound=exact_number(bound)), places)
         if slack is not None and self.room(slack) and slack < BEYOND_DOUBLES:
@@ -168,7 +171,8 @@ class FloatCertificate(PickledByName):
                 lambda: first(lambda s: univariate_proof(self._below(s)), slacks),
             )
             ways.insert(1 if high else len(ways), squares)
-        return proven(ways)
+        bounded = self.result.certified_bound is not None
+        return proven(ways, "bring the variables to size 1" if bounded else BALL)
 
     def _optimum_within(self, slack: float) -> Proof | None:
         """The proof at the exact optimum, where that is within the slack."""
@@ -290,7 +294,7 @@ class FloatCertificate(PickledByName):
                 "so this degree cannot prove it: try a higher degree"
             )
         last: Way = ("in higher precision", lambda: self._refined(bound=claim.bound, quick=True))
-        return proven([*self._ways(claim, places), last])
+        return proven([*self._ways(claim, places), last], "allow a slack: exact(slack=1e-3)")
 
     def _ways(self, claim: Claim, places: tuple[int, ...]) -> list[Way]:
         """The ways to a proof of exactly this claim, in their order."""

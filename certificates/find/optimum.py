@@ -66,8 +66,10 @@ def optimal_proof(of: Any) -> Proof:
             return _attained(of, bound, points[bound])
         except NotCertifiable as error:
             reason = f"at the bound {bound}: {(*error.attempts, error)[0]}"
-    attempts = (irrational, reason) if irrational else (reason,)
-    raise NotCertifiable(f"no proof at the exact optimum found ({'; '.join(attempts)})", attempts=attempts)
+    raise NotCertifiable(
+        f"no proof at the exact optimum found: {irrational or reason}; exact() proves a bound beside it",
+        attempts=(irrational, reason) if irrational else (reason,),
+    )
 
 
 def _attained(of: Any, bound: Fraction, point: dict[int, Fraction] | None) -> Proof:

@@ -51,7 +51,7 @@ class CertificateError(Exception):
 class NotCertifiable(CertificateError):
     """No exact certificate was found; the message says why and what to try.
 
-    ``attempts``: where several ways were tried, what the first and what the last ended with.
+    ``attempts``: where several ways were tried, what each ended with.
     """
 
     def __init__(self, message: str, *, attempts: tuple[str, ...] = ()) -> None:

@@ -13,13 +13,6 @@ SLACKS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # relative to the value or the size of 
 _DIGITS = 1e-15  # of the value
 Way = tuple[str, Callable[[], Proof | None]]  # in words, and None or NotCertifiable where it has no proof
 
-_ADVICE = (
-    "usual causes and cures: the set is not described compactly (add a ball you can justify, such as "
-    "x**2 + y**2 <= R**2); the polynomial lies on the boundary of the cone, with a kernel that is not "
-    "rational or not visible; the data are badly scaled (rescale the variables); the slack is below "
-    "the solver's accuracy (ask for a larger one: exact(slack=1e-3))"
-)
-
 
 def room(slack: float, value: float, constant: float, others: Iterable[float], unit: float) -> float:
     """How much a slack is: relative to one, or a smaller unit, and the value, less a constant that is large
@@ -54,8 +47,9 @@ def outcome(way: Callable[[], Proof | WordProof]) -> Outcome:
         return Outcome("undecided", None, str(error))
 
 
-def proven(ways: Sequence[Way]) -> Proof:
-    """The proof of the first way that has one; NotCertifiable with what stopped each of them."""
+def proven(ways: Sequence[Way], advice: str = "") -> Proof:
+    """The proof of the first way that has one; NotCertifiable with what stopped that way and with the advice,
+    and with what stopped each of them as `attempts`."""
     reasons = []
     for words, way in ways:
         try:
@@ -63,7 +57,5 @@ def proven(ways: Sequence[Way]) -> Proof:
                 return proof
         except NotCertifiable as error:
             reasons.append(f"{words}: {error}" if words else str(error))
-    said = "; ".join(dict.fromkeys(reasons))
-    raise NotCertifiable(
-        f"no exact certificate found ({said}); {_ADVICE}", attempts=(reasons[0], reasons[-1])
-    )
+    said = "; ".join(filter(None, (reasons[0], advice)))
+    raise NotCertifiable(f"no exact certificate found: {said}", attempts=tuple(dict.fromkeys(reasons)))

@@ -88,12 +88,13 @@ def gram_table(multiplier: Any) -> LabelledMatrix:
 
 def moment_table(pe: Any, basis: Any = None) -> LabelledMatrix:
     """The moment matrix of a solved relaxation, labelled; `basis` as in ``pe.moment_matrix``."""
-    _has(pe, "moment_matrix", "a moment matrix is that of a solved relaxation")
-    matrix = pe.moment_matrix(basis)
-    if basis is None:
-        return LabelledMatrix(_names(np.asarray(pe.basis), None), matrix, "moments")
-    names = tuple(str(p) for p in np.asarray(basis, dtype=object).reshape(-1))
-    return LabelledMatrix(names, matrix, "moments")
+    given = getattr(pe, "words", None) if basis is None else basis  # words: of an answer about operators
+    if given is None:
+        _has(pe, "variable_ids", "a table of moments is that of a solved relaxation")
+        names = _names(np.asarray(pe.basis), None)
+    else:
+        names = tuple(str(p) for p in np.asarray(given, dtype=object).reshape(-1))
+    return LabelledMatrix(names, pe.moment_matrix(basis), "moments")
 
 
 def dual_tables(pe: Any) -> list[LabelledMatrix]:

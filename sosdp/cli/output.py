@@ -44,23 +44,10 @@ def brief(line: str) -> str:
 
 
 def gist(error: BaseException) -> str:
-    """An exception's message in at most ``SHORT`` characters: of a search for a proof that tried several
-    ways, what it says first, and what the first and the last of them ended with."""
-    whole = one_line(error)
-    tried = getattr(error, "attempts", ())
-    if len(whole) <= SHORT or not tried:
-        return _cut(whole, SHORT)
-    said = f"{_cut(whole.partition(' (')[0], SHORT // 4)}: "
-    if len(tried) == 1:
-        return said + _cut(tried[0], SHORT - len(said))
-    last = "; ...; " + _cut(tried[-1], (SHORT - len(said)) // 2 - 7)
-    return said + _cut(tried[0], SHORT - len(said) - len(last)) + last
-
-
-def _cut(text: str, longest: int) -> str:
+    """An exception's message in at most ``SHORT`` characters."""
     import textwrap
 
-    return textwrap.shorten(text, longest, placeholder=" ...")
+    return textwrap.shorten(str(error), SHORT, placeholder=" ...")
 
 
 def warn(text: str) -> None:

@@ -123,8 +123,12 @@ def _size(pe: Any, p: Polynomial) -> float:
 def candidates(pe: Any, wanted: int | None, threshold: float) -> tuple[np.ndarray | None, str]:
     """Points (count, variables) read off the moments, unchecked, or None with the reason.
 
-    ``wanted``: how many.
+    ``wanted``: how many; ValueError unless it is a positive integer or None.
     """
+    if wanted is not None and (
+        isinstance(wanted, bool) or not isinstance(wanted, int | np.integer) or wanted < 1
+    ):
+        raise ValueError(f"rank must be a positive integer or None, not {wanted!r}")
     ids = pe.variable_ids
     if ids.size == 0:
         return None, "there are no variables"

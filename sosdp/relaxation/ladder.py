@@ -281,7 +281,7 @@ def closed(candidate: Candidate) -> Candidate:
     said = [
         f"nothing is proven{known}" if proven is None else f"{sign * lower:.9g} is proven",
         f"the solver's value is {sign * value:.9g}",
-        *([f"a point attains {sign * candidate.above:.9g}"] if math.isfinite(candidate.above) else []),
+        *([f"a point has the value {sign * candidate.above:.9g}"] if math.isfinite(candidate.above) else []),
         f"moments miss a constraint by {candidate.violated:.1g} and the value by {candidate.missed:.1g}",
     ]
     message = f" ({raw.message})" if raw.status != "optimal" else ""

@@ -184,6 +184,9 @@ class PseudoExpectation(Result, PickledByName):
         facts: dict[str, object] = {} if self.objective is None else {"of": self.objective}
         if self.sense not in ("minimize", "maximize"):
             facts |= {f"{self.bound_kind} bound": None, "proven": None, "answer": self._summary()}
+        elif self.moments is not None:
+            open_ = f"not known, as no minimiser is: {self.atoms_reason}"
+            facts["relaxation gap"] = "none, a point attains the bound" if self.exact else open_
         return {**facts, "size": f"{len(blocks)} blocks up to side {max(blocks, default=0)}"}
 
     @cached_property
@@ -312,11 +315,7 @@ class PseudoExpectation(Result, PickledByName):
         moments that are flat only roughly); ValueError unless it is a positive integer. Henrion and Lasserre
         2005, with every atom checked against the constraints and the bound.
         """
-        if rank is None:
-            return self._atoms.points
-        if isinstance(rank, bool) or not isinstance(rank, int | np.integer) or rank < 1:
-            raise ValueError(f"rank must be a positive integer or None, not {rank!r}")
-        return extract_atoms(self, int(rank)).points
+        return self._atoms.points if rank is None else extract_atoms(self, rank).points
 
     def atomic_measure(self, rank: int | None = None) -> AtomicMeasure:
         """Points and weights that have all these moments: minimisers, a distribution under constraints in

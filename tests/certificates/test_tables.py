@@ -4,6 +4,7 @@ import json
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
 import certificates
 import sosdp as sd
@@ -41,6 +42,12 @@ def test_tables_have_monomials_beside_them():
     assert moments._repr_html_().count("<td>") == 9
     chosen = certificates.moment_table(pe, [x, y])
     assert chosen.labels == ("x", "y") and np.allclose(chosen.entries, pe.moment_matrix([x, y]))
+    a, b = sd.observables("a", 2)
+    operators = certificates.moment_table(sd.maximize(a * b + b * a))
+    assert operators.labels == ("1", "a[0]", "a[1]") and operators.entries[1, 2] == pytest.approx(1.0, abs=1e-5)
+    z = sd.complex_variables("z")
+    disc = sd.minimize(z.real, [z.abs2() <= 1], 2)
+    refuse((lambda: certificates.moment_table(disc), "not of a ComplexExpectation", TypeError))
 
 
 def test_the_float_dual_in_monomials():

@@ -106,6 +106,10 @@ def test_no_measure_is_made_up():
     refuse((lambda: sd.feasible(sd.System(x >= 1, x <= 0)).atomic_measure(), "status"))
     flat = sd.minimize(x**4 * y**2 + x**2 * y**4 - 3 * x**2 * y**2 + 1, x**2 + y**2 <= 3, degree=6)
     refuse((lambda: flat.atomic_measure(rank=1),))
+    refuse(*each(lambda rank: flat.atomic_measure(rank), (0, -1, True, "2"), "rank must be a positive"))
+    circle = sd.minimize(x**2 + y**2, x**2 + y**2 == 1)._repr_html_()
+    assert "not known, as no minimiser is: the moment matrix is not flat" in circle
+    assert "a point attains the bound" in sd.minimize(x**2 - x)._repr_html_()
 
 
 def test_measures_of_a_program_have_their_mass():
