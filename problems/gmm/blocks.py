@@ -142,24 +142,30 @@ def near_means(points: Array, centres: Array, reach: float | None = None) -> Arr
 def kmeans_blocks(clusters: int) -> BlockSolver:
     """scikit-learn's k-means with a fixed seed as a block solver (not robust to far points)."""
     need("sklearn", "this clustering of blocks")  # here: a block that fails must not hide it
+    from sklearn.cluster import KMeans
 
-    def solve(points: Array) -> Array:
-        from sklearn.cluster import KMeans
-
-        return KMeans(clusters, n_init=4, random_state=0).fit(points).cluster_centers_
-
-    return solve
+    return _of_sklearn(partial(KMeans, clusters, n_init=4, random_state=0), "cluster_centers_")
 
 
 def mixture_blocks(clusters: int) -> BlockSolver:
     """scikit-learn's spherical Gaussian mixture with a fixed seed as a block solver."""
     need("sklearn", "this clustering of blocks")  # here: a block that fails must not hide it
+    from sklearn.mixture import GaussianMixture
+
+    spherical = partial(GaussianMixture, clusters, covariance_type="spherical", n_init=2, random_state=0)
+    return _of_sklearn(spherical, "means_")
+
+
+def _of_sklearn(made: Callable[[], Any], centres: str) -> BlockSolver:
+    """A clustering as a block solver, on one thread: on few points the others do nothing but wait, which took
+    thirty times the processor's time."""
+    from threadpoolctl import ThreadpoolController
+
+    threads = ThreadpoolController()
 
     def solve(points: Array) -> Array:
-        from sklearn.mixture import GaussianMixture
-
-        model = GaussianMixture(clusters, covariance_type="spherical", n_init=2, random_state=0)
-        return model.fit(points).means_
+        with threads.limit(limits=1):
+            return getattr(made().fit(points), centres)  # type: ignore[no-any-return]
 
     return solve
 
