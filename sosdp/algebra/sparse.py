@@ -213,18 +213,19 @@ class Sparse:
 
     def ratio(self) -> tuple[np.ndarray, int] | None:
         """Integers and the denominator over which they are the exact coefficients; None where it is long."""
-        if self._ratio is None:
+        known = self._ratio
+        if known is None:
             if self.coefs.dtype == np.int64:
                 return self.coefs, 1
-            parts = [c.as_integer_ratio() for c in self.coefs.tolist()]
-            denominator = 1
+            parts, denominator = [c.as_integer_ratio() for c in self.coefs.tolist()], 1
             for _, below in parts:
                 denominator = math.lcm(denominator, below)
                 if denominator.bit_length() > _DENOMINATOR_BITS:
                     return None
             k = settle(object_array(above * (denominator // below) for above, below in parts))
-            _set(self, "_ratio", (k, denominator))
-        return self._ratio if self._ratio[1].bit_length() <= _DENOMINATOR_BITS else None
+            known = k, denominator
+            _set(self, "_ratio", known)
+        return known if known[1].bit_length() <= _DENOMINATOR_BITS else None
 
     @property
     def in_integers(self) -> bool:
