@@ -21,10 +21,11 @@ from sosdp.algebra.coefficients import (
     by_squaring,
     floats,
     lows,
+    multiplied,
 )
 from sosdp.algebra.coefficients import power as number_power
 from sosdp.algebra.multiply import multiply
-from sosdp.algebra.sparse import P, Sparse, domains, finished, multiplied, total
+from sosdp.algebra.sparse import P, Sparse, domains, finished, total
 
 _CHUNK = 1 << 22  # term pairs held in memory at a time
 _MOST_PRODUCTS = 10**9  # products of two terms in one power: about a minute

@@ -25,6 +25,7 @@ INT_LIMIT = 1 << INTEGER_BITS
 
 _WHOLE = 53  # bits of a float
 _LEAST, _MOST = -1074, 1023  # powers of two that a float may be a multiple of, and reach
+DENOMINATOR_BITS = 512  # of fractions that are integers over one denominator
 _FEW = 8  # numbers that are looked at one by one
 
 # powers of two or ten in a decimal or a float of any width: beyond, writing the number out takes for ever
@@ -370,6 +371,23 @@ def lifted(k: np.ndarray, shift: int, scale: Scale) -> np.ndarray:
     if k.dtype == np.int64 and scale.fits_integers:
         return k << shift
     return k.astype(object) << shift if shift else k.astype(object)
+
+
+def multiplied(k: np.ndarray, factor: int) -> np.ndarray:
+    """Integers times an integer: int64 where the products fit."""
+    if k.dtype == np.int64 and not scale_of(k).times(Scale(0, factor.bit_length())).fits_integers:
+        k = k.astype(object)
+    return k * factor if factor != 1 else k
+
+
+def over_one(coefs: np.ndarray) -> tuple[np.ndarray, int] | None:
+    """Exact numbers as integers and the denominator over which they are these; None where it is long."""
+    parts, denominator = [c.as_integer_ratio() for c in coefs.tolist()], 1
+    for _, below in parts:
+        denominator = math.lcm(denominator, below)
+        if denominator.bit_length() > DENOMINATOR_BITS:
+            return None
+    return settle(object_array(above * (denominator // below) for above, below in parts)), denominator
 
 
 def from_whole(k: np.ndarray, unit: int) -> np.ndarray:

@@ -17,6 +17,7 @@ import numpy as np
 from sosdp.algebra import monomials as mono
 from sosdp.algebra import terms as merging
 from sosdp.algebra.coefficients import (
+    DENOMINATOR_BITS,
     INT_LIMIT,
     NO_SCALE,
     Number,
@@ -27,10 +28,11 @@ from sosdp.algebra.coefficients import (
     from_whole,
     lifted,
     lows,
+    multiplied,
     object_array,
+    over_one,
     plain,
     scale_of,
-    settle,
     whole,
 )
 from sosdp.algebra.variables import variable_id, variable_name
@@ -38,7 +40,6 @@ from sosdp.algebra.variables import variable_id, variable_name
 _set = object.__setattr__
 
 _FEW = 40  # terms of a sum that is looked at before its scales
-_DENOMINATOR_BITS = 512  # of fractions that are integers over one denominator
 _CONSTANT = mono.constant()
 _ZERO_KEY = np.zeros(1, dtype=np.uint64)
 
@@ -213,19 +214,10 @@ class Sparse:
 
     def ratio(self) -> tuple[np.ndarray, int] | None:
         """Integers and the denominator over which they are the exact coefficients; None where it is long."""
-        known = self._ratio
-        if known is None:
-            if self.coefs.dtype == np.int64:
-                return self.coefs, 1
-            parts, denominator = [c.as_integer_ratio() for c in self.coefs.tolist()], 1
-            for _, below in parts:
-                denominator = math.lcm(denominator, below)
-                if denominator.bit_length() > _DENOMINATOR_BITS:
-                    return None
-            k = settle(object_array(above * (denominator // below) for above, below in parts))
-            known = k, denominator
-            _set(self, "_ratio", known)
-        return known if known[1].bit_length() <= _DENOMINATOR_BITS else None
+        if self._ratio is None and self.coefs.dtype != np.int64:
+            _set(self, "_ratio", over_one(self.coefs))
+        known = self._ratio or (None if self.coefs.dtype == object else (self.coefs, 1))
+        return None if known is None or known[1].bit_length() > DENOMINATOR_BITS else known
 
     @property
     def in_integers(self) -> bool:
@@ -395,13 +387,6 @@ def _integers(lists: Sequence[Sequence[Sparse]], summands: int) -> Domain | None
     if not scale.fits_integers:
         arrays = [k.astype(object) for k in arrays]
     return Domain(arrays, scale, denominator=denominator)
-
-
-def multiplied(k: np.ndarray, factor: int) -> np.ndarray:
-    """Integers times an integer: int64 where the products fit."""
-    if k.dtype == np.int64 and not scale_of(k).times(Scale(0, factor.bit_length())).fits_integers:
-        k = k.astype(object)
-    return k * factor if factor != 1 else k
 
 
 def _together(arrays: list[np.ndarray]) -> np.ndarray:
