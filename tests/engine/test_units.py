@@ -269,6 +269,28 @@ def test_rows_of_a_matrix_have_units_of_their_own(power):
     agrees(left, -2 * 2**0.5)
 
 
+@pytest.mark.parametrize("s", [1, 10**4, 10**8])
+def test_a_row_whose_diagonal_is_zero_has_the_unit_of_its_other_entries(s):
+    """x is 0: at the size of s it missed next to nothing anywhere, and -1 was optimal."""
+    matrices = (
+        sd.PSD([[s, x], [x, 0]]),
+        sd.for_all([p, q], s * p**2 + 2 * x * p * q >= 0),
+        sd.PSD([[s, x, 0], [x, 0, x], [0, x, 1]]),
+    )
+    for matrix in matrices:
+        agrees(sd.minimize(x, [matrix, x**2 <= 1]), 0.0)
+    relaxation = sd.Relaxation([x**2 <= 1], 2)
+    mean = relaxation.E(np.array([[s + 0 * x, x], [x, 0 * x]])).psd()
+    assert relaxation.minimize(relaxation.E(x), [mean]).bound > -1e-5
+
+
+@pytest.mark.parametrize("s", [1, 100, 1000])
+def test_quantified_variables_have_units_of_their_own(s):
+    """For all w >= 0 1 + 2 x w + w**2 >= 0; at 1000 -2 was optimal."""
+    agrees(sd.minimize(x, [sd.for_all([p], s**4 + 2 * s**2 * x * p**2 + p**4 >= 0), x**2 <= 4]), -1.0)
+    assert sd.minimize(x, [sd.for_all([p, q], s**2 * p**4 + x * p**3 * q >= 0), x**2 <= 1]).bound > -0.1
+
+
 @pytest.mark.parametrize("unit", [1, 10, 100])
 def test_distances_of_a_known_place_give_it_in_any_unit(unit):
     """At the place all residuals are zero, and slopes are but for the roundings of the squares."""

@@ -12,10 +12,10 @@ definite, so there is always room to move into the cone. See docs/proofs/for_all
 from __future__ import annotations
 
 from fractions import Fraction
-from math import prod
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from ...algebra import monomials as mono
 from ...algebra.build import ids_of, own_variables
@@ -53,16 +53,7 @@ def expand(constraint: ForAll, tag: str) -> tuple[np.ndarray, NullSpace]:
         # twice an entry on the diagonal counts as much as the two of one off it
         _add(matrix, row[at], column[at], t * (2 if row[at] == column[at] else 1))
         _add(matrix, row[base], column[base], t * (-2 if row[base] == column[base] else -1))
-    ids = ids_of(free)
-    power = mono.exponents(products, over)
-    gaussian = np.array(
-        [prod(0 if e % 2 else prod(range(1, e, 2)) for e in exponents) for exponents in power.tolist()],
-        dtype=float,
-    )
-    interior = np.zeros((side, side))
-    interior[row, column] = gaussian
-    interior[column, row] = gaussian
-    return matrix, NullSpace(ids, interior)
+    return matrix, NullSpace(ids_of(free), basis)
 
 
 def inner_basis(constraint: ForAll) -> np.ndarray:
@@ -80,8 +71,10 @@ def _add(matrix: np.ndarray, i: int, j: int, p: Polynomial) -> None:
 
 
 def interior_matrix(block: Any) -> np.ndarray:
-    """``I (x) interior`` over the basis of a for-all block: orthogonal to all its free directions."""
-    _, place = mono.group(block.basis)
-    return np.where(
-        place[:, None] == place[None, :], block.null.interior[np.ix_(block.entry, block.entry)], 0.0
-    )
+    """``I (x) K`` over the basis of a for-all block, K positive definite: orthogonal to all its free
+    directions. K holds the Gaussian moments of products of two monomials in the quantified variables."""
+    basis, (_, place) = block.null.basis, mono.group(block.basis)
+    pairs = mono.multiply(np.repeat(basis, len(basis), axis=0), np.tile(basis, (len(basis), 1)))
+    power = mono.exponents(pairs, np.unique(basis[basis > 0])).reshape(len(basis), len(basis), -1)
+    gaussian = np.where(power % 2, 0.0, special.factorial2(np.maximum(power - 1, 1))).prod(axis=2)
+    return np.where(place[:, None] == place[None, :], gaussian[np.ix_(block.entry, block.entry)], 0.0)

@@ -54,13 +54,13 @@ ONE = Polynomial.from_arrays(mono.constant(1), np.ones(1))
 @dataclass(frozen=True, eq=False)
 class NullSpace(PickledByName):
     """Free directions of a for-all block: ``ids`` of the unknowns that multiply its null matrices, and
-    ``interior``, a positive definite integer matrix orthogonal to all of them (shape: that of the entries).
+    ``basis``, the monomials in the quantified variables, one an entry.
     """
 
-    _of_ids: ClassVar = ("ids",)
+    _of_ids: ClassVar = ("ids", "basis")
 
     ids: np.ndarray
-    interior: np.ndarray
+    basis: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ columns multiplied by powers of two: Gram matrices by congruence, so cones are k
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -18,14 +19,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...algebra.pickled_by_name import PickledByName
-from ...conic.svec import diagonal, triangle
+from ...conic.svec import triangle
 from ...reduction.bounds import VariableBounds
+from .balance import Balance
 from .entries import TINY
 from .identity import Block, Identity
 from .variable_units import choosing, ends, has_large_block, of_orbits, set_units, variable_exponents
 
 _SMALLEST = 2.0**-400
 _SPREAD = 1e4  # ratio of the diagonal entries of a matrix up to which they are left alone
+_OUTER = 1e-2  # weight of an entry off the diagonal, for units of rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,13 +157,17 @@ def _scaling(
         return None, *ends  # powers beyond what floats hold would not be exact
     # constraints: divide each block by its largest scaled coefficient
     if any(block.kind != "sos" for block in identity.blocks):
-        largest = row_sizes(identity.gram, 1 / gram, column)
+        null = identity.null_columns()
+        largest = row_sizes(identity.gram, 1 / gram, np.where(null, 0.0, column))
         for block, rows in zip(identity.blocks, identity.slices(), strict=True):
             if block.kind != "sos":
                 row, col = triangle(block.side)
-                units = _matrix_rows(block, largest[rows][diagonal(block.side)])
+                units = _matrix_rows(block, largest[rows])
                 own = units[row] * units[col]
                 gram[rows] *= own * power_of_two(float((largest[rows] / own).max(initial=0.0)))
+        if null.any():  # free directions have units of their own
+            top = row_sizes(sp.csr_matrix(identity.gram[:, null].T), 1 / column[null], 1 / gram)
+            column[null] /= np.exp2(np.rint(np.log2(top)))
     if free.size:
         top = row_sizes(identity.free, 1 / free, column)
         free *= np.exp2(np.round(np.log2(np.where(top > 0, top, 1.0))))
@@ -168,15 +175,25 @@ def _scaling(
     return result if result.trivial or _is_exact(identity, result, ends) else None, *ends
 
 
-def _matrix_rows(block: Block, diagonals: np.ndarray) -> np.ndarray:
-    """Factors of the rows of a matrix's multiplier, which bring the diagonal of that matrix to size one,
-    where it is of sizes far from each other."""
-    known, entry = diagonals[diagonals > 0], block.entry
-    if block.kind != "psd" or entry is None or not known.size or known.max() < _SPREAD * known.min():
-        return np.ones(diagonals.size)
-    size = np.zeros(int(entry.max()) + 1)
-    np.maximum.at(size, entry, diagonals)
-    return np.exp2(np.rint(np.log2(np.where(size > 0, size, 1.0)) / 2))[entry]
+def _matrix_rows(block: Block, largest: np.ndarray) -> np.ndarray:
+    """Factors of the rows of a matrix's multiplier, which bring the entries of that matrix to size one, where
+    they are of sizes far from each other: those on the diagonal, and others of rows where that is zero; of a
+    for-all constraint with free directions by units of the quantified variables. ``largest``: the size of
+    every entry of the multiplier's matrix."""
+    if block.entry is None:
+        return np.ones(block.side)
+    row, column = block.entry[np.stack(triangle(block.side))]
+    size = np.zeros((row.max() + 1, row.max() + 1))
+    np.maximum.at(size, (np.r_[row, column], np.r_[column, row]), np.r_[largest, largest])
+    own = size.diagonal()
+    if own.max() < _SPREAD * own.min() or not own.any():
+        return np.ones(block.side)
+    factors = block.null.basis if block.has_free_directions else np.arange(len(size))[:, None]
+    balance = Balance()
+    for i, j in np.argwhere(np.triu(size)).tolist():
+        balance.add([*factors[i], *factors[j]], math.log2(size[i, j]), 1.0 if i == j else _OUTER)
+    power = balance.solve({})
+    return np.exp2([-sum(power.get(v, 0.0) for v in factors[i]) for i in block.entry.tolist()])
 
 
 def _is_exact(identity: Identity, scaling: Scaling, column: tuple[float, float]) -> bool:
