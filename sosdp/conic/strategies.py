@@ -32,6 +32,7 @@ _ROUNDS = 3  # of facial reduction by guesses
 _GUESSED = 300_000  # entries of a program for which faces are guessed: some seconds
 _MARGIN = 1e-6  # of a relaxed program, below which doubles do not tell whether there is any
 _MANY_DIGITS = 10.0  # seconds that it may take to find out
+_LEAST_GAP = 1e-20  # of its values: dual vectors of what misses a cone by 1e-13 are rays
 _SHRINK = (1e-8, 1e-7, 1e-6, 3e-6)  # of the value, what each cone's shrinking may cost
 
 EMPTY = Bracket(np.inf, np.inf, empty=True)
@@ -364,7 +365,7 @@ def _in_many_digits(program: ConicProgram) -> ConicSolution:
         reserve(multiprecision.seconds(program), _MANY_DIGITS)
     except OutOfTime:
         return unsolved(program, "failed", message="no time left")
-    return multiprecision.solve(program)
+    return multiprecision.solve(program, tolerance=_LEAST_GAP)
 
 
 def dual_bound(

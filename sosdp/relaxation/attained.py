@@ -67,7 +67,8 @@ def attained(
             break
         reserve()
         u = _descended(objective, start, *held) if search else start
-        x = _rounded(demand, u) if proven is not None else _feasible_near(demand, built.change.origins[0], u)
+        x = _feasible_near(demand, built.change.origins[0], u) if proven is None or demand.matrices else None
+        x = _rounded(demand, u) if x is None and proven is not None else x
         if x is None:
             continue
         value = constant + mass * at(objective, x)
@@ -175,11 +176,10 @@ def is_turned(built: Built, raw: RawSolution) -> bool:
 
 
 def may_be_empty(built: Built) -> bool:
-    """Whether a set that rules or matrices confine is soon asked whether it is empty: not by rules alone."""
-    demand, piece = built.statement.demands[0], built.pieces[0]
-    equal, least, matrices = bodies(demand)
-    more = len(equal) > len(piece.quotient.used) or least or matrices
-    return bool(more) and cubic_work(built.program.identity) < WORK
+    """Whether a set of which no point is looked for is soon asked whether it is empty: not by rules alone."""
+    piece = built.pieces[0]
+    limited = piece.equalities or any(block.kind != "sos" for block in piece.blocks)
+    return bool(limited) and cubic_work(built.program.identity) < WORK
 
 
 def _encloses(demand: Demand, start: dict[int, float]) -> bool:
@@ -227,8 +227,8 @@ def _ball(p: Polynomial, box: dict[int, arb]) -> arb:
 
 
 def _nearly_feasible(built: Built, x: Point) -> bool:
-    """Whether a point satisfies the constraints: exactly, or to a little of their terms and not far out,
-    where the constraints of an empty set may nearly be met."""
+    """Whether a point satisfies the constraints (matrices aside): exactly, or to a little of their terms and
+    not far out, where the constraints of an empty set may nearly be met."""
     demand, exact = built.statement.demands[0], True
     system, at_data = demand.system, dict.fromkeys(x, Fraction(demand.data_size))
     for p, equal in [*((h, True) for h in system.equalities), *((g, False) for g in system.inequalities)]:
@@ -237,14 +237,6 @@ def _nearly_feasible(built: Built, x: Point) -> bool:
             continue
         exact = False
         if abs(value) > SATISFIED * max(_size(p, x), _size(p, at_data)):
-            return False
-    for m in demand.matrices:
-        matrix = np.array([[near(at(p, x)) for p in row] for row in m.tolist()])
-        if not np.isfinite(matrix).all():
-            return False
-        least = float(np.linalg.eigvalsh(matrix)[0])
-        exact = exact and least >= 0
-        if least < -SATISFIED * max(float(np.abs(matrix).max()), 1.0):
             return False
     given = {v: abs(near(c)) for v, c in built.change.point(x).items()}
     return exact or not is_distant(given, built.given.demands[0])

@@ -50,11 +50,8 @@ def _values(demand: Demand) -> dict[int, list[Fraction]]:
 def is_listed(demand: Demand) -> bool:
     """Whether rules leave so few points that all of them are tried."""
     values, (equal, least, matrices) = _values(demand), bodies(demand)
-    if (
-        matrices
-        or demand.has_free_directions
-        or not set(demand.system.variable_ids.tolist()) <= values.keys()
-    ):
+    open_yet = not set(demand.system.variable_ids.tolist()) <= values.keys()
+    if open_yet or matrices or demand.has_free_directions or not demand.valued:
         return False
     return math.prod(map(len, values.values())) * sum(p.monos.size for p in (*equal, *least)) <= _LISTED
 

@@ -36,7 +36,7 @@ from .statement import FEASIBLE, MEASURES, PROGRAM, PROOF, Statement
 from .steps import Step
 from .steps.centre import centred
 from .steps.centre import when as may_centre
-from .steps.exact import decision, is_decidable, is_soon_decided
+from .steps.exact import MOMENTS, decision, has_moments, is_decidable, is_soon_decided
 from .steps.first import first
 from .steps.one_variable import is_in_one_variable, least_value
 from .steps.other_form import other_form
@@ -296,6 +296,8 @@ def _feasible(state: State, candidate: Candidate) -> Candidate:
     if has_point(built, raw):
         point, text = feasible_point(built, raw), "a point satisfies every constraint, checked exactly"
         return replace(candidate, status="optimal", reason=text, point=point, missed=0.0, violated=0.0)
+    if not shows_points(built) and has_moments(built, raw):
+        return replace(candidate, status="optimal", reason=MOMENTS, missed=0.0, violated=0.0)
     missed = violation(built, raw)
     text = f"neither refuted nor satisfied: moments miss a constraint by {missed:.1g}; no point is proven"
     return replace(candidate, reason=text, missed=missed, violated=missed)

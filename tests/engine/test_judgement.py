@@ -305,3 +305,50 @@ def test_an_optimum_is_relative_to_what_it_gains_on_the_origin(a, b, e):
     u, v = x / 10**a, y / 10**b
     answer = sd.minimize(gain * ((u - 1) ** 2 + (v - u) ** 2))
     assert answer.status != "optimal" or abs(answer.bound) <= 1e-5 * gain
+
+
+def observables_of_mean(least):
+    a = sd.observables("A", 1)
+    return sd.minimize(a[0], [sd.E(a[0]) >= least], level=1)
+
+
+def phases(least):
+    w, v = sd.complex_variables("jw jv")
+    product = w * v.conj() + v * w.conj()
+    return sd.minimize(product, [w.abs2() <= 1, v.abs2() <= 1, product >= 2 * least], 2)
+
+
+NEARLY = {
+    "matrix": lambda k: sd.minimize(x, [sd.PSD([[1, x], [x, 1]]), x >= k]),
+    "correlations": lambda k: sd.minimize(
+        y, [sd.PSD([[1, x, F(4, 5)], [x, 1, y], [F(4, 5), y, 1]]), x >= F(4, 5), F(7, 25) >= y * k]
+    ),
+    "for all": lambda k: sd.minimize(x, [sd.for_all([y], 1 + 2 * x * y**2 + y**4 >= 0), x <= -k]),
+    "signs": lambda k: sd.minimize(x + y, [(x**2 - 1).equals(0), (y**2 - 1).equals(0), x + y >= 2 * k], 2),
+    "operators": observables_of_mean,
+    "phases": phases,
+}
+
+
+@pytest.mark.parametrize("name", NEARLY)
+def test_a_set_of_any_kind_that_is_empty_by_next_to_nothing(name):
+    """By 1e-8 all were `optimal`; a set that just has a point still is."""
+    assert NEARLY[name](F(1)).status == "optimal"
+    for power in (8, 12):
+        assert NEARLY[name](1 + F(1, 10**power)).status == "infeasible", power
+
+
+@pytest.mark.parametrize("power", [8, 10, 12])
+def test_coefficients_that_miss_an_equation_by_next_to_nothing(power):
+    """``c x**2 + 2 d x + 19/2`` with ``d == 7/5`` is non-negative from c = 98/475 on."""
+    c, d = sd.variables("jc jd")
+    for least, status in ((F(98, 475), "optimal"), (F(98, 475) * (1 - F(1, 10**power)), "infeasible")):
+        program = sd.SosProgram([c, d]).require_zero(d - F(7, 5)).require(c * x**2 + 2 * d * x + F(19, 2))
+        assert program.require(least - c).minimize(c).status == status
+
+
+def test_coefficients_are_compared_with_the_constants_beside_them():
+    """No c is at most 8.8e60 and at least 9.68e60; a third of that was `optimal`, where a unit was 1."""
+    c = sd.variables("jc")
+    program = sd.SosProgram([c]).require(8.8e60**2 * x**2 + 2 * c * x + 1).require(c - 9.68e60)
+    assert program.feasible().status != "optimal"

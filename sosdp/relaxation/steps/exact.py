@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ...conic.brackets import upper_bound
 from ...conic.choose import opinion
 from ...conic.exact.integers import rounded
 from ...conic.program import ConicProgram
@@ -46,7 +47,7 @@ _ROOT = np.array([SQRT2])
 _UNDECIDED = "exact arithmetic proves neither moments that meet the constraints nor that there are none"
 UNPROVEN = "that could not be proven"
 EMPTY = "no moments meet the constraints, proven in exact arithmetic"
-_MOMENTS = "moments satisfy every constraint, proven in exact arithmetic, perhaps no point or measure does"
+MOMENTS = "moments satisfy every constraint, proven in exact arithmetic, perhaps no point or measure does"
 
 Proof = Callable[[ConicProgram, Solve, ExactData], Any]
 Form = Callable[[GramProgram], ConicProgram | None]
@@ -61,7 +62,9 @@ def decision(state: State, best: Candidate) -> Candidate:
     whole = [replace(d, options=replace(d.options, prune=False), reduced=False) for d in wanted.demands]
     data, built = build(replace(wanted, demands=tuple(whole)), best.built.change).exact
     shown, _ = decided(state, data, best.raw, _point, roughly=True)
-    if shown is False and data.off:  # faces of rounded entries are seen by their signs alone: without these
+    if shown is False and best.built.program.identity.sides != built.program.identity.sides:
+        # without these: faces of rounded entries are seen by their signs alone, and beside moments without
+        # end no dual vector is far inside
         shown = decided(state, best.built.exact[0], best.raw, _point, roughly=True)[0] is True
     if shown is False:
         return best if data.off else replace(best, doubt=_UNDECIDED)
@@ -73,7 +76,18 @@ def decision(state: State, best: Candidate) -> Candidate:
     raw, value = replace(raw, moments=moments), near(wanted.constant)
     theorem = proven(built, raw.gram, raw.free, raw.unknowns)  # without multipliers: every value is the best
     answer = replace(best, step="exact", built=built, raw=raw, theorem=theorem, value=value)
-    return replace(answer, status="optimal", reason=_MOMENTS, missed=0.0, violated=0.0, settled=True)
+    return replace(answer, status="optimal", reason=MOMENTS, missed=0.0, violated=0.0, settled=True)
+
+
+def has_moments(built: Built, raw: RawSolution) -> bool:
+    """Whether moments near those found are proven to satisfy every constraint: well inside of every cone."""
+    data, of = built.exact
+    if of is not built or data.program.identity.dominance is not None:
+        return False
+    form = moment_form(data.program)
+    A, b = form.conic.A, form.conic.b
+    errors = (abs(A).toarray() * data.off, np.abs(b) * data.off) if data.off else None
+    return upper_bound(form.conic, raw.moments[form.kept], errors) < np.inf
 
 
 def _point(conic: ConicProgram, solve: Solve, exact: ExactData) -> Any:
