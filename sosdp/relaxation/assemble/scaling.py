@@ -188,7 +188,8 @@ def _matrix_rows(block: Block, largest: np.ndarray) -> np.ndarray:
     own = size.diagonal()
     if own.max() < _SPREAD * own.min() or not own.any():
         return np.ones(block.side)
-    factors = block.null.basis if block.has_free_directions else np.arange(len(size))[:, None]
+    null = block.null
+    factors = null.basis if null is not None and null.ids.size else np.arange(len(size))[:, None]
     balance = Balance()
     for i, j in np.argwhere(np.triu(size)).tolist():
         balance.add([*factors[i], *factors[j]], math.log2(size[i, j]), 1.0 if i == j else _OUTER)
