@@ -159,12 +159,10 @@ def test_the_median_rule_answers_streams(monkeypatch):
             rest = [v for v in range(3) if v not in side]
             answer = online.answer(CutQuery(3, side, rest))
             assert abs(answer.value - graph[np.ix_(side, rest)].sum()) <= answer.error_bound
-        with pytest.raises(ValueError, match="without a matrix"):
-            online.synthetic()
-        again = QueryRelease.from_state(online.state_dict(), online.private_graph_)
-        assert again.answer(CutQuery(3, [0], [1, 2])).value == online._hypothesis.answer(
-            CutQuery(3, [0], [1, 2])
-        )
+    with pytest.raises(ValueError, match="without a matrix"):
+        online.synthetic()
+    again = QueryRelease.from_state(online.state_dict(), online.private_graph_)
+    assert again.answer(CutQuery(3, [0], [1, 2])).value == online._hypothesis.answer(CutQuery(3, [0], [1, 2]))
     assert [median_size(n) for n in (2, 3, 4, 20)] == [1, 198, 15, 2]
     monkeypatch.setattr(
         query_release, "open_bits", lambda seed: pytest.fail("refused before anything is drawn")

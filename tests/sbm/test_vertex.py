@@ -126,7 +126,7 @@ def test_what_is_remembered_are_noisy_counts(monkeypatch):
     """All 64 graphs: given its noisy counts a vertex's label is the same whatever the graph is."""
     plan = VertexPlan(N, 3, 400, 4, 1.0, 1e-6, 0.7)
     generator = np.random.default_rng(3)
-    for _ in range(20):
+    for _ in range(5):
         seen = generator.integers(-3000, 3000, size=(plan.rounds, N))
         known = set()
         for matrix in GRAPHS:

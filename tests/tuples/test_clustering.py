@@ -213,38 +213,6 @@ def test_noise_of_moments_has_the_variance_that_the_proof_uses():
 # Utility
 
 
-def test_one_lloyd_step_stays_within_its_factor():
-    generator = np.random.default_rng(7)
-    worst = 0.0
-    for _ in range(300):
-        centres = generator.normal(size=(3, 2)) * 6.0
-        gaps = np.linalg.norm(centres[:, None] - centres[None], axis=2) + 1e9 * np.eye(3)
-        gamma = 0.12
-        direction = generator.normal(size=(3, 2))
-        direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-        moved = centres + gamma * gaps.min(axis=1)[:, None] * direction
-        points = centres[generator.integers(3, size=200)] + generator.normal(size=(200, 2)) * 2.0
-        own = np.min(np.linalg.norm(points[:, None] - centres[None], axis=2), axis=1)
-        label = np.argmin(np.linalg.norm(points[:, None] - moved[None], axis=2), axis=1)
-        cost = sum(
-            np.sum((points[label == c] - points[label == c].mean(axis=0)) ** 2)
-            for c in range(3)
-            if (label == c).any()
-        )
-        worst = max(worst, cost / np.sum(own**2) / ((1.0 + 2.0 * gamma) / (1.0 - 2.0 * gamma)) ** 2)
-    assert 0.3 < worst <= 1.0
-
-
-def test_labels_of_fresh_records_do_not_get_worse_with_the_dimension():
-    generator = np.random.default_rng(8)
-    for d in (2, 40):
-        first, second = np.zeros(d), np.zeros(d)
-        second[0] = 6.0
-        points = generator.normal(size=(20000, d))
-        wrong = np.mean(np.linalg.norm(points - second, axis=1) <= np.linalg.norm(points - first, axis=1))
-        assert wrong <= math.exp(-(3.0**2) / 2.0)
-
-
 def test_lengths_of_the_largest_error_follow_their_law():
     drawn = np.random.default_rng(0).standard_normal((100_000, 3, 2)) * np.array([1.0, 1.0, 0.4])[:, None]
     largest = np.linalg.norm(drawn, axis=2).max(axis=1)

@@ -33,18 +33,6 @@ def test_table_of_the_notes(epsilon, delta, sample, reach, tuples):
     assert abs(sizes.sample - sample) <= 1 and 0.7 * reach < sizes.reach < 1.25 * reach
 
 
-def test_a_removal_and_an_addition_cost_more_than_two_deltas():
-    """Three laws of one outcome: each step is (eps, delta)-DP, both together are not (2 eps, 2 delta)-DP."""
-    epsilon, delta = 0.25, 0.01
-    laws = [0.0, delta, delta * (1.0 + math.exp(epsilon))]
-    for low, high in itertools.pairwise(laws):
-        assert high <= math.exp(epsilon) * low + delta + 1e-15
-        assert 1.0 - low <= math.exp(epsilon) * (1.0 - high) + delta
-    assert laws[2] > 2.0 * delta
-    each = 1.0 / 4.0  # what a learner of one cluster gets of epsilon = 1: half of delta is 14 % too much
-    assert (1.0 + math.exp(each)) * 0.5 == pytest.approx(1.142, rel=1e-3)
-
-
 def law_of_status(unpartitioned: list[int], sizes: close_tuples.PartitionSizes) -> float:
     """P(success) given l_X of all n tuples, over samples and noise (sample of size 1 or 2)."""
     n, reach = len(unpartitioned), 4000
