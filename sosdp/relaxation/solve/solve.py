@@ -48,9 +48,8 @@ def suits_newton_cg(program: GramProgram) -> bool:
     """Whether our Newton-CG method is tried first: blocks too large for Clarabel, many columns a side."""
     identity = program.identity
     side = max(identity.sides, default=0)
-    if side <= INTERIOR_POINT_SIDE or identity.dominance is not None or program.quadratic is not None:
-        return False
-    return identity.columns.shape[0] >= _NEWTON_COLUMNS * side
+    large = side > INTERIOR_POINT_SIDE and program.quadratic is None
+    return large and identity.columns.shape[0] >= _NEWTON_COLUMNS * side
 
 
 def suits_scs(program: GramProgram, ours: bool) -> bool:
@@ -61,7 +60,7 @@ def suits_scs(program: GramProgram, ours: bool) -> bool:
     interior, and it takes very many."""
     identity = program.identity
     side = max(identity.sides, default=0)
-    if not _SCS_SIDES[0] <= side <= _SCS_SIDES[1] or identity.dominance or program.quadratic is not None:
+    if not _SCS_SIDES[0] <= side <= _SCS_SIDES[1] or program.quadratic is not None:
         return False
     if np.isfinite(program.upper).any() or ours and identity.columns.shape[0] < _TRIAL_COLUMNS:
         return False
@@ -83,8 +82,7 @@ def solve_program(
 
     With ``solver="auto"`` our own methods are used where they are measured to be faster (``sos_cone`` at
     points, ``newton_cg``; ``"borrowed"`` is ``"auto"`` without them). A symmetric identity is solved reduced
-    and
-    its answer mapped back, and so is one whose Gram matrices are in a smaller cone. Of a polynomial whose
+    and its answer mapped back, and so is one whose Gram matrices are in a smaller cone. Of a polynomial whose
     constant is large beside its other terms, the digits are those of what it varies by: the constant is
     added to the unknown that takes it. Raises SolverUnavailable and ProblemTooLarge.
     """
@@ -93,24 +91,23 @@ def solve_program(
     if lifted is not None:
         return _lowered(program, solve_program(lifted, solver=solver, **options))
     smaller = program.identity.symmetry or program.identity.dominance
-    seen = program if smaller is None else replace(program, identity=smaller.reduce(program.identity))
-    ours = solver == "auto" and program.identity.dominance is None and prefers(seen)
-    if solver == "auto" and smaller is None and suits_scs(program, ours):
+    # at points a symmetric identity is solved as it is
+    if smaller is not None and (solver != SOS_CONE or program.identity.dominance is not None):
+        seen = replace(program, identity=smaller.reduce(program.identity))
+        name = "borrowed" if solver == "auto" else solver
+        return smaller.lift(program, solve_program(seen, solver=name, **options))
+    ours = solver == "auto" and prefers(program)
+    if solver == "auto" and suits_scs(program, ours):
         trial = _TRIAL if ours else min(_LONG_TRIAL, int(_TRIAL_RATE * max(program.identity.sides) ** 3))
         soon = _solve_with(program, "scs", {**options, "max_iterations": trial})
         if soon.status == "optimal":
             return soon
-    if solver == "auto" and smaller is None and suits_newton_cg(program):
+    if solver == "auto" and suits_newton_cg(program):
         return _solve_with(program, newton_cg.NAME, options)
     if ours:
         sampled = at_points(program, **options)
         if sampled is not None:
             return sampled
-    if solver == SOS_CONE and program.identity.dominance is None:
-        return _solve_with(program, SOS_CONE, options)  # points take care of symmetry themselves
-    if smaller is not None:
-        name = "borrowed" if solver == "auto" else solver
-        return smaller.lift(program, solve_program(seen, solver=name, **options))
     name = _suited(program) if solver in ("auto", "borrowed") else solver
     return _solve_with(program, name, options)
 
@@ -143,11 +140,7 @@ def _suited(program: GramProgram) -> str:
     than 280 s)."""
     identity = program.identity
     side, columns = max(identity.sides, default=0), identity.columns.shape[0]
-    few = (
-        columns < _NEWTON_COLUMNS * sum(identity.sides)
-        and identity.dominance is None
-        and program.quadratic is None
-    )
+    few = columns < _NEWTON_COLUMNS * sum(identity.sides) and program.quadratic is None
     if side > INTERIOR_POINT_SIDE and few:
         if columns <= _FEW_MOMENTS and not identity.free.shape[0] and is_installed("sdpa"):
             return "sdpa"

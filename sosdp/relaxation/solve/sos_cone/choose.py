@@ -26,7 +26,7 @@ _VARIETY = 1.5  # how much slower ours is where points on a variety must be foun
 def prefers(program: GramProgram) -> bool:
     """Whether the method at points is worth its arrays for this program; no solver is called."""
     identity = program.identity
-    if identity.dominance is not None or program.quadratic is not None or identity.hermitian:
+    if program.quadratic is not None or identity.hermitian:
         return False
     sides = identity.sides
     columns = identity.columns.shape[0]

@@ -85,7 +85,6 @@ def _solve(
         rd = solver.f * state.tau - spent - made
         value, dual = float(solver.f @ state.x), float(solver.c @ state.u)
         rg = state.kappa + value - dual
-        drifting = any(a is not None for a in state.separate)
         mu = (sum(float(np.vdot(s, s)) for s in state.s) + state.kappa * state.tau) / (solver.order + 1)
         scale = max(abs(value), abs(dual), state.tau / (solver.size * solver.unit))
         gap = abs(value - dual) / scale
@@ -97,7 +96,7 @@ def _solve(
                 f"{count:3d} {value / state.tau * solver.size * solver.unit:+.10e} gap {gap:.1e} residuals "
                 f"{worst_d:.1e} {worst_p:.1e} tau {state.tau:.1e} kappa {state.kappa:.1e} mu {mu:.1e}"
             )
-        ray = _ray(solver, state, (value, dual), spent + made, drifting, 100 * tolerance)
+        ray = _ray(solver, state, (value, dual), spent + made, 100 * tolerance)
         if ray:
             status = ray
             break
@@ -146,14 +145,14 @@ def _ray(
     state: State,
     values: tuple[float, float],
     produced: np.ndarray,
-    drifting: bool,
     allowed: float,
 ) -> str:
     """``unbounded`` or ``infeasible`` when the iterate shows a ray, else ''."""
     if state.tau >= _RAY_TAU * min(1.0, state.kappa):
         return ""
     value, dual = values
-    if not drifting and value < 0 and np.abs(solver.H.T @ state.x).max(initial=0.0) <= allowed * -value:
+    missed = max(float(np.abs(solver.H.T @ state.x).max(initial=0.0)), solver.drift(state))
+    if value < 0 and missed <= allowed * -value:
         return "unbounded"
     if dual > 0 and np.abs(produced).max() * float(np.abs(solver.c).max()) <= allowed * dual:
         return "infeasible"

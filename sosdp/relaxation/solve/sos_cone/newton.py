@@ -299,7 +299,6 @@ def advance(solver: Scaled, state: State, residuals: Residuals, mu: float) -> St
 
 def _moved(solver: Scaled, state: State, chosen: Direction, step: float, sigma: float) -> State:
     """The next iterate; raises LinAlgError when a matrix would not be definite there."""
-    x = state.x + step * chosen.x
     E, S, V = [], [], []
     separate_next: list[np.ndarray | None] = []
     for k, stack in enumerate(solver.stacks):
@@ -307,18 +306,16 @@ def _moved(solver: Scaled, state: State, chosen: Direction, step: float, sigma: 
         moved = _plus(state.s[k], chosen.X[k], step)
         separate, kept = state.separate[k], None
         if separate is not None:
-            # the drift shrinks by 1 - step (1 - sigma); once the moment matrix itself will do, it is used
+            # the drift shrinks by 1 - step (1 - sigma)
             change = stack.moment(chosen.x) + (1 - sigma) * (stack.moment(state.x) - separate)
             kept = separate + step * change
-            if _near(stack.moment(x), kept):
-                moved, kept = stack.moment(x, rows=state.V[k]), None
         change, values = _diagonal(np.linalg.cholesky(made), moved)
         E.append(state.E[k] @ change)
         S.append(values)
         V.append(stack.rows @ E[-1])
         separate_next.append(kept)
     tau, kappa = state.tau + step * chosen.tau, state.kappa + step * chosen.kappa
-    return State(x, state.u + step * chosen.u, tau, kappa, E, S, V, separate_next)
+    return State(state.x + step * chosen.x, state.u + step * chosen.u, tau, kappa, E, S, V, separate_next)
 
 
 def _plus(s: np.ndarray, change: np.ndarray, step: float) -> np.ndarray:
@@ -326,15 +323,3 @@ def _plus(s: np.ndarray, change: np.ndarray, step: float) -> np.ndarray:
     result = (0.5 * step) * (change + change.transpose(0, 2, 1))
     diagonals(result)[:] += s
     return result
-
-
-def _near(moved: np.ndarray, separate: np.ndarray) -> bool:
-    """Whether ``Lambda(x)`` is definite and close to X in X's own metric, so that it may take its place."""
-    try:
-        lower = np.linalg.cholesky(separate)
-        np.linalg.cholesky(moved)
-    except np.linalg.LinAlgError:
-        return False
-    half = np.linalg.solve(lower, moved - separate)
-    inner = np.linalg.solve(lower, half.transpose(0, 2, 1))
-    return float(np.abs(inner).max()) < 0.1

@@ -10,11 +10,10 @@ from collections.abc import Iterable
 
 import numpy as np
 from scipy.linalg.blas import dsymv, dtrsv
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg.lapack import dpotrf
 
 from .sampled import SampledBlock
 
-_FEW = 4  # right sides that are solved one by one: a single triangular solve is ten times as fast as LAPACK's
 _FIRST_REGULARISATION = 1e-15  # 1e-14 already stops refinement
 _LAST_REGULARISATION = 1e-4
 
@@ -56,16 +55,12 @@ class Factored:
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """The solution, refined once; ``right``: shape (U,) or (U, k)."""
-        if right.ndim == 1:
-            result = self._once(right)
-            return result + self._once(dsymv(-1.0, self.lower, result, beta=1.0, y=right, lower=1))
-        if right.shape[1] <= _FEW:
+        if right.ndim > 1:  # one by one: a single triangular solve is ten times as fast as LAPACK's
             return (
                 np.stack([self.solve(column) for column in right.T], axis=1) if right.size else right.copy()
             )
-        result = dpotrs(self.factor, right, lower=1)[0]
-        left = right - np.stack([dsymv(1.0, self.lower, y, lower=1) for y in result.T], axis=1)
-        return result + dpotrs(self.factor, left, lower=1)[0]
+        result = self._once(right)
+        return result + self._once(dsymv(-1.0, self.lower, result, beta=1.0, y=right, lower=1))
 
     def _once(self, right: np.ndarray) -> np.ndarray:
         half = dtrsv(self.factor, right, lower=1, trans=0)

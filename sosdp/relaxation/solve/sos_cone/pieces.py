@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from scipy.linalg.lapack import dtrcon
 
 from ....algebra import monomials as mono
 from ....conic.clock import reserve
@@ -33,10 +32,9 @@ from .points import (
 from .variety import on_variety
 
 if TYPE_CHECKING:
-    from ...assemble.identity import Block, Identity, SymmetryReduction
+    from ...assemble.identity import Block, Identity
 
 _DEPENDENT = 1e-10  # columns of a basis below this (relative) are combinations of the others at the points
-_INDEPENDENT = 1e-6  # reciprocal condition number from which no column is
 _RANK = 1e-11  # eigenvalues of a matrix constraint at a point below this (relative) are zero
 _MANY = 6  # candidates a column
 _ROUNDS = 60  # of three candidates a column, until enough satisfy the inequalities
@@ -149,13 +147,6 @@ class Piece:
             kept = np.concatenate([kept, satisfying(domain.candidates(wanted, seed=seed))])
             if kept.shape[0] >= wanted:
                 return kept[:wanted]
-        # a thin set: steps of all lengths from the points that were found
-        for seed in range(_ROUNDS if kept.shape[0] else 0):
-            steps = domain.candidates(wanted, seed=seed) - 0.5 * (domain.low + domain.high)
-            start = kept[np.arange(wanted) % kept.shape[0]]
-            kept = np.concatenate([kept, satisfying(start + 2.0 ** -(seed % 10) * steps)])
-            if kept.shape[0] >= wanted:
-                return kept[:wanted]
         return kept if kept.shape[0] >= 2 * count else domain.candidates(_MANY * count)
 
     def _constraint(self, number: int) -> sp.csr_matrix | None:
@@ -233,7 +224,7 @@ class Piece:
         else:
             table, owner = np.sqrt(np.abs(weight))[:, None] * basis, np.arange(self.points.shape[0])
         sign = np.where(weight < 0, -1.0, 1.0)
-        q, r, pivots = _qr(table)
+        q, r, pivots = la.qr(table, mode="economic", pivoting=True, check_finite=False)
         size = np.abs(r.diagonal())
         rank = int((size > _DEPENDENT * size.max(initial=0.0)).sum())
         if rank == 0:
@@ -312,42 +303,6 @@ class Piece:
             owners.append(np.full(int(kept.sum()), point))
             weights.append(values[kept])
         return np.concatenate(tables), np.concatenate(owners), np.concatenate(weights)
-
-
-class OrbitPiece(Piece):
-    """An identity under a group: functionals are averages over orbits of points, and the matrix that one
-    gives in an irreducible component is a few squares."""
-
-    def __init__(self, whole: Identity, symmetry: SymmetryReduction) -> None:
-        if whole.free.shape[0]:
-            raise NotSampled("equations beside permutation symmetry")
-        orbit = np.asarray(symmetry.column)
-        size = np.bincount(orbit)
-        shape = (orbit.size, size.size)
-        self.average = sp.csr_matrix((1.0 / size[orbit], (np.arange(orbit.size), orbit)), shape=shape)
-        super().__init__(whole, np.arange(orbit.size), list(range(len(whole.blocks))))
-        self.values = self.values @ self.average
-        self.identity = symmetry.reduce(whole)
-        self.columns = np.arange(size.size)
-        self.blocks = list(range(len(self.identity.blocks)))
-        self.bounded = False
-
-    def _choose(self) -> np.ndarray:
-        count = self.average.shape[1]
-        candidates = self._inside(self._domain(), count)
-        chosen = pivot_rows(monomial_values(candidates, self.exponents) @ self.average)
-        if chosen.size < count:
-            raise NotSampled("the orbits of monomials are dependent on the points that the rules leave")
-        return candidates[chosen]
-
-
-def _qr(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """An economic QR factorisation with its order of the columns: pivoted, three times as slow, only where
-    the columns may be dependent."""
-    q, r = la.qr(table, mode="economic", check_finite=False)
-    if r.shape[0] == r.shape[1] and dtrcon(r)[0] > _INDEPENDENT:
-        return q, r, np.arange(r.shape[1])
-    return la.qr(table, mode="economic", pivoting=True, check_finite=False, overwrite_a=True)
 
 
 def closed(exponents: np.ndarray, middle: np.ndarray) -> bool:

@@ -8,7 +8,7 @@ why.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +20,7 @@ from ....conic.clock import reserve
 from ....conic.svec import svec
 from ...assemble.identity import GramProgram
 from .box_proof import BoxFrame
-from .pieces import Factor, OrbitPiece, Piece, in_expectation
+from .pieces import Factor, Piece, in_expectation
 from .points import NotSampled
 from .sampled import SampledBlock, SampledProgram
 
@@ -65,13 +65,7 @@ def sample(program: GramProgram) -> Sample:
     """
     _check(program)
     identity = program.identity
-    pieces: list[Piece]
-    if identity.symmetry is not None:
-        pieces = [OrbitPiece(identity, identity.symmetry)]
-        identity = pieces[0].identity
-        program = replace(program, identity=identity)
-    else:
-        pieces = [Piece(identity, columns, blocks) for columns, blocks in _components(identity)]
+    pieces = [Piece(identity, columns, blocks) for columns, blocks in _components(identity)]
     count = sum(p.values.shape[0] for p in pieces)
     V = np.zeros((count, identity.columns.shape[0]))
     blocks: dict[int, SampledBlock] = {}

@@ -40,20 +40,11 @@ def solve_at_points(
         result = solve_sampled(sampled.program, tolerance or 1e-8, within(time_limit), verbose=verbose, at=at)
         if not all(np.isfinite(part).all() for part in (*result.grams, result.unknowns, result.x)):
             raise OverflowError("the iterates are not finite")
-        raw = read_solution(sampled, result, began, at)
+        return read_solution(sampled, result, began, at)
     except (ArithmeticError, np.linalg.LinAlgError, OutOfTime) as error:
         late, broken = isinstance(error, OutOfTime), f"the numbers broke down ({error}); {OTHER_UNITS}"
         failed = unanswered(program.identity, "failed", "no time left" if late else broken, NAME)
         return replace(failed, seconds=time.perf_counter() - began)
-    symmetry = program.identity.symmetry
-    if symmetry is None:
-        return raw
-    whole, given = symmetry.lift(program, raw), raw.inside
-    if given is None:
-        return whole
-    near = symmetry.lift(program, replace(raw, gram=given.gram, free=given.free))
-    unit = symmetry.lift(program, replace(raw, gram=given.unit, free=given.unit_free))
-    return replace(whole, inside=Inside(near.gram, near.free, given.unknowns, unit.gram, unit.free))
 
 
 def at_points(
