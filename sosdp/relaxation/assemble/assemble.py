@@ -191,8 +191,6 @@ def _without_repetition(
     if any(rounded):
         counts = [len(e.multipliers) for e in equalities]
         kept = np.union1d(kept, np.flatnonzero(np.repeat(rounded, counts)))
-    if kept.size == free.shape[0]:
-        return free, equalities
     rows = []
     for equality, part in zip(equalities, slices_of([e.multipliers for e in equalities]), strict=True):
         here = kept[(kept >= part.start) & (kept < part.stop)] - part.start

@@ -68,8 +68,6 @@ def cliques_of(data: Data, degree: int, options: Options, quotient: Quotient, id
     if graph.nnz == ids.size**2:
         return dense
     result = variable_cliques(graph, ids)
-    if max(c.size for c in result) == ids.size:
-        return dense
     if not auto:
         return Cliques(result, exact)
     time = seconds([whole])

@@ -147,8 +147,6 @@ def least_of_each(stack: np.ndarray) -> np.ndarray:
         least = least_eigenvalue(stack.reshape(side, side)) if small else -np.inf
         return np.array(least).reshape(shape)
     good = np.abs(stack).max(axis=(-2, -1), initial=0.0) < _OVERFLOW
-    if good.all():
-        return np.asarray(np.linalg.eigvalsh(stack)[..., 0])
     return np.where(good, np.linalg.eigvalsh(np.where(good[..., None, None], stack, 0.0))[..., 0], -np.inf)
 
 

@@ -63,8 +63,6 @@ class Coefficients:
         """Whether the floats are the coefficients."""
         if self.given.dtype == np.float64:
             return True
-        if self.given.dtype == np.int64 and (np.abs(self.given) <= 1 << 53).all():
-            return True
         return all(c == f for c, f in zip(self.given.tolist(), self.floats.tolist(), strict=True))
 
 

@@ -24,12 +24,8 @@ from .splitting import cut
 
 
 def without_forced_zeros(identity: Identity) -> Identity:
-    """The identity without the basis elements whose Gram entries must be zero.
-
-    Cost: a few passes over the entries; none where every block is a plain sum of squares.
-    """
-    if all(block.kind == "sos" for block in identity.blocks):
-        return identity
+    """The identity without the basis elements whose Gram entries must be zero. Cost: a few passes over the
+    entries."""
     smaller = consistent(identity)[0]
     return identity if smaller.sides == identity.sides else smaller
 
@@ -42,8 +38,6 @@ def consistent(identity: Identity) -> tuple[Identity, np.ndarray]:
     row = np.repeat(np.arange(gram.shape[0]), np.diff(gram.indptr))
     entries = row, gram.indices, np.sign(gram.data)
     alive = survivors(elements, one, other, entries, diagonal, identity.wanted())
-    if alive.all():
-        return identity.trimmed()
     members = [np.flatnonzero(part) for part in np.split(alive, np.cumsum(identity.sides)[:-1])]
     return cut(identity, [[part] if part.size else [] for part in members]).trimmed()
 

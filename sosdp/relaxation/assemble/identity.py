@@ -277,8 +277,6 @@ class Identity(PickledByName):
     def trimmed(self) -> tuple[Identity, np.ndarray]:
         """The identity without columns that nothing has, and which are left, boolean."""
         used = (self.gram.getnnz(axis=0) > 0) | self.wanted()
-        if used.all():
-            return self, used
         smaller = replace(
             self,
             columns=self.columns[used],

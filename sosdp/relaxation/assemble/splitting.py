@@ -28,8 +28,7 @@ def split_by_signs(
             equality.polynomial.monos[:1], (equality.multipliers.shape[0], equality.polynomial.monos.shape[1])
         )
         invariant = signs.signature(mono.multiply(equality.multipliers, lead)) == 0
-        if invariant.any():
-            rows.append(EqualityRows(equality.index, equality.polynomial, equality.multipliers[invariant]))
+        rows.append(EqualityRows(equality.index, equality.polynomial, equality.multipliers[invariant]))
     return pieces, rows
 
 
@@ -54,8 +53,7 @@ def split_by_terms(identity: Identity, monos: np.ndarray, options: Options) -> t
     equalities, kept = [], result.rows
     for equality, part in zip(identity.equalities, identity.free_slices(), strict=True):
         kept[part] |= equality.index < 0
-        if kept[part].any():
-            equalities.append(replace(equality, multipliers=equality.multipliers[kept[part]]))
+        equalities.append(replace(equality, multipliers=equality.multipliers[kept[part]]))
     fewer = replace(identity, equalities=tuple(equalities), free=sp.csr_matrix(identity.free[kept]))
     return cut(fewer, result.members).trimmed()[0], result.steps
 

@@ -18,8 +18,6 @@ def data_support(data: list[Polynomial], closed: bool, quotient: Quotient) -> np
     if closed:
         parts.append(mono.constant(1))
     raw = mono.concatenate(parts) if parts else mono.constant(0)
-    if quotient.trivial:
-        return raw
     coefs, normal = quotient.normal_form(raw)
     return mono.unique(normal[coefs != 0])[0]
 

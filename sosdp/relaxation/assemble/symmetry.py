@@ -29,7 +29,6 @@ from ...reduction.permutation import Action, orbit_numbers
 from ...reduction.rows import distinct_rows
 from .identity import ONE, Block, GramProgram, Identity, RawSolution
 
-_TRIES = 3
 _WORK = 4e9  # products in one change of basis beyond which a block is left whole
 _ZERO = 1e-12
 
@@ -308,15 +307,10 @@ def _decompose(block: int, side: int, pair: np.ndarray) -> list[Piece]:
         return whole
     row, column = triangle(side)
     size = np.bincount(local, weights=np.where(row == column, 1.0, 2.0))
-    for attempt in range(_TRIES):
-        # one for the eigenspaces; three, because two maps between quaternionic copies generate only C
-        elements = [_generic(4 * attempt + k, size, local, row, column, side) for k in range(4)]
-        result = _irreducible(elements)
-        if result is None:
-            continue
-        bases, dimension = result
-        if dimension == labels.size and sum(b.shape[1] ** 2 for b in bases) * side**2 <= 2 * _WORK:
-            return [Piece(block, b, b.shape[1]) for b in bases]
+    # one for the eigenspaces; three, because two maps between quaternionic copies generate only C
+    bases, dimension = _irreducible([_generic(k, size, local, row, column, side) for k in range(4)])
+    if dimension == labels.size and sum(b.shape[1] ** 2 for b in bases) * side**2 <= 2 * _WORK:
+        return [Piece(block, b, b.shape[1]) for b in bases]
     return whole
 
 
@@ -332,16 +326,16 @@ def _generic(
     return matrix
 
 
-def _irreducible(elements: list[np.ndarray]) -> tuple[list[np.ndarray], int] | None:
+def _irreducible(elements: list[np.ndarray]) -> tuple[list[np.ndarray], int]:
     """A subspace for each isotypic component, and the dimension of the algebra of symmetric matrices that
-    they account for."""
+    they account for (-1: it cannot be told)."""
     values, vectors = np.linalg.eigh(elements[0])
     spread = max(1e-300, float(values[-1] - values[0]))
     cuts = np.flatnonzero(np.diff(values) > 1e-7 * spread) + 1
     spaces = np.split(vectors, cuts, axis=1)
     gaps = np.diff(values)
     if ((gaps > 1e-10 * spread) & (gaps <= 1e-7 * spread)).any():
-        return None  # too close to say whether two eigenvalues are one
+        return [], -1  # too close to say whether two eigenvalues are one
     norms = [np.linalg.norm(e, 2) for e in elements[1:]]
     open_spaces = list(range(len(spaces)))
     bases, dimension = [], 0
@@ -366,7 +360,7 @@ def _irreducible(elements: list[np.ndarray]) -> tuple[list[np.ndarray], int] | N
         dimensions = {spaces[k].shape[1] for k in members}
         copies = counts.pop()
         if counts or len(dimensions) > 1 or copies not in (1, 2, 4):
-            return None
+            return [], -1
         # real, complex and quaternionic type: symmetric, Hermitian matrices over the reals, C and H
         dimension += multiplicity + copies * multiplicity * (multiplicity - 1) // 2
         bases.append(np.column_stack([v for k in sorted(members) for v in members[k]]))

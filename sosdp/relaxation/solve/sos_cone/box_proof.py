@@ -80,8 +80,6 @@ class BoxFrame(PickledByName):
             if used.size != 1 or exponents.max() > 2:
                 continue
             j = int(used[0])
-            if not np.isfinite(values).all():
-                continue
             for side, result in ((-1, left), (1, right)):
                 result[j] |= _falls_below(side, exponents[:, j], values, self.middle[j], self.half[j])
         return bool(left.all() and right.all())

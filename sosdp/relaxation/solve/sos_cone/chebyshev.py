@@ -35,8 +35,6 @@ class Series:
 
 def ratio_up(value: int, scale: int) -> float:
     """A float not below ``value / 2**scale``."""
-    if value == 0:
-        return 0.0
     drop = max(0, value.bit_length() - 60)
     # dropping bits loses less than 2**-59 of the value, and every rounding here 2**-53
     return float(np.ldexp(float(value >> drop) * 1.0000000001, drop - scale))
@@ -108,8 +106,6 @@ def from_monomials(
     numbers, scale = integers(values)
     terms = {name: value for name, value in zip(names(exponents), numbers, strict=True) if value}
     for j, top in enumerate(exponents.max(axis=0, initial=0).tolist()):
-        if not top:
-            continue
         table, unit = powers(top, float(middle[j]), float(half[j]))
         place = _FIELD * j
         rows = [[(k << place, c) for k, c in enumerate(row) if c] for row in table]
@@ -149,10 +145,7 @@ def _pairs(data: bytes, side: int, width: int) -> tuple[np.ndarray, np.ndarray, 
 
 def dyadic(matrix: np.ndarray) -> tuple[np.ndarray, int]:
     """The matrix rounded to multiples of 2**-scale (exact as floats), and the scale."""
-    size = float(np.abs(matrix).max(initial=0.0))
-    if size == 0.0 or not np.isfinite(size):
-        return matrix, 0
-    scale = _BITS - int(np.frexp(size)[1])
+    scale = _BITS - int(np.frexp(np.abs(matrix).max(initial=0.0))[1])
     return np.ldexp(np.rint(np.ldexp(matrix, scale)), -scale), scale
 
 

@@ -60,11 +60,7 @@ def _project(points: np.ndarray, exponents: np.ndarray, equations: sp.csr_matrix
             lowered = powers.copy()
             lowered[:, j] = np.maximum(lowered[:, j] - 1, 0)
             jacobian[:, :, j] = (monomial_values(x, lowered) * powers[:, j]) @ rows.T
-        if rows.shape[0] == 1:
-            slope = jacobian[:, 0, :]
-            step = slope * (h / np.maximum(np.einsum("ij,ij->i", slope, slope), 1e-300)[:, None])
-        else:
-            step = np.einsum("kij,kj->ki", np.linalg.pinv(jacobian, rcond=1e-10), h)
+        step = np.einsum("kij,kj->ki", np.linalg.pinv(jacobian, rcond=1e-10), h)
         length = np.linalg.norm(step, axis=1, keepdims=True)
         x = x - step * np.minimum(1.0, 1.0 / np.maximum(length, 1e-300))
     return x[done]
