@@ -118,9 +118,7 @@ def _feasible_near(demand: Demand, origin: Origin, start: dict[int, float]) -> P
 
     def satisfying(u: dict[int, float]) -> Point | None:
         for x in near_by(u):
-            if not meets(equal, least, x):
-                continue
-            if all(_is_semidefinite(m, x) for m in matrices):
+            if meets(equal, least, x) and all(_is_semidefinite(m, x) for m in matrices):
                 return x
         return None
 

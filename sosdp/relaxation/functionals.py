@@ -9,7 +9,7 @@ Steurer's lecture notes on proofs and beliefs (conditioning, Gaussian rounding),
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from ..algebra.coefficients import object_array
 from ..algebra.polynomial import Polynomial
 from ..lazy import listed
+from .assemble.diagonal_dominance import least_eigenvalues
 from .pseudoexpectation import PseudoExpectation
 
 __all__ = [
@@ -145,19 +146,12 @@ def violations(pe: PseudoExpectation) -> Violations:
     """To which tolerance a solved pseudo-expectation satisfies its own system."""
     if pe.moments is None:
         raise ValueError(f"there is no pseudo-expectation to check: the status is {pe.status!r}")
-    from ..conic.svec import smat
-
     constant = pe.identity.constant_column()
     y = pe.moments / pe.moments[constant] if constant >= 0 else pe.moments
-    plain = other = 0.0
-    for block, rows in zip(pe.identity.blocks, pe.identity.slices(), strict=True):
-        least = float(np.linalg.eigvalsh(smat(pe.identity.gram[rows] @ y, block.side))[0])
-        if block.kind == "sos":
-            plain = max(plain, -least)
-        else:
-            other = max(other, -least)
-    free = float(np.abs(pe.identity.free @ y).max(initial=0.0))
-    return Violations(plain, other, free)
+    missed = -least_eigenvalues(replace(pe.identity, dominance=None), y)
+    plain = np.array([block.kind == "sos" for block in pe.identity.blocks], dtype=bool)
+    free = np.abs(pe.identity.free @ y)
+    return Violations(*(float(part.max(initial=0.0)) for part in (missed[plain], missed[~plain], free)))
 
 
 def _spectrum(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

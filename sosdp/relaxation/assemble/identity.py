@@ -134,10 +134,6 @@ class SymmetryReduction(Reduction, Protocol):
         """Orbit of each variable, by id."""
 
     @property
-    def column(self) -> np.ndarray:
-        """Orbit of each column."""
-
-    @property
     def sides(self) -> list[int]:
         """Sides of the blocks that a solver gets."""
 

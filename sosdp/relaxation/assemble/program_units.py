@@ -111,12 +111,10 @@ def _terms(identity: Identity, target: np.ndarray, number: int) -> Iterator[_Ter
         yield [scale], identity.columns[column].tolist(), float(target[column])
     rows, columns, data = sp.find(identity.unknown)
     for row, column, entry in zip(rows.tolist(), columns.tolist(), data.tolist(), strict=True):
-        if entry:
-            yield [scale, ("unknown", row)], identity.columns[column].tolist(), entry
+        yield [scale, ("unknown", row)], identity.columns[column].tolist(), entry
     for k, (monos, coefs) in enumerate(identity.derive(constraint_terms)):
         for monomial, coef in zip(monos.tolist(), coefs.tolist(), strict=True):
-            if coef:
-                yield [("constraint", (number, k))], monomial, coef
+            yield [("constraint", (number, k))], monomial, coef
 
 
 def unit_costs(program: GramProgram) -> np.ndarray:

@@ -87,9 +87,8 @@ def _amounts(group: Group, gram: np.ndarray, margin: np.ndarray) -> np.ndarray:
     matrices, (bare, _, corner, edges, rest) = group.matrices(gram), group.around_ones
     flat = matrices.reshape(len(gram), group.blocks.size * group.side**2)
     needed = 2.0 * margin[:, None] - flat.take(corner, axis=1)
-    if bare.size:
-        least = np.linalg.eigvalsh(matrices[:, bare])[:, :, 0]
-        needed[(least < margin[:, None]).any(axis=1)] = np.nan
+    least = np.linalg.eigvalsh(matrices[:, bare])[:, :, 0]
+    needed[(least < margin[:, None]).any(axis=1)] = np.nan
     if group.side > 1:
         body, edge = flat.take(rest, axis=1), flat.take(edges, axis=1)
         body -= 2.0 * margin[:, None, None, None] * np.eye(group.side - 1)

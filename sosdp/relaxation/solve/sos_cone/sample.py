@@ -52,8 +52,6 @@ class Sample:
     def multipliers(self, gram: np.ndarray, unknowns: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Free multipliers that account best for what the Gram matrices leave of every coefficient."""
         identity = self.source.identity
-        if not identity.free.shape[0]:
-            return np.zeros(0)
         left = target + identity.unknown.T @ unknowns - identity.gram.T @ gram
         return np.linalg.lstsq(identity.free.toarray().T, left, rcond=1e-12)[0]
 
