@@ -1,7 +1,6 @@
 """One connected part of an identity: its points, and its blocks as signed squares at them.
 
-Nothing is assumed about a block that the matrix of the identity does not say itself: the value of a
-multiplier at a point is what its rows produce there.
+The value of a multiplier at a point is what the rows of its block produce there.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import scipy.sparse as sp
 
 from ....algebra import monomials as mono
 from ....conic.clock import reserve
-from ....conic.svec import position, roots, smat, svec_length, triangle, units
+from ....conic.svec import position, smat, svec_length, triangle, units
 from .box_proof import BoxFrame
 from .points import (
     Domain,
@@ -214,15 +213,13 @@ class Piece:
     def block(self, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, Factor]:
         """Orthonormal rows, their points, signs, and the factor that leads back to the basis."""
         block = self.identity.blocks[number]
-        weight = change = None
         if block.entry is None:
             monomials, basis, change = self._bases(mono.exponents(block.basis, self.ids))
             weight = self._weight(number, monomials)
-        if weight is None:
+            table, owner = np.sqrt(np.abs(weight))[:, None] * basis, np.arange(self.points.shape[0])
+        else:
             change = None
             table, owner, weight = self._matrix_rows(block, self._rows(self.identity.slices()[number]))
-        else:
-            table, owner = np.sqrt(np.abs(weight))[:, None] * basis, np.arange(self.points.shape[0])
         sign = np.where(weight < 0, -1.0, 1.0)
         q, r, pivots = la.qr(table, mode="economic", pivoting=True, check_finite=False)
         size = np.abs(r.diagonal())
@@ -267,29 +264,19 @@ class Piece:
         return change
 
     @cached_property
-    def _produced(self) -> tuple[list[int], np.ndarray, np.ndarray, np.ndarray]:
-        """Two points, what every entry produces there, shape (entries, 2), the sizes of what it adds up, and
-        what the diagonal of each block produces at all points, shape (points, blocks)."""
+    def _traces(self) -> np.ndarray:
+        """What the diagonal of each block produces at all points, shape (points, blocks)."""
         gram, sides = self._rows(slice(None)), self.identity.sides
         owner = np.repeat(np.arange(len(sides)), [svec_length(n) for n in sides])
         diagonal = sp.csr_matrix((units(sides), owner, np.arange(owner.size + 1)), (owner.size, len(sides)))
-        chosen = [len(self.points) // 3, 2 * len(self.points) // 3]
-        values = self.values[chosen].T
-        traces = self.values @ (gram.T @ diagonal).toarray()
-        return chosen, gram @ values, abs(gram) @ np.abs(values), traces
+        return np.asarray(self.values @ (gram.T @ diagonal).toarray())
 
-    def _weight(self, number: int, basis: np.ndarray) -> np.ndarray | None:
-        """The multiplier's value at every point: what the diagonal produces over the squares of the basis.
-
-        None where the entries are not those of a polynomial times products of the basis (not so for bases
-        that were changed): compared at two points."""
-        chosen, produced, sizes, traces = self._produced
+    def _weight(self, number: int, basis: np.ndarray) -> np.ndarray:
+        """The multiplier's value at every point: what the diagonal produces over the squares of the basis."""
         size = np.einsum("ij,ij->i", basis, basis)
-        weight = np.divide(traces[:, number], size, out=np.zeros_like(size), where=size > 0)
+        weight = np.divide(self._traces[:, number], size, out=np.zeros_like(size), where=size > 0)
         weight[np.abs(weight) <= 1e-13 * np.abs(weight).max(initial=0.0)] = 0.0
-        here, (row, column), b = self.identity.slices()[number], triangle(basis.shape[1]), basis[chosen].T
-        missed = produced[here] - weight[chosen] * b[row] * b[column] * roots(basis.shape[1])[:, None]
-        return weight if (np.abs(missed) <= 1e-9 * sizes[here].max(axis=0)).all() else None
+        return weight
 
     def _matrix_rows(self, block: Block, rows: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The matrix that a point gives is a few signed squares: its eigenvectors."""
