@@ -106,18 +106,13 @@ def value_at(pe: Any, x: np.ndarray) -> float | None:
 
 def _value(p: Polynomial, assignment: dict[int, float]) -> float:
     """The value at a point; only the variables of the polynomial are gone through."""
-    ids = p.variable_ids.tolist()
-    if not ids:
-        return float(p.constant)
-    return float(p({variable(i): assignment[i] for i in ids}))
+    return float(p({variable(i): assignment[i] for i in p.variable_ids.tolist()}))
 
 
 def _size(pe: Any, p: Polynomial) -> float:
     """The largest coefficient in the scaled variables."""
-    if not len(p.coefs):
-        return _NOTHING
     factors = np.prod(pe.scaling.points(p.monos), axis=1)
-    return max(float((np.abs(p.coefs.astype(float)) * factors).max()), _NOTHING)
+    return float((np.abs(p.coefs.astype(float)) * factors).max(initial=_NOTHING))
 
 
 def candidates(pe: Any, wanted: int | None, threshold: float) -> tuple[np.ndarray | None, str]:

@@ -121,9 +121,7 @@ def laws_of(program: Any, best: Candidate, degree: int, known: bool) -> list[Pse
     duals = given_dual(built, raw.gram, raw.free, raw.unknowns)
     values = built.moments_of(raw.moments)
 
-    def law(
-        measure: Measure, demand: Demand, dual: DualData, moments: np.ndarray | None
-    ) -> PseudoExpectation:
+    def law(demand: Demand, dual: DualData, moments: np.ndarray | None) -> PseudoExpectation:
         piece, layout = demand.assembled
         return PseudoExpectation(
             status=best.status,
@@ -147,9 +145,9 @@ def laws_of(program: Any, best: Candidate, degree: int, known: bool) -> list[Pse
             cone=program.options.cone,
         )
 
-    for k, (measure, dual) in enumerate(zip(program.measures, duals, strict=True)):
+    for k, dual in enumerate(duals):
         origin, given = built.change.origins[k], built.given.demands[k]
-        moved = law(measure, built.statement.demands[k], dual, values[k] if known else None)
+        moved = law(built.statement.demands[k], dual, values[k] if known else None)
         if not any(origin.values()):
             result.append(moved)
             continue
@@ -160,5 +158,5 @@ def laws_of(program: Any, best: Candidate, degree: int, known: bool) -> list[Pse
                 mass if mass > 0 else 1.0
             )
         shift = tuple((variable(v), c) for v, c in origin.items() if c)
-        result.append(replace(law(measure, given, dual, moments), centre=Centre(moved, shift)))
+        result.append(replace(law(given, dual, moments), centre=Centre(moved, shift)))
     return result

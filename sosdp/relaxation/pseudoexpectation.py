@@ -240,8 +240,6 @@ class PseudoExpectation(Result, PickledByName):
             flat = [self(entry) for entry in p.reshape(-1)]
             return np.array(flat, dtype=float).reshape(p.shape)
         poly = p if isinstance(p, Polynomial) else Polynomial(p)
-        if len(poly.coefs) == 0:
-            return 0.0
         moved = None if self.centre is None else self.centre.value(poly)
         if moved is not None:
             return moved

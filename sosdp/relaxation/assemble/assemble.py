@@ -60,8 +60,6 @@ class Collector:
             self.height += i.size
         source = Coefficients(poly.coefs)
         terms = source.floats.size
-        if not terms:
-            return  # a constraint 0 >= 0
         self.values.append(np.broadcast_to(source.floats, (i.size, terms)).reshape(-1))
         self.rows.append(rows if terms == 1 else np.repeat(rows, terms))
         self.monomials.add(left, i, right, j, poly.monos)

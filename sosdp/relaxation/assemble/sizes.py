@@ -70,8 +70,6 @@ def check_tables(what: str, points: int, sides: int, time_limit: float | None = 
 def monomial_count(free: int, squares: int, degree: int) -> int:
     """Number of monomials of at most this degree in ``free`` variables and ``squares`` more that occur at
     most once. Cost: at most ``squares`` binomial coefficients."""
-    if squares == 0:
-        return comb(free + degree, min(free, degree))
     return sum(
         comb(squares, k) * comb(free + degree - k, min(free, degree - k))
         for k in range(min(squares, degree) + 1)

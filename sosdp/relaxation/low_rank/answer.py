@@ -66,7 +66,7 @@ class LowRankExpectation(PseudoExpectation):
         return replace(result, **own | {"sizes": {**self.sizes, **result.sizes}})
 
     def __reduce__(self) -> Any:
-        return _itself, (self.whole,)
+        return replace, (self.whole,)
 
     @property
     def basis(self) -> np.ndarray:
@@ -76,10 +76,6 @@ class LowRankExpectation(PseudoExpectation):
     def _moment_values(self, monos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         own = self.__dict__.get("_moments_of")  # none in a copy with other fields, which has all of them
         return super()._moment_values(monos) if own is None else own(monos)
-
-
-def _itself(pseudo_expectation: PseudoExpectation) -> PseudoExpectation:
-    return pseudo_expectation
 
 
 def low_rank_answer(state: State, wanted: Question) -> PseudoExpectation | None:

@@ -162,7 +162,7 @@ def _copies(data: _Quadratic, equations: list[_Quadratic], ids: np.ndarray) -> U
     local = np.empty(ids.size, dtype=int)
     local[np.argsort(of, kind="stable")] = np.tile(np.arange(count), copies)
     pairs = [_pair(h, local, of, copies) for h in equations]
-    order = _ordered([p for p in pairs if p is not None], count, copies)
+    order = _ordered([p for p in pairs if p is not None], count)
     if None in pairs or order is None:
         return None
     rank, side = order
@@ -194,9 +194,7 @@ def _pair(h: _Quadratic, local: np.ndarray, of: np.ndarray, copies: int) -> tupl
     return (i, j, factor) if -h.constant == factor * (i == j) else None
 
 
-def _ordered(
-    pairs: list[tuple[int, int, Fraction]], count: int, copies: int
-) -> tuple[np.ndarray, int] | None:
+def _ordered(pairs: list[tuple[int, int, Fraction]], count: int) -> tuple[np.ndarray, int] | None:
     """The rank of each index, such that the disjoint sets of the equations follow each other, and their size;
     None where a set is not whole, or larger sets than copies leave no matrix with orthonormal rows."""
     listed = {(i, j) for i, j, _ in pairs}

@@ -17,7 +17,7 @@ from scipy.linalg.lapack import dpotrf
 from .normal import Factored, NotDefinite, squares
 from .polish import Centre
 from .sampled import SampledProgram
-from .stacks import diagonals, eye, stacked
+from .stacks import diagonals, stacked
 
 _STEP_TOLERANCE = 0.01  # three times as much for large sides
 _ROUGH = 0.02  # for the predictor, whose step only says how much to centre
@@ -103,7 +103,7 @@ class Scaled:
         for k, stack in enumerate(self.stacks):
             moments = stack.moment(x)
             inside = float(np.linalg.eigvalsh(moments).min()) > _INSIDE
-            identity = eye(len(stack.members), stack.side)
+            identity = np.tile(np.eye(stack.side), (len(stack.members), 1, 1))
             separate.append(None if inside else identity)
             half = np.sqrt(kappa) * identity if within is None else within[0][k]
             change, values = _diagonal(half, moments if inside else identity)

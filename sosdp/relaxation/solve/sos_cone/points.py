@@ -77,9 +77,8 @@ def monomial_values(points: np.ndarray, exponents: np.ndarray) -> np.ndarray:
 def _powers(x: np.ndarray, top: int) -> np.ndarray:
     """``1, x, ..., x**top``, shape (top + 1, x.size)."""
     table = np.ones((top + 1, x.size))
-    for k in range(top):
-        np.multiply(table[k], x, out=table[k + 1])
-    return table
+    table[1:] = x
+    return np.multiply.accumulate(table, axis=0, out=table)
 
 
 def padua_points(degree: int) -> np.ndarray:

@@ -56,13 +56,6 @@ def stacked(program: SampledProgram) -> list[Stack]:
     return result
 
 
-def eye(count: int, side: int) -> np.ndarray:
-    """A stack of identities, shape (count, side, side)."""
-    result = np.zeros((count, side, side))
-    diagonals(result)[:] = 1.0
-    return result
-
-
 def diagonals(matrices: np.ndarray) -> np.ndarray:
     """The diagonals of a stack, shape (B, L): a view, whatever the order of the entries."""
     return np.einsum("bii->bi", matrices)
