@@ -97,7 +97,8 @@ def proven(
             unknown = "the constraints give no bound on the mass of every measure; add one (mu.mass <= ...)"
             reason = reason or shown.reason or unknown
         elif demand.price is None or not math.isfinite(shown.loss):
-            reason = reason or shown.reason or "no coefficients strictly inside every constraint were found"
+            advice = shown.reason if statement.single or demand.constrained else ""
+            reason = reason or advice or "no coefficients strictly inside every constraint were found"
         else:
             total -= Fraction(shown.loss) / Fraction(scaling.value) * demand.price
     absorbed, settled = result[0].gram, result[0].free

@@ -89,6 +89,7 @@ STEPS = (
     ),
 )
 FIRST = "first"
+_EXACTLY = "certificates.extract(result).exact() may prove it all the same"
 _LARGE = 1000  # moments of a program that is not solved again
 _CLOSE = 1e-4  # for less than so much of the value
 
@@ -249,6 +250,8 @@ def closed(candidate: Candidate) -> Candidate:
     built, raw, proven = candidate.built, candidate.raw, candidate.proven
     lowest = min(candidate.above, built.at_origin)  # of the values that are attained
     value = min(candidate.value, lowest)
+    # a point below the value contradicts it
+    candidate = replace(candidate, missed=max(candidate.missed, candidate.value - value))
     # a value that the proof contradicts is no size
     best = candidate.above if math.isfinite(candidate.above) else value
     enough = tolerance(
@@ -267,21 +270,24 @@ def closed(candidate: Candidate) -> Candidate:
         and candidate.missed <= enough
         and candidate.violated <= 10 * SATISFIED
         and abs(value - lower) <= enough
-        and lowest > candidate.value - enough  # a point below the value contradicts it
     )
     if by_moments and not has_distant_moments(built, raw):
         why = ""
         if proven is None and candidate.theorem is not None:
             agree = f"moments and multipliers that agree to {max(candidate.missed, 1e-16):.1g}"
-            why = f"{candidate.theorem.reason}; the value rests on {agree}"
+            why = f"{candidate.theorem.reason}; the value rests on {agree}; {_EXACTLY}"
         elif proven is None:
             why = "not asked for (certify_bound=False)"
         return replace(candidate, status="optimal", value=max(value, lower), reason=why)
     known = "" if candidate.theorem is None else f" ({candidate.theorem.reason})"
+    ends = [sign * end for end in (lower, value, candidate.above)]
+    texts = [f"{end:.9g}" for end in ends]
+    if len({*texts}) < len({*ends}):
+        texts = list(map(repr, ends))
     said = [
-        f"nothing is proven{known}" if proven is None else f"{sign * lower:.9g} is proven",
-        f"the solver's value is {sign * value:.9g}",
-        *([f"a point has the value {sign * candidate.above:.9g}"] if math.isfinite(candidate.above) else []),
+        f"nothing is proven{known}" if proven is None else f"{texts[0]} is proven",
+        f"the solver's value is {texts[1]}",
+        *([f"a point has the value {texts[2]}"] if math.isfinite(candidate.above) else []),
         f"moments miss a constraint by {candidate.violated:.1g} and the value by {candidate.missed:.1g}",
     ]
     message = f" ({raw.message})" if raw.status != "optimal" else ""

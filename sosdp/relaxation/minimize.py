@@ -35,7 +35,6 @@ from .prove import prove_sum_of_squares
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import Relaxation, relaxation_for
 
-EXACTLY = "certificates.extract(result).exact() may prove it all the same"
 IN_CHEBYSHEV = (
     "coefficients of polynomials of this degree say little about their values: on an interval, state it in "
     "Chebyshev coefficients (sd.chebyshev(x, k), x in [-1, 1])"
@@ -254,29 +253,16 @@ def _bound(
     objective = coerce(objective)
     relaxation = relaxation_for(as_system(system), objective, degree, **building)
     result = (relaxation.maximize if sense == "maximize" else relaxation.minimize)(objective, **solving)
-    return _advised(result, objective, solving)
+    return _advised(result, objective)
 
 
-def _advised(
-    pseudo_expectation: PseudoExpectation, objective: Polynomial, solving: dict[str, Any]
-) -> PseudoExpectation:
-    """The answer; where it is not proven, its reason ends with what to try next."""
-    if pseudo_expectation.status == "optimal":
-        unproven = pseudo_expectation.certified_bound is None and solving.get("certify_bound", True)
-        return _with_advice(pseudo_expectation, EXACTLY) if unproven else pseudo_expectation
+def _advised(pseudo_expectation: PseudoExpectation, objective: Polynomial) -> PseudoExpectation:
+    """The answer; where another basis may do better, its reason ends with that."""
     tall = objective.degree > _TALL and len(objective.variables) == 1
-    return (
-        _with_advice(pseudo_expectation, IN_CHEBYSHEV)
-        if tall and pseudo_expectation.status in ("inaccurate", "failed")
-        else pseudo_expectation
-    )
-
-
-def _with_advice(pseudo_expectation: PseudoExpectation, advice: str) -> PseudoExpectation:
-    return replace(
-        pseudo_expectation,
-        reason=f"{pseudo_expectation.reason}; {advice}" if pseudo_expectation.reason else advice,
-    )
+    if not (tall and pseudo_expectation.status in ("inaccurate", "failed")):
+        return pseudo_expectation
+    reason = f"{pseudo_expectation.reason}; {IN_CHEBYSHEV}" if pseudo_expectation.reason else IN_CHEBYSHEV
+    return replace(pseudo_expectation, reason=reason)
 
 
 @spelled_out("build", "solve")

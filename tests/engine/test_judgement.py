@@ -352,3 +352,27 @@ def test_coefficients_are_compared_with_the_constants_beside_them():
     c = sd.variables("jc")
     program = sd.SosProgram([c]).require(8.8e60**2 * x**2 + 2 * c * x + 1).require(c - 9.68e60)
     assert program.feasible().status != "optimal"
+
+
+def test_a_point_below_the_value_contradicts_it_for_good():
+    """Unbounded below along y = 2 x**2, z = y**2: once that point was the value, nothing contradicted it."""
+    z = sd.variables("z")
+    answer = sd.minimize(100 * (y - 2 * x**2) ** 2 + (z - y**2) ** 2 + x * y / 10)
+    assert answer.status == "inaccurate" and answer.certified_bound is None
+
+
+@pytest.mark.parametrize("constant", [5, -3, F(1, 3), 10**30])
+def test_a_constant_is_proven_to_its_last_digits(constant):
+    answer = sd.minimize(constant)
+    assert answer.status == "optimal" and answer.certified_bound <= constant
+    assert answer.certified_bound == pytest.approx(float(constant), rel=5e-15)
+
+
+def test_coefficients_without_a_set_are_not_told_to_have_one():
+    """The decrease of x**2 + r y**2 along (-x**3, x - y) has no interior."""
+    p, q, r = sd.variables("p q r")
+    v = p * x**2 + q * x * y + r * y**2
+    decrease = v.diff(x) * x**3 - v.diff(y) * (x - y)
+    answer = sd.SosProgram([p, q, r]).require(v - x**2).require(decrease).minimize(p + r)
+    assert answer.status == "optimal" and answer.certified_bound is None
+    assert "strictly inside" in answer.reason and "exact() may prove" in answer.reason

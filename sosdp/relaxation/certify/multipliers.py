@@ -108,9 +108,10 @@ def _from_own_proof(built: Built, raw: RawSolution) -> Theorem | None:
 
 
 def has_nothing_to_pay_with(built: Built) -> bool:
-    """Whether multipliers of a bound on the boundary prove nothing as they are, for nothing is bounded."""
-    bounds = built.scalings[0].bounds
-    return built.statement.kind == BOUND and not (bounds.largest or bounds.balls)
+    """Whether multipliers of a bound on the boundary prove nothing as they are, for nothing is bounded, and
+    there is anything but constants."""
+    bounds, varies = built.scalings[0].bounds, built.program.identity.columns.any()
+    return bool(built.statement.kind == BOUND and varies and not (bounds.largest or bounds.balls))
 
 
 def _moved(built: Built, raw: RawSolution) -> tuple[np.ndarray, Certified] | None:
