@@ -157,17 +157,8 @@ def mixture_blocks(clusters: int) -> BlockSolver:
 
 
 def _of_sklearn(made: Callable[[], Any], centres: str) -> BlockSolver:
-    """A clustering as a block solver, on one thread: on few points the others do nothing but wait, which took
-    thirty times the processor's time."""
-    from threadpoolctl import ThreadpoolController
-
-    threads = ThreadpoolController()
-
-    def solve(points: Array) -> Array:
-        with threads.limit(limits=1):
-            return getattr(made().fit(points), centres)  # type: ignore[no-any-return]
-
-    return solve
+    """A clustering as a block solver."""
+    return lambda points: getattr(made().fit(points), centres)
 
 
 SOLVERS = ("auto", "sos", "kmeans", "mixture")

@@ -16,10 +16,12 @@ import random
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import TypeVar
 
 import numpy as np
 
+from sosdp.extras import missing
 from sosdp.progress import hidden
 
 Kind = TypeVar("Kind")
@@ -66,6 +68,15 @@ def _keep_generators(undo: contextlib.ExitStack) -> None:
     undo.callback(random.setstate, random.getstate())
     undo.callback(np.random.mtrand.set_bit_generator, np.random.mtrand.get_bit_generator())
 
+
+def _one_thread(undo: contextlib.ExitStack) -> None:
+    if not missing("threadpoolctl"):  # it comes with scikit-learn
+        undo.enter_context(import_module("threadpoolctl").threadpool_limits(1))
+
+
+one_thread = _Shared(_one_thread)
+"""Inside, numerical libraries use one thread: on the few records of a block the others do nothing but wait,
+which took thirty times the processor's time."""
 
 _warnings = _Shared(_drop_warnings)
 _output = _Shared(_drop_output)

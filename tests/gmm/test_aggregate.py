@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from problems.gmm import aggregate
-from problems.gmm.blocks import SumOfSquaresBlocks, _of_sklearn, kmeans_blocks, near_means
+from problems.gmm.blocks import SumOfSquaresBlocks, kmeans_blocks, near_means
 from problems.gmm.estimators.mixture import PrivateGaussianMixture
 from problems.gmm.model import SphericalMixture, centre_error
 from problems.gmm.planning import aggregate_plan, required_n
@@ -242,15 +241,3 @@ test_refusals = refusals(
     (lambda: SumOfSquaresBlocks(2)(np.ones((10, 2))), "equal"),
     (lambda: SumOfSquaresBlocks(3, polish=0)(np.array([[0.0], [0.1], [9.0], [9.1]])), "groups"),
 )
-
-
-def test_blocks_are_clustered_on_one_thread():
-    """Two that wait for each other took thirty times the processor's time of one."""
-
-    class Counted:
-        def fit(self, points):
-            self.threads = {library["num_threads"] for library in threadpool_info()}
-            return self
-
-    with threadpool_limits(2):
-        assert _of_sklearn(Counted, "threads")(np.eye(2)) == {1} and 2 in Counted().fit(None).threads

@@ -148,6 +148,17 @@ def test_a_block_has_random_numbers_of_its_own():
     assert outcome(0) == outcome(5)
 
 
+def test_blocks_use_one_thread():
+    """Two that wait for each other took thirty times the processor's time."""
+    pools = pytest.importorskip("threadpoolctl")
+
+    def threads(_=None):
+        return {library["num_threads"] for library in pools.threadpool_info()}
+
+    with pools.threadpool_limits(2):
+        assert agreement.run_blocks(threads, [1, 2], [[0], [1]]) == [{1}, {1}] and 2 in threads()
+
+
 def test_release_by_vote():
     records = np.arange(600.0)
     release = release_by_vote(

@@ -31,7 +31,7 @@ from sosdp.privacy.inputs import LEFT_OUT, LONGEST, canonical, members, number
 from sosdp.privacy.mechanisms.propose_test_release import acceptance as accept
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
-from sosdp.privacy.silence import no_output, own_randomness
+from sosdp.privacy.silence import no_output, one_thread, own_randomness
 from sosdp.privacy.terms import Terms, on_terms
 
 FAILED = None
@@ -70,7 +70,8 @@ def run_blocks(function: Callable[[Any], Any], records: Any, blocks: Sequence[Se
     if hasattr(type(records), "columns"):
         raise TypeError("a list or an array of records is expected, got a frame: pass frame.to_numpy()")
     by_position = records if isinstance(records, np.ndarray) else members(records)
-    return [_run_one(function, by_position, block) for block in blocks]
+    with one_thread():
+        return [_run_one(function, by_position, block) for block in blocks]
 
 
 def _run_one(function: Callable[[Any], Any], records: Any, block: Sequence[int]) -> Any:
