@@ -187,6 +187,6 @@ def test_for_all_reads_each_coefficient(pair):
 
 def test_a_positive_matrix_of_a_for_all_constraint_pairs_equal_monomials(pair):
     block = SimpleNamespace(
-        basis=pair, entry=np.zeros(2, dtype=int), null=SimpleNamespace(interior=np.ones((1, 1)))
+        basis=pair, entry=np.zeros(2, dtype=int), null=SimpleNamespace(basis=np.zeros((1, 1), np.int32))
     )
     assert interior_matrix(block).tolist() == [[1.0, 0.0], [0.0, 1.0]]
