@@ -120,7 +120,7 @@ def transfers() -> list[tuple[str, Family | FixedSet, str]]:
         (Part("mean of copies", single=lambda z, x: z[1] - THETA, equality=True),),
         lambda z, x: 1 - z[0], lambda z: [0, z[1]], None, (THETA,),
     )  # fmt: skip
-    free = Family(  # the published form of mixtures with its mean as a variable of its own
+    free = Family(  # the published form of mixtures with its mean as a variable of its own: of degree 3
         1, Domain(1, -3, 3), boolean, (Part("moment", single=lambda z, x: -z[0] * (x[0] - z[1]) ** 2),),
         lambda z, x: 1 - z[0], lambda z: [0], shared=1,
     )  # fmt: skip
@@ -149,7 +149,7 @@ def transfers() -> list[tuple[str, Family | FixedSet, str]]:
         ("pairs, t = 2, with products", single(close(4), 1, product), "proven"),
         ("pairs, t = 2, every v, d = 2, with products", single(close(4, (V0, V1)), 2, product), "proven"),
         ("pairs, t = 2, every v, d = 3, with products", single(close(4, (V0, V1, V2)), 3, product), "proven"),
-        ("mixture with a free mean, t = 1", free, "proven"),
+        ("mixture with a free mean, t = 1", free, "undecided"),
         ("pairs, t = 1, without products", single(close(2), 1), "undecided"),
         (
             "largest <x, u>^2 over |u| <= 1, records in a disc of radius 2",
