@@ -18,7 +18,6 @@ import problems.mrf as mrf
 import problems.sbm as sbm
 import problems.tuples as tuples
 from sosdp.estimator.scaler import PrivateScaler
-from sosdp.privacy import Budget, Guarantee
 from tests.refusals import each, refuse
 
 BOTH = {"epsilon": 1.0, "delta": 1e-6}
@@ -90,24 +89,6 @@ def test_contract(name):
     again = pickle.loads(pickle.dumps(fresh))
     assert text(again.release_) == text(fresh.release_)
     assert again.release_.private_diagnostics == {}
-
-
-@pytest.mark.parametrize("name", READY)
-def test_a_budget_lets_out_a_fit_for_all_that_it_promises(name):
-    made, data = READY[name]
-    fit = clone(made).fit(data)
-    budget = Budget(epsilon=9.0, delta=0.1, adjacency=fit.guarantee_.adjacency)
-    promise = Guarantee.from_dict(fit.guarantee_.to_dict())
-    assert budget.run(promise, lambda: fit) is fit
-    half = Guarantee(
-        promise.epsilon / 2,
-        promise.delta,
-        adjacency=promise.adjacency,
-        kind=promise.kind,
-        assumptions=promise.assumptions,
-    )
-    if promise.epsilon:  # a plan that cannot succeed spends nothing
-        refuse((lambda: budget.run(half, lambda: [fit]), "withheld"))
 
 
 def test_a_fit_that_fails_changes_nothing(monkeypatch):

@@ -158,9 +158,8 @@ class Budget(OneProcess):
         """Spend, then call the mechanism; the cost stays spent if it raises, since raising is an outcome too.
 
         What comes back, or is raised, is withheld unless it consists of plain values (texts, numbers, dates;
-        lists, tuples, sets and dictionaries of them), arrays, frames, releases and fits, and these promise
-        together all that was announced. A value without releases is taken at the caller's word, which is
-        `guarantee`.
+        lists, tuples, sets and dictionaries of them), arrays, frames and releases, and these promise together
+        all that was announced. A value without releases is taken at the caller's word, which is `guarantee`.
 
         Raises:
             BudgetExceeded, ValueError: as `spend`; the mechanism is then not called.
@@ -318,7 +317,7 @@ class Budget(OneProcess):
 
 
 def _guarantees(result: Any) -> list[Guarantee]:
-    """The guarantees in a result of plain values, arrays, frames, releases and fits.
+    """The guarantees in a result of plain values, arrays, frames and releases.
 
     One that belongs to one of the releases, or to a part of it, counts with that release alone.
 
@@ -338,9 +337,7 @@ def _guarantees(result: Any) -> list[Guarantee]:
             continue
         if type(thing) is Release:
             releases.append(thing.guarantee)
-        waiting += [
-            (part, released or type(thing) is Release or _is_fit(thing)) for part in _inside(thing, released)
-        ]
+        waiting += [(part, released or type(thing) is Release) for part in _inside(thing, released)]
     covered = {id(part) for guarantee in (*releases, *promises) for part in _parts(guarantee)}
     covered |= {id(guarantee) for guarantee in releases}
     return [*releases, *(promise for promise in promises if id(promise) not in covered)]
@@ -351,13 +348,8 @@ _ALONE = (NoneType, bool, int, float, complex, str, bytes, Fraction, Decimal, da
 _BESIDE = ("attrs", "index", "columns", "name")  # what a frame holds besides its entries
 
 
-def _is_fit(thing: Any) -> bool:
-    """Whether it is an estimator with a release: that is what its attributes come from."""
-    return isinstance(getattr(thing, "guarantee_", None), Guarantee)
-
-
 def _inside(thing: Any, released: bool) -> Iterable[Any]:
-    """What a plain value, an array, a frame, a release, a fit, or a value that is released, holds."""
+    """What a plain value, an array, a frame, a release, or a value that is released, holds."""
     kind = type(thing)
     if kind in _ALONE or kind.__module__.startswith("pandas._libs"):
         return ()
@@ -371,12 +363,13 @@ def _inside(thing: Any, released: bool) -> Iterable[Any]:
         return np.ravel(thing).tolist() if thing.dtype.hasobject else ()
     if kind.__module__.partition(".")[0] in ("pandas", "polars") and hasattr(thing, "to_numpy"):
         return (thing.to_numpy(), *(getattr(thing, name, None) for name in _BESIDE))
-    if isinstance(thing, BaseException) or _is_fit(thing) or (released and is_dataclass(thing)):
-        unread = (kind, getattr(thing, "__traceback__", None))
-        return [part for part in get_referents(thing) if not any(part is other for other in unread)]
+    if isinstance(thing, BaseException):
+        return [part for part in get_referents(thing) if part is not kind and part is not thing.__traceback__]
+    if released and is_dataclass(thing):
+        return vars(thing).values()
     raise TypeError(
-        f"a {kind.__name__} may hold releases, or make them later: return a release, a fit, or plain values, "
-        "arrays and frames; it is withheld"
+        f"a {kind.__name__} may hold releases, or make them later: return a release, or plain values, arrays "
+        "and frames; it is withheld"
     )
 
 
