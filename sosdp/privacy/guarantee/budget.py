@@ -6,15 +6,15 @@ Proof: docs/proofs/composition.md, section "Budgets"
 
 from __future__ import annotations
 
+import functools
+import gc
+import sys
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import is_dataclass
-from datetime import date, datetime, timedelta
-from decimal import Decimal
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from fractions import Fraction
-from gc import get_referents
-from types import NoneType
+from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -157,16 +157,16 @@ class Budget(OneProcess):
     def run(self, guarantee: Guarantee, mechanism: Callable[[], Result]) -> Result:
         """Spend, then call the mechanism; the cost stays spent if it raises, since raising is an outcome too.
 
-        What comes back, or is raised, is withheld unless it consists of plain values (texts, numbers, dates;
-        lists, tuples, sets and dictionaries of them), arrays, frames and releases, and these promise together
-        all that was announced. A value without releases is taken at the caller's word, which is `guarantee`.
+        What comes back is withheld unless it promises all that was announced. Every release that can be
+        reached from it counts, together, however it is packed: in containers, attributes, closures, another
+        release. A value that carries none is taken at the caller's word, which is `guarantee`.
 
         Raises:
             BudgetExceeded, ValueError: as `spend`; the mechanism is then not called.
             ValueError: what came back has another adjacency, a weaker kind, a condition that was not
                 announced, or a larger cost.
-            TypeError: `mechanism` is not a function, or what came back is none of these; the cost stays
-                spent, for a release may have been made.
+            TypeError: `mechanism` is not a function, or returns one, an iterator or a future, which may make
+                releases later; the cost stays spent, for a release may have been made.
         """
         self.spend(guarantee)
         if not callable(mechanism):
@@ -174,11 +174,7 @@ class Budget(OneProcess):
                 f"run() takes a function that makes the release, for example lambda: ..., got "
                 f"{type(mechanism).__name__}; the cost stays spent, since this may be a release already made"
             )
-        problem: BaseException | None = None
-        try:
-            result: Any = mechanism()
-        except BaseException as error:  # an outcome, too
-            result = problem = error
+        result = mechanism()
         parts = _guarantees(result)
         wrong = self._beyond(guarantee, compose(parts)) if parts else ""
         if wrong:
@@ -186,8 +182,6 @@ class Budget(OneProcess):
                 f"the mechanism released {wrong}, but {guarantee.statement()} was spent for it; the release "
                 "is withheld"
             )
-        if problem is not None:
-            raise problem
         return result
 
     def _beyond(self, announced: Guarantee, claimed: Guarantee) -> str:
@@ -317,60 +311,58 @@ class Budget(OneProcess):
 
 
 def _guarantees(result: Any) -> list[Guarantee]:
-    """The guarantees in a result of plain values, arrays, frames and releases.
+    """The guarantees that a result carries: of all that the collector of garbage reaches from it.
 
-    One that belongs to one of the releases, or to a part of it, counts with that release alone.
-
-    Raises:
-        TypeError: it holds anything else.
+    Modules and the types in them, a function's globals and what is private of a release are left out. A
+    guarantee that belongs to one of the releases, or to a part of it, counts with that release alone.
     """
     seen: dict[int, Any] = {}  # holds what was looked at, so that no identity is given twice
-    waiting = [(result, False)]
+    waiting = [(result, True)]
     releases, promises = [], []
     while waiting:
-        thing, released = waiting.pop()
-        if id(thing) in seen:
+        thing, plain = waiting.pop()
+        if id(thing) in seen or isinstance(thing, ModuleType | Budget):
+            continue
+        if isinstance(thing, type) and _lies_in_its_module(thing):
             continue
         seen[id(thing)] = thing
-        if type(thing) is Guarantee:
+        if isinstance(thing, _LATER) or (plain and isinstance(thing, _FUNCTIONS)):
+            raise TypeError(
+                f"a {type(thing).__name__} may make releases later: return what it gives; it is withheld"
+            )
+        if isinstance(thing, Guarantee):
             promises.append(thing)
             continue
-        if type(thing) is Release:
+        if isinstance(thing, Release):
             releases.append(thing.guarantee)
-        waiting += [(part, released or type(thing) is Release) for part in _inside(thing, released)]
+        plain = plain and not hasattr(thing, "__dict__")
+        waiting += [(part, plain) for part in _inside(thing)]
     covered = {id(part) for guarantee in (*releases, *promises) for part in _parts(guarantee)}
     covered |= {id(guarantee) for guarantee in releases}
     return [*releases, *(promise for promise in promises if id(promise) not in covered)]
 
 
-_ALONE = (NoneType, bool, int, float, complex, str, bytes, Fraction, Decimal, date, datetime, timedelta)
+def _lies_in_its_module(made: type) -> bool:
+    """Whether a type is the one that its module has under its name; any other holds what it was made with."""
+    place: Any = sys.modules.get(str(made.__module__))
+    for part in made.__qualname__.split("."):
+        place = getattr(place, part, None)
+    return place is made
 
-_BESIDE = ("attrs", "index", "columns", "name")  # what a frame holds besides its entries
+
+_LATER = (Iterator, AsyncIterator, Awaitable, Future)
+_FUNCTIONS = (FunctionType, BuiltinMethodType, MethodType, functools.partial)
 
 
-def _inside(thing: Any, released: bool) -> Iterable[Any]:
-    """What a plain value, an array, a frame, a release, or a value that is released, holds."""
-    kind = type(thing)
-    if kind in _ALONE or kind.__module__.startswith("pandas._libs"):
-        return ()
-    if kind is Release:
+def _inside(thing: Any) -> Sequence[Any]:
+    """What an object holds and may hand on."""
+    if isinstance(thing, Release):
         return (thing.value, thing.public, thing.evidence)
-    if kind in (list, tuple, set, frozenset):
-        return tuple(thing)
-    if kind is dict:
-        return (*thing, *thing.values())
-    if kind.__module__ == "numpy" and isinstance(thing, np.ndarray | np.generic):
-        return np.ravel(thing).tolist() if thing.dtype.hasobject else ()
-    if kind.__module__.partition(".")[0] in ("pandas", "polars") and hasattr(thing, "to_numpy"):
-        return (thing.to_numpy(), *(getattr(thing, name, None) for name in _BESIDE))
-    if isinstance(thing, BaseException):
-        return [part for part in get_referents(thing) if part is not kind and part is not thing.__traceback__]
-    if released and is_dataclass(thing):
-        return vars(thing).values()
-    raise TypeError(
-        f"a {kind.__name__} may hold releases, or make them later: return a release, or plain values, arrays "
-        "and frames; it is withheld"
-    )
+    if isinstance(thing, np.ndarray):
+        return thing.ravel().tolist() if thing.dtype.hasobject else ()
+    if isinstance(thing, FunctionType):
+        return (thing.__closure__, thing.__defaults__, thing.__kwdefaults__, vars(thing))
+    return gc.get_referents(thing)
 
 
 def _parts(guarantee: Guarantee) -> Iterator[Guarantee]:
