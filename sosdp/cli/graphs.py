@@ -6,12 +6,10 @@ cannot be read, or lists one twice, is refused in one fixed line; no edge is the
 
 from __future__ import annotations
 
-import contextlib
 import re
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree
 
@@ -131,35 +129,19 @@ def _whole(source: str, read: Callable[[str], Any], kind: str) -> GraphInput:
 
 
 def _graphml(source: str) -> Any:
-    """Whether edges are directed is what the graph states, not one of them; hyperedges are none.
-
-    Every vertex and edge is read by itself, behind what stands before the graph, from where it begins to
-    where the next one does: one that is not well-formed is no edge.
-    """
+    """Whether edges are directed is what the graph states, not one of them; hyperedges are none."""
     with opened(source) as file:
-        text = xml_of(file.read()).decode()
-    start = next(one for one in _GRAPH.finditer(text) if one[1])
-    head, prefix = text[: start.start()], start[1].removeprefix("<").removesuffix("graph")
-    begins = list(_ENTRY.finditer(text, start.end()))
-    ends = [*(one.start() for one in begins), text.rindex(f"</{prefix}graph>")]
-
-    def read(part: str, close: str = "") -> Any:
-        return ElementTree.fromstring(f"{head}{part}{close}</{prefix}graphml>")
-
-    root = read(text[start.start() : ends[0]], f"</{prefix}graph>")
+        root = ElementTree.fromstring(xml_of(file.read()))
+    first = next(root.iterfind("{*}graph"))
+    default = first.get("edgedefault") == "directed"
     named = root.iterfind("{*}key[@attr.name='weight']")
     keys = {key.get("id"): key for key in named if key.get("for") != "node"}
-    defaults = [one for key in keys.values() if (one := key.findtext("{*}default")) is not None]
-    nodes, edges = [], []
-    for one, (begin, end) in zip(begins, pairwise(ends), strict=True):
-        if one[1] == "node":
-            nodes.append(read(text[begin:end])[-1].attrib["id"])
-            continue
-        with contextlib.suppress(ElementTree.ParseError):
-            for edge in read(text[begin:end]).iterfind("{*}edge"):
-                own = [one.text or "" for one in edge.iterfind("{*}data") if one.get("key") in keys]
-                edges.append((edge.get("source"), edge.get("target"), (own or defaults or [None])[-1]))
-    return _simple(root[-1].get("edgedefault") == "directed", nodes, edges)
+    defaults = [text for key in keys.values() if (text := key.findtext("{*}default")) is not None]
+    edges = []
+    for edge in first.iterfind("{*}edge"):
+        given = [one.text or "" for one in edge.iterfind("{*}data") if one.get("key") in keys] or defaults
+        edges.append((edge.get("source"), edge.get("target"), given[-1] if given else None))
+    return _simple(default, [node.attrib["id"] for node in first.iterfind("{*}node")], edges)
 
 
 def _gml(source: str) -> Any:
@@ -187,8 +169,6 @@ def _gml(source: str) -> Any:
 
 
 _WHOLE = re.compile("[+-]?[0-9]{1,18}")
-_GRAPH = re.compile(r"<!--.*?-->|(<(?:[\w.-]+:)?graph)(?=[\s/>])", re.DOTALL)
-_ENTRY = re.compile(r"<(?:[\w.-]+:)?(node|edge|hyperedge)(?=[\s/>])")
 
 
 def _simple(directed: bool, nodes: list[Any], edges: list[tuple[Any, ...]]) -> Any:

@@ -138,15 +138,11 @@ def test_no_edge_adds_a_vertex(tmp_path, edge):
 @pytest.mark.parametrize("edge", [
     "<hyperedge><endpoint node='a'/><endpoint node='b'/></hyperedge>", "<edge source='c' target='c'/>",
     *(f"<edge source='a' target='b' directed='{word}'/>" for word in ("1", "0", "true", "false", "maybe")),
-    "<edge target='b' source='a'/>", "<edge/>", "<edge source='a' target='b'>&foo;</edge>",
-    "<edge source='a' target='b'>", "<edge source='a' target='b' x=/>", "<edge source='a' target='b'><!-- ",
-    "<edge source='a' target='b'></graph></graphml>", "<edge source='a' target='b'><y:x/></edge>",
-    "<edge source='a' target='b'><![CDATA[", "<hyperedge>&foo;",
+    "<edge target='b' source='a'/>", "<edge/>",
 ])  # fmt: skip
 def test_no_edge_is_the_end_of_its_file(tmp_path, edge):
     """One edge more leaves the graph as it is, or it has one edge more; vertices decide, and are public."""
-    usual = "<graphml><graph><node id='a'/><node id='b'/><node id='c'/>{}{}</graph></graphml>"
-    usual = usual.format("{}", "<edge source='c' target='b'/>")
+    usual = "<graphml><graph><node id='a'/><node id='b'/><node id='c'/>{}</graph></graphml>"
     for first in ("", "<edge source='b' target='a'/>"):
         before = canonical_graph(read_graph(written(tmp_path, "a.graphml", usual.format(first))).graph)
         after = canonical_graph(read_graph(written(tmp_path, "b.graphml", usual.format(first + edge))).graph)
