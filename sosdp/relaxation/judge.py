@@ -217,9 +217,9 @@ def _own_sizes(built: Built, raw: RawSolution, one: float) -> np.ndarray:
 
 
 def _missed_together(built: Built, raw: RawSolution, free: np.ndarray) -> float:
-    """By how much moments miss what all equations of unknowns say together, each for one moment, in rational
-    numbers: where variables were moved, x = c + u, E[x**2] is c**2 and next to nothing of E[u**2], which the
-    mass, the mean and it determine."""
+    """By how much moments miss what all equations of unknowns say together, each for one moment, and what
+    inequalities say beside them, in rational numbers: where variables were moved, x = c + u, E[x**2] is
+    c**2 and next to nothing of E[u**2], which the mass, the mean and it determine."""
     result: dict[tuple[int, ...], tuple[float, float]] = {}  # moments, and a moment of size one, by degree
     given = zip(
         built.moments_of(raw.moments), built.moments_of(np.ones_like(raw.moments)), built.pieces, strict=True
@@ -228,8 +228,9 @@ def _missed_together(built: Built, raw: RawSolution, free: np.ndarray) -> float:
         order = np.argsort(degrees(piece.columns), kind="stable")
         keys = [(j, *(v for v in m if v)) for m in piece.columns[order].tolist()]
         result.update(zip(keys, zip(moments[order].tolist(), ones[order].tolist(), strict=True), strict=True))
-    rows, keys = [], list(result)
-    for k in np.flatnonzero(free).tolist():
+    limited = np.flatnonzero(np.isfinite(built.program.upper)).tolist()
+    rows, keys, equations = [], list(result), np.flatnonzero(free).tolist()
+    for k in equations + limited:
         row = dict.fromkeys(result, Fraction(0))
         for j, demand in enumerate(built.statement.demands):
             for m, c in terms_of(demand.parts[k + 1]).items():
@@ -240,13 +241,19 @@ def _missed_together(built: Built, raw: RawSolution, free: np.ndarray) -> float:
         rows.append([*row.values(), -built.statement.prices[k]])
     if not rows or len(rows) ** 2 * len(keys) > _MOST_REDUCED:
         return 0.0
-    entries = [fmpq(v.numerator, v.denominator) for row in rows for v in row]
-    reduced, rank = fmpq_mat(len(rows), len(keys) + 1, entries).rref()
+    entries = [fmpq(v.numerator, v.denominator) for row in rows[: len(equations)] for v in row]
+    reduced, rank = fmpq_mat(len(equations), len(keys) + 1, entries).rref()
+    lines = [[Fraction(int(v.p), int(v.q)) for v in line] for line in reduced.table()[:rank]]
     worst, largest = 0.0, max(float(np.abs(raw.moments).max()), _NO_MOMENT)
-    for line in reduced.table()[:rank]:
-        *terms, wanted = (Fraction(int(v.p), int(v.q)) for v in line)
+    for number, line in enumerate(lines + rows[len(equations) :]):
+        if number >= rank:  # an inequality, less what the equations say
+            for known in lines:
+                factor = line[next(i for i, v in enumerate(known) if v)]
+                line = [a - factor * b for a, b in zip(line, known, strict=True)] if factor else line
+        *terms, wanted = line
         used = [(c, *result[key]) for c, key in zip(terms, keys, strict=True) if c]
-        missed = abs(float(sum(c * Fraction(v) for c, v, _ in used) - wanted))
+        missed = float(sum(c * Fraction(v) for c, v, _ in used) - wanted)
+        missed = abs(missed) if number < rank else max(-missed, 0.0)
         size = max((float(abs(c)) * one for c, _, one in used), default=0.0) * min(largest, 1.0)
         if missed and not size > 0:
             return math.inf  # 0 = 1: they contradict each other

@@ -62,7 +62,8 @@ def decision(state: State, best: Candidate) -> Candidate:
     whole = [replace(d, options=replace(d.options, prune=False), reduced=False) for d in wanted.demands]
     data, built = build(replace(wanted, demands=tuple(whole)), best.built.change).exact
     shown, _ = decided(state, data, best.raw, _point, roughly=True)
-    if shown is False and best.built.program.identity.sides != built.program.identity.sides:
+    pruned = best.built.program.identity.sides != built.program.identity.sides
+    if shown is False and (data.off or pruned):
         # without these: faces of rounded entries are seen by their signs alone, and beside moments without
         # end no dual vector is far inside
         shown = decided(state, best.built.exact[0], best.raw, _point, roughly=True)[0] is True
