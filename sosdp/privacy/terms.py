@@ -73,6 +73,8 @@ class Terms:
             if getattr(self, name) is not None:
                 settle(self, **{name: finite(getattr(self, name), name)})
         settle(self, assumptions=typed(Kind.CONDITIONAL, tuple(self.assumptions)))
+        if not isinstance(self.proof, str):
+            raise TypeError(f"proof is a Fact, which says why, got {type(self.proof).__name__}")
         if self.adjacency is not None:
             settle(self, adjacency=Adjacency(self.adjacency))
 

@@ -376,3 +376,21 @@ def test_coefficients_without_a_set_are_not_told_to_have_one():
     answer = sd.SosProgram([p, q, r]).require(v - x**2).require(decrease).minimize(p + r)
     assert answer.status == "optimal" and answer.certified_bound is None
     assert "strictly inside" in answer.reason and "exact() may prove" in answer.reason
+
+
+@pytest.mark.parametrize("c", [10**6, 2024])
+def test_a_variance_below_zero_is_no_optimum(c):
+    """The mass, the mean and an inequality together say that the variance is -d."""
+    m, d = F(1, 10**6), F(1e-3)
+    program, box = sd.MeasureProgram(), sd.System((x - c) ** 2 <= 100)
+    mu, nu = program.measure([x], on=box, mass=m), program.measure([x], on=box)
+    program.require(mu(x) == c * m, mu(x**2) <= m * (c * c - d), nu.mass <= 1)
+    assert program.minimize(mu((x - c) ** 2) + nu((x - c) ** 2)).status != "optimal"
+
+
+def test_a_matrix_that_long_data_miss_by_next_to_nothing_is_refuted():
+    """|x - q| <= 1 by the matrix, and x - q >= 1 + 1e-10."""
+    q = 10**9
+    matrix = sd.PSD([[F(1), x - q], [x - q, F(1)]])
+    system = sd.System(matrix, x - q - 1 - F(1, 10**10) >= 0, (x - q) ** 2 <= 100)
+    assert sd.minimize(x, system, degree=2).status == sd.feasible(system, degree=2).status == "infeasible"

@@ -1,21 +1,25 @@
 """What is said of numbers and code that a release is given: a fact of the library, or else its condition."""
 
+import functools
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 
 import problems.cuts as cuts
 from problems.gmm import PrivateGaussianMixture
-from problems.gmm.blocks import kmeans_blocks
+from problems.gmm.blocks import SumOfSquaresBlocks, kmeans_blocks
 from problems.tuples import PrivateGaussianMixtureFit, PrivateKMeans
 from sosdp.privacy.guarantee.condition import Claim, Condition, Fact, given
+from sosdp.privacy.mechanisms import SparseVector, report_noisy_max
 from sosdp.privacy.mechanisms.exponential import pure_exponential
 from sosdp.privacy.mechanisms.interaction.online import OnlineInteraction, SpendLedger
 from sosdp.privacy.mechanisms.interaction.paid_rounds import PaidRounds
 from sosdp.privacy.scores.location import LocationScore, l_statistic, median_weights
 from sosdp.privacy.scores.sampling import FiniteGrid
 from sosdp.privacy.scores.score import cube
+from sosdp.relaxation.functionals import Functional
 from tests.privacy.test_recorded_releases import GRAPH, MECHANISMS, MIXTURE
 from tests.refusals import refuse
 
@@ -87,6 +91,41 @@ def test_what_is_no_fact_is_a_condition():
     assert type(given("a", Fact("b"))) is Fact and given("a", Fact("b")) == "a: b"
     for basis in ("", "sosdp.", Claim("b"), Condition("b"), np.sum, lambda: 1, None):
         assert given("a", basis) == "condition: a" and given("a", basis).everywhere
+
+
+class OwnBlocks(SumOfSquaresBlocks):
+    """A user's solver, which inherits what calls it."""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        functools.wraps(KMEANS)(mine),
+        functools.lru_cache(KMEANS),
+        functools.partial(mine),
+        Functional(9, mine),
+        PrivateKMeans(2, clusterer=mine).fit,
+        object.__new__(OwnBlocks).__call__,
+        KMeans,
+        KMeans(2).fit_predict,
+        int,
+    ],
+    ids=range(9),
+)
+def test_code_of_ours_that_holds_or_names_a_users_is_a_condition(code):
+    assert given("a", code).everywhere and not hasattr(given("a", KMEANS), "everywhere")
+
+
+def test_what_is_no_sentence_is_no_proof():
+    for proof in (KMEANS, release := MECHANISMS["noisy max"](), release.guarantee):
+        refuse(
+            (
+                lambda proof=proof: report_noisy_max([1, 9], sensitivity=1, epsilon=1.0, proof=proof),
+                "Fact",
+                TypeError,
+            ),
+            (lambda proof=proof: SparseVector(0, epsilon=1.0, proof=proof), "Fact", TypeError),
+        )
 
 
 class OwnQuery(cuts.CutQuery):

@@ -8,7 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import fields
 from enum import StrEnum
+from functools import partial
+from gc import get_referents
+from types import FunctionType, MethodType
 from typing import Any
+
+import numpy as np
 
 
 class Kind(StrEnum):
@@ -147,14 +152,55 @@ def resting_on(basis: str, text: str) -> str:
 def given(text: str, basis: Any, made: type[Fact] = Fact) -> str:
     """What is said of numbers or code that a mechanism is given: a fact where the basis is one, or is code of
     this package; else a condition, assumed of every data set."""
-    module = "" if isinstance(basis, str) else str(getattr(basis, "__module__", ""))
-    if isinstance(basis, Fact) or module.partition(".")[0] in OURS:
-        return made(f"{text}: {basis}" if isinstance(basis, str) else text)
+    if isinstance(basis, Fact):
+        return made(f"{text}: {basis}")
+    kind = basis if isinstance(basis, type) else type(basis)
+    code = isinstance(basis, FunctionType | MethodType | partial) or _package(kind) in OURS
+    if code and not isinstance(basis, str) and _is_ours(basis, set()):
+        return made(text)
     return Condition(f"condition: {text}", everywhere=True)
 
 
 OURS = ("sosdp", "problems", "certificates")
 """The packages whose code is proven to do what it says."""
+
+_DATA = (
+    *("builtins", "collections", "decimal", "fractions", "functools", "networkx"),
+    *("numpy", "pandas", "scipy", "sklearn", "_thread"),
+)
+"""Packages whose classes are data, or make numbers of one block."""
+
+
+def _package(kind: type) -> str:
+    return kind.__module__.partition(".")[0]
+
+
+def _is_ours(thing: Any, seen: set[int]) -> bool:
+    """Whether a thing is data, or code of this package that holds nothing else: a function by the module
+    whose names it sees, whatever it is called, an object by its class and its attributes."""
+    if id(thing) in seen:
+        return True
+    seen.add(id(thing))
+    if isinstance(thing, type):
+        return _package(thing) in (*OURS, *_DATA)
+    if isinstance(thing, MethodType):
+        parts: Iterable[Any] = (thing.__self__, thing.__func__)
+    elif isinstance(thing, partial):
+        parts = (thing.func, *thing.args, *thing.keywords.values())
+    elif isinstance(thing, FunctionType):
+        if str(thing.__globals__.get("__name__")).partition(".")[0] not in OURS:
+            return False
+        cells = [cell.cell_contents for cell in thing.__closure__ or ()]
+        parts = (*cells, *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values())
+    elif _package(type(thing)) in OURS:
+        parts = get_referents(thing)
+    elif callable(thing) or _package(type(thing)) not in _DATA:
+        return False
+    else:
+        parts = thing.values() if isinstance(thing, dict) else thing
+        parts = parts if isinstance(thing, dict | list | tuple | set | frozenset) else ()
+        parts = np.ravel(thing).tolist() if isinstance(thing, np.ndarray) and thing.dtype.hasobject else parts
+    return all(_is_ours(part, seen) for part in parts)
 
 
 def typed(kind: str, assumptions: tuple[str, ...]) -> tuple[str, ...]:

@@ -79,14 +79,18 @@ class SparseVector(OneProcess):
         law = Law("sparse vector", (first, self._scale, sensitivity, positives, 1 if monotone else 2))
         self.evidence = proven_by("sparse_vector", law)
         terms = Terms(
-            epsilon=epsilon, adjacency=adjacency, mechanism="sparse vector", insecure_seed=insecure_seed
+            epsilon=epsilon,
+            adjacency=adjacency,
+            mechanism="sparse vector",
+            insecure_seed=insecure_seed,
+            proof=proof,
         )
         self._bits = terms.bits()
         self._noisy = integer(threshold, "threshold", -LARGEST) + exact.discrete_laplace(first, self._bits)
         moves = given(
             f"no query changes by more than {sensitivity} between neighbours"
             + (", and all in the same direction" if monotone else ""),
-            proof,
+            terms.proof,
         )
         self.guarantee = sealed(terms.guarantee(moves), self._bits)
 
