@@ -46,9 +46,8 @@ _DISTANT = 1e2  # of variables beside the data: there a set may be empty though 
 
 @dataclass(frozen=True, eq=False)
 class Theorem:
-    """What multipliers prove: ``value`` (None: nothing, and then ``reason`` says why) of the maximisation
-    form, the multipliers, those of single demands as they were certified, whether no others would do better,
-    and the unknowns in the given units."""
+    """What multipliers prove: ``value`` of the maximisation form (None: nothing, for a ``reason``), with those
+    of single demands as they were certified, whether no others would do better, unknowns in given units."""
 
     value: Fraction | None
     reason: str
@@ -252,8 +251,8 @@ def _missed_together(built: Built, raw: RawSolution, free: np.ndarray) -> float:
                 line = [a - factor * b for a, b in zip(line, known, strict=True)] if factor else line
         *terms, wanted = line
         used = [(c, *result[key]) for c, key in zip(terms, keys, strict=True) if c]
-        missed = float(sum(c * Fraction(v) for c, v, _ in used) - wanted)
-        missed = abs(missed) if number < rank else max(-missed, 0.0)
+        over = float(sum(c * Fraction(v) for c, v, _ in used) - wanted)
+        missed = abs(over) if number < rank else max(-over, 0.0)
         size = max((float(abs(c)) * one for c, _, one in used), default=0.0) * min(largest, 1.0)
         if missed and not size > 0:
             return math.inf  # 0 = 1: they contradict each other
@@ -292,14 +291,12 @@ def shortfalls(program: GramProgram, target: np.ndarray, raw: RawSolution) -> np
 
 
 def own_misfit(built: Built, raw: RawSolution) -> float:
-    """How far the multipliers are from satisfying the worst of the identities: the residual of a term beside
-    what it is the sum of, and the least eigenvalue of a Gram matrix whose rows are measured by the terms of
-    their squares. What a moment near zero hides of a residual is seen here."""
+    """How far multipliers miss the worst of the identities: the residual of a term beside what it is the sum
+    of, whatever its moment, and the least eigenvalue of a Gram matrix in units of the terms of its squares."""
     parts, worst = built.parts_of(raw.gram, raw.free), 0.0
     for piece, (gram, free) in zip(built.scaled, parts, strict=True):
         residual = piece.target + piece.unknown.T @ raw.unknowns - piece.gram.T @ gram - piece.free.T @ free
-        # of unknowns near zero alone, these count as ones of size one: what is zero is found to the solver's
-        # accuracy only
+        # unknowns near zero count as ones of size one beside a zero: they are known to a solver's accuracy
         target, table, u = np.abs(piece.target), abs(piece.unknown).T, np.abs(raw.unknowns)
         size = np.where(target > 0, target + table @ u, table @ np.maximum(u, 1.0))
         smallest = float(size[size > 0].min(initial=math.inf))
