@@ -46,7 +46,7 @@ _DISTANT = 1e2  # of variables beside the data: there a set may be empty though 
 
 @dataclass(frozen=True, eq=False)
 class Theorem:
-    """What multipliers prove: ``value`` of the maximisation form (None: nothing, for a ``reason``), with those
+    """What multipliers prove: ``value`` of the maximisation form (None: nothing, for a ``reason``); those
     of single demands as they were certified, whether no others would do better, unknowns in given units."""
 
     value: Fraction | None
@@ -292,7 +292,7 @@ def shortfalls(program: GramProgram, target: np.ndarray, raw: RawSolution) -> np
 
 def own_misfit(built: Built, raw: RawSolution) -> float:
     """How far multipliers miss the worst of the identities: the residual of a term beside what it is the sum
-    of, whatever its moment, and the least eigenvalue of a Gram matrix in units of the terms of its squares."""
+    of, whatever its moment, and the least eigenvalue of a Gram matrix in units of its squares."""
     parts, worst = built.parts_of(raw.gram, raw.free), 0.0
     for piece, (gram, free) in zip(built.scaled, parts, strict=True):
         residual = piece.target + piece.unknown.T @ raw.unknowns - piece.gram.T @ gram - piece.free.T @ free
